@@ -1,0 +1,34 @@
+//! The rules of a team run: what a session is, which moves are legal, how tasks depend on each other.
+//!
+//! Reading order: [`ids`] and [`time`] (the alphabet), [`task`], [`role`], [`artifact`], [`session`], [`bus`] (the
+//! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what), [`reconcile`]
+//! and [`plan`] (what a run would do).
+//!
+//! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
+//! order, no serialisation. Everything is a value, and the same input gives the same output on every machine. Nothing
+//! recurses over tasks: a chain of 100,000 tasks is an ordinary session.
+
+pub mod artifact;
+pub mod bus;
+pub mod cycles;
+pub mod graph;
+pub mod ids;
+pub mod moves;
+pub mod plan;
+pub mod reconcile;
+pub mod role;
+pub mod session;
+pub mod task;
+pub mod time;
+
+pub use artifact::{Artifact, ArtifactKind, Validation};
+pub use bus::{Checkpoint, CheckpointAction, Discovery, Message};
+pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
+pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};
+pub use moves::IllegalMove;
+pub use plan::Plan;
+pub use reconcile::{Change, Reconciliation};
+pub use role::{InjectionTrigger, Role, RoleKind};
+pub use session::{ActiveWorker, CompletionAction, Session, SessionStatus};
+pub use task::{Brief, ExecMode, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};
+pub use time::Timestamp;

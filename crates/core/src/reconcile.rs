@@ -1,0 +1,7 @@
+//! x
+/// x
+#[derive(Debug)]
+pub struct Change;
+/// x
+#[derive(Debug)]
+pub struct Reconciliation;
