@@ -1,1 +1,16 @@
-//! x
+//! Every format in and out: text to values with findings, values to text.
+
+pub mod code;
+pub mod finding;
+pub mod folder;
+pub mod json;
+pub mod limits;
+pub mod paths;
+pub mod shape;
+pub mod span;
+pub mod time;
+
+pub use code::Code;
+pub use finding::{Finding, Findings, Hidden, Place, Severity, Sources};
+pub use folder::{Folder, MemoryFolder, ReadError};
+pub use span::{Position, Source, Span};
