@@ -1,7 +1,15 @@
 //! What waits for what: tasks and their dependencies, checked once and then sealed.
 
-use crate::cycles::Cycle;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use indexmap::IndexMap;
+
+use crate::cycles::{self, Cycle};
+use crate::ids::TaskId;
+use crate::lists::Lists;
+use crate::near::Near;
 use crate::task::Task;
+use crate::waves::Waves;
 
 /// The position of a task in its session's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,13 +73,215 @@ pub struct Sealed {
     pub problems: Vec<Problem>,
 }
 
-/// A dependency graph without cycles.
+/// A dependency graph without cycles. Each task is known by its position in the list that was sealed.
 #[derive(Debug, Clone)]
-pub struct Graph {}
+pub struct Graph {
+    ids: Ids,
+    dependencies: Lists<TaskIndex>,
+    dependents: Lists<TaskIndex>,
+    waves: Waves,
+}
 
 impl Graph {
     /// Checks the dependencies of these tasks and seals them.
-    pub fn seal(_tasks: &[Task]) -> Sealed {
-        Sealed { graph: None, problems: Vec::new() }
+    pub fn seal(tasks: &[Task]) -> Sealed {
+        let mut problems = Vec::new();
+        let ids = index(tasks, &mut problems);
+        let links = link(tasks, &ids, &mut problems);
+        let pairs = || links.items().iter().map(|link| (link.edge.task, link.on));
+        let dependencies = Lists::group(tasks.len(), pairs().map(|(task, on)| (task.0, on)));
+        let dependents = Lists::group(tasks.len(), pairs().map(|(task, on)| (on.0, task)));
+        let waves = Waves::of(&dependencies, &dependents);
+        if waves.is_none() {
+            problems.extend(cycles::find(&links).into_iter().map(Problem::Cycle));
+        }
+        let usable = problems.iter().all(|problem| matches!(problem, Problem::RepeatedDependency { .. }));
+        let graph = waves.filter(|_| usable).map(|waves| Self { ids, dependencies, dependents, waves });
+        Sealed { graph, problems }
+    }
+
+    /// How many tasks there are.
+    pub fn len(&self) -> usize {
+        self.dependencies.len()
+    }
+
+    /// Whether there is no task.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many dependencies there are, repeated ones counted once.
+    pub fn edge_count(&self) -> usize {
+        self.dependencies.items().len()
+    }
+
+    /// The task with that id.
+    pub fn index_of(&self, id: &str) -> Option<TaskIndex> {
+        self.ids.get(id).copied()
+    }
+
+    /// What a task waits for, in the order of its list.
+    pub fn dependencies(&self, task: TaskIndex) -> &[TaskIndex] {
+        self.dependencies.get(task.0)
+    }
+
+    /// What waits for a task, in order of appearance.
+    pub fn dependents(&self, task: TaskIndex) -> &[TaskIndex] {
+        self.dependents.get(task.0)
+    }
+
+    /// Every task after all that it waits for: by wave, and in order of appearance within a wave.
+    pub fn order(&self) -> &[TaskIndex] {
+        &self.waves.order
+    }
+
+    /// The number of tasks on the longest path that ends in this task: 1 where it waits for nothing.
+    pub fn wave(&self, task: TaskIndex) -> u32 {
+        self.waves.wave[task.get()]
+    }
+
+    /// How many waves there are.
+    pub fn wave_count(&self) -> u32 {
+        self.waves.count
+    }
+
+    /// The number of tasks on the longest path that starts in this task: 1 where nothing waits for it.
+    pub fn remaining(&self, task: TaskIndex) -> u32 {
+        self.waves.remaining[task.get()]
+    }
+}
+
+/// A dependency whose task exists.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    /// The entry that names it.
+    pub(crate) edge: Edge,
+    /// The task that is waited for.
+    pub(crate) on: TaskIndex,
+}
+
+/// Task by id. The hasher has a fixed key, so that nothing varies between runs.
+type Ids = IndexMap<TaskId, TaskIndex, BuildHasherDefault<DefaultHasher>>;
+
+/// The first task of each id.
+fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Ids {
+    let mut ids = Ids::with_capacity_and_hasher(tasks.len(), BuildHasherDefault::default());
+    for (again, task) in (0..).map(TaskIndex).zip(tasks) {
+        let first = *ids.entry(task.id.clone()).or_insert(again);
+        if first != again {
+            problems.push(Problem::DuplicateTask { first, again });
+        }
+    }
+    ids
+}
+
+/// The links of each task. What is unknown, a loop of one task or repeated is reported and left out.
+fn link(tasks: &[Task], ids: &Ids, problems: &mut Vec<Problem>) -> Lists<Link> {
+    let mut near = Near::new(tasks);
+    let mut links = Vec::new();
+    let mut last: Vec<Option<Edge>> = vec![None; tasks.len()]; // for each task, the last edge on it
+    for (index, task) in (0..).map(TaskIndex).zip(tasks) {
+        for (nth, dependency) in (0..).zip(&task.dependencies) {
+            let edge = Edge { task: index, nth };
+            let Some(&on) = ids.get(dependency) else {
+                problems.push(Problem::UnknownDependency { edge, near: near.find(dependency.as_str(), task) });
+                continue;
+            };
+            if *dependency == task.id {
+                problems.push(Problem::SelfDependency { edge });
+                continue;
+            }
+            match last[on.get()] {
+                Some(first) if first.task == index => problems.push(Problem::RepeatedDependency { edge, first }),
+                _ => {
+                    last[on.get()] = Some(edge);
+                    links.push((index.0, Link { edge, on }));
+                }
+            }
+        }
+    }
+    Lists::group(tasks.len(), links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::RoleName;
+
+    /// One task a line: `id: dependency dependency`.
+    fn seal(lines: &[&str]) -> Sealed {
+        let id = |text: &str| TaskId::parse(text).unwrap();
+        let task = |line: &&str| {
+            let (name, dependencies) = line.split_once(':').unwrap();
+            let dependencies = dependencies.split_whitespace().map(id).collect();
+            Task { dependencies, ..Task::new(id(name), RoleName::parse("developer").unwrap()) }
+        };
+        Graph::seal(&lines.iter().map(task).collect::<Vec<_>>())
+    }
+
+    fn edge(task: u32, nth: u32) -> Edge {
+        Edge { task: TaskIndex(task), nth }
+    }
+
+    /// R: M-06
+    #[test]
+    fn a_duplicate_makes_the_graph_useless_and_the_first_one_counts() {
+        let sealed = seal(&["A:", "B: A", "A: B", "A:"]);
+        let duplicate = |again| Problem::DuplicateTask { first: TaskIndex(0), again: TaskIndex(again) };
+        assert_eq!(sealed.problems, [duplicate(2), duplicate(3)]);
+        assert!(sealed.graph.is_none());
+    }
+
+    /// R: M-06
+    #[test]
+    fn an_unknown_dependency_comes_with_the_nearest_id() {
+        let sealed = seal(&["PLAN-001:", "IMPL-001: PLAN-01 nothing", "TEST-001: IMPL-001"]);
+        let unknown = |nth, near| Problem::UnknownDependency { edge: edge(1, nth), near };
+        assert_eq!(sealed.problems, [unknown(0, Some(TaskIndex(0))), unknown(1, None)]);
+        assert!(sealed.graph.is_none());
+    }
+
+    /// R: M-06
+    #[test]
+    fn a_task_cannot_wait_for_itself() {
+        let sealed = seal(&["A:", "B: A B"]);
+        assert_eq!(sealed.problems, [Problem::SelfDependency { edge: edge(1, 1) }]);
+        assert!(sealed.graph.is_none());
+    }
+
+    #[test]
+    fn a_repeated_dependency_is_reported_and_harmless() {
+        let sealed = seal(&["A:", "B:", "C: A B A A"]);
+        let repeated = |nth| Problem::RepeatedDependency { edge: edge(2, nth), first: edge(2, 0) };
+        assert_eq!(sealed.problems, [repeated(2), repeated(3)]);
+        let graph = sealed.graph.unwrap();
+        assert_eq!(graph.dependencies(TaskIndex(2)), [TaskIndex(0), TaskIndex(1)]);
+        assert_eq!((graph.edge_count(), graph.index_of("C"), graph.index_of("c")), (2, Some(TaskIndex(2)), None));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once_and_in_order() {
+        let sealed = seal(&["A: C", "B: nothing A A", "C: B", "C: C", "D: E", "E: D"]);
+        let kinds: Vec<_> = sealed
+            .problems
+            .iter()
+            .map(|problem| match problem {
+                Problem::DuplicateTask { again, .. } => format!("duplicate {}", again.0),
+                Problem::UnknownDependency { edge, .. } => format!("unknown {} {}", edge.task.0, edge.nth),
+                Problem::SelfDependency { edge } => format!("self {} {}", edge.task.0, edge.nth),
+                Problem::RepeatedDependency { edge, .. } => format!("repeated {} {}", edge.task.0, edge.nth),
+                Problem::Cycle(cycle) => format!("cycle of {} from {}", cycle.tasks, cycle.path[0].task.0),
+            })
+            .collect();
+        let expected =
+            ["duplicate 3", "unknown 1 0", "repeated 1 2", "self 3 0", "cycle of 3 from 0", "cycle of 2 from 4"];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn no_tasks_are_a_graph() {
+        let sealed = seal(&[]);
+        assert_eq!(sealed.problems, []);
+        assert!(sealed.graph.is_some_and(|graph| graph.is_empty() && graph.wave_count() == 0));
     }
 }

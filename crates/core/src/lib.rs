@@ -10,19 +10,25 @@
 
 pub mod artifact;
 pub mod bus;
+mod cut;
 pub mod cycles;
 pub mod graph;
 pub mod ids;
+mod knot;
+mod lists;
 pub mod moves;
+mod near;
 pub mod plan;
 pub mod reconcile;
 pub mod role;
 pub mod session;
 pub mod task;
 pub mod time;
+mod waves;
 
 pub use artifact::{Artifact, ArtifactKind, Validation};
 pub use bus::{Checkpoint, CheckpointAction, Discovery, Message};
+pub use cycles::Cycle;
 pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
 pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};
 pub use moves::IllegalMove;
