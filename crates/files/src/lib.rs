@@ -5,6 +5,8 @@ pub mod finding;
 pub mod folder;
 pub mod json;
 pub mod limits;
+mod lines;
+pub mod markdown;
 pub mod paths;
 pub mod shape;
 pub mod span;

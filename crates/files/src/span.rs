@@ -17,6 +17,16 @@ impl Span {
         Self { start: offset(start), end: offset(end) }
     }
 
+    /// From offsets into a text that begins at `base` of a larger one.
+    pub fn at(base: u32, start: usize, end: usize) -> Self {
+        Self { start: base.saturating_add(offset(start)), end: base.saturating_add(offset(end)) }
+    }
+
+    /// The text that it covers, or nothing if it is not a range of this text.
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or_default()
+    }
+
     /// For slicing a text.
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
