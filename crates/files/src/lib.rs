@@ -3,6 +3,7 @@
 pub mod code;
 pub mod finding;
 pub mod folder;
+pub mod front_matter;
 pub mod json;
 pub mod limits;
 mod lines;
