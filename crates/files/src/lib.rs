@@ -1,6 +1,7 @@
 //! Every format in and out: text to values with findings, values to text.
 
 pub mod code;
+pub mod csv;
 pub mod finding;
 pub mod folder;
 pub mod front_matter;
