@@ -1,12 +1,9 @@
 //! What waits for what: tasks and their dependencies, checked once and then sealed.
 
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
-use indexmap::IndexMap;
-
 use crate::cycles::{self, Cycle};
 use crate::ids::TaskId;
 use crate::lists::Lists;
+use crate::map::Map;
 use crate::near::Near;
 use crate::task::Task;
 use crate::waves::Waves;
@@ -160,12 +157,12 @@ pub(crate) struct Link {
     pub(crate) on: TaskIndex,
 }
 
-/// Task by id. The hasher has a fixed key, so that nothing varies between runs.
-type Ids = IndexMap<TaskId, TaskIndex, BuildHasherDefault<DefaultHasher>>;
+/// Task by id.
+type Ids = Map<TaskId, TaskIndex>;
 
 /// The first task of each id.
 fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Ids {
-    let mut ids = Ids::with_capacity_and_hasher(tasks.len(), BuildHasherDefault::default());
+    let mut ids = Ids::default();
     for (again, task) in (0..).map(TaskIndex).zip(tasks) {
         let first = *ids.entry(task.id.clone()).or_insert(again);
         if first != again {

@@ -1,8 +1,8 @@
 //! The rules of a team run: what a session is, which moves are legal, how tasks depend on each other.
 //!
 //! Reading order: [`ids`] and [`time`] (the alphabet), [`task`], [`role`], [`artifact`], [`session`], [`bus`] (the
-//! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what), [`reconcile`]
-//! and [`plan`] (what a run would do).
+//! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what; `waves`, `near`,
+//! `knot` and `cut` do the work), [`reconcile`] and [`plan`] (what a run would do).
 //!
 //! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
 //! order, no serialisation. Everything is a value, and the same input gives the same output on every machine. Nothing
@@ -16,6 +16,7 @@ pub mod graph;
 pub mod ids;
 mod knot;
 mod lists;
+mod map;
 pub mod moves;
 mod near;
 pub mod plan;
@@ -32,8 +33,8 @@ pub use cycles::Cycle;
 pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
 pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};
 pub use moves::IllegalMove;
-pub use plan::Plan;
-pub use reconcile::{Change, Reconciliation};
+pub use plan::{Plan, RoleLoad};
+pub use reconcile::{Cause, Change, Reconciliation, Unlisting};
 pub use role::{InjectionTrigger, Role, RoleKind};
 pub use session::{ActiveWorker, CompletionAction, Session, SessionStatus};
 pub use task::{Brief, ExecMode, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};

@@ -6,9 +6,11 @@ use crate::task::Task;
 /// How many questions are answered; a file with more wrong ids has another problem than spelling.
 const MAX_QUESTIONS: usize = 20;
 /// How many pairs of ids are compared for all questions together.
-const MAX_COMPARISONS: usize = 300_000;
+const MAX_COMPARISONS: usize = 200_000;
 /// Longer ids are compared with nothing.
-const MAX_CHARS: usize = 64;
+const MAX_LETTERS: usize = 40;
+/// More letters than this are never wrong: then another id was meant.
+const MAX_WRONG: usize = 3;
 
 /// Answers a few questions for the nearest id.
 #[derive(Debug)]
@@ -27,11 +29,11 @@ impl<'a> Near<'a> {
     pub(crate) fn find(&mut self, wrong: &str, asking: &Task) -> Option<TaskIndex> {
         self.questions = self.questions.checked_sub(1)?;
         let wrong = letters(wrong);
-        let mut limit = (wrong.len() / 3).max(1);
-        let mut nearest = None;
-        if wrong.len() > MAX_CHARS {
+        if wrong.len() > MAX_LETTERS {
             return None;
         }
+        let mut limit = (wrong.len() / 3).clamp(1, MAX_WRONG);
+        let mut nearest = None;
         for (index, task) in (0..).map(TaskIndex).zip(self.tasks).filter(|(_, task)| task.id != asking.id) {
             let Some(distance) = distance(&wrong, &letters(task.id.as_str()), limit) else { continue };
             nearest = Some(index);

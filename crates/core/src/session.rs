@@ -81,6 +81,8 @@ pub struct Session {
     pub completed_tasks: Vec<TaskId>,
     /// Workers that the session says are running.
     pub active_workers: Vec<ActiveWorker>,
+    /// Tasks that the plan has and the session's own state lacks.
+    pub missing_from_state: Vec<TaskId>,
     /// Waves that the session says are complete.
     pub completed_waves: Vec<u32>,
     /// Rounds of fixing so far.
@@ -107,6 +109,7 @@ impl Session {
             injected_roles: Vec::new(),
             completed_tasks: Vec::new(),
             active_workers: Vec::new(),
+            missing_from_state: Vec::new(),
             completed_waves: Vec::new(),
             gc_rounds: 0,
         }

@@ -223,18 +223,20 @@ fn two_tasks_that_wait_for_each_other_are_cut_at_the_later_edge() {
 
 /// R: W-04
 #[test]
-fn a_tangle_that_is_too_large_for_a_proof_still_comes_apart() {
+fn a_tangle_that_is_too_large_for_a_proof_still_comes_apart_and_takes_nothing_from_a_small_one() {
     let mut tangle: Vec<Vec<usize>> = (0..600).map(|n| vec![(n + 1) % 600, n * n % 599, n * 7 % 593]).collect();
     for (n, list) in tangle.iter_mut().enumerate() {
         list.retain(|on| *on != n);
         list.sort_unstable();
         list.dedup();
     }
+    tangle.extend([vec![601], vec![600]]);
     let sealed = Graph::seal(&tasks(&tangle));
-    let [cycle] = cycles(&sealed.problems)[..] else { panic!("one cycle") };
+    let [cycle, small] = cycles(&sealed.problems)[..] else { panic!("two cycles") };
+    assert_eq!((small.tasks, small.cut_is_smallest), (2, true));
     assert_eq!((cycle.tasks, cycle.cut_is_smallest), (600, false));
     let mut left = tasks(&tangle);
-    for edge in cycle.cut.iter().rev() {
+    for edge in small.cut.iter().chain(cycle.cut.iter().rev()) {
         left[edge.task.get()].dependencies.remove(edge.nth as usize);
     }
     assert_eq!(Graph::seal(&left).problems, []);
