@@ -2,19 +2,31 @@
 
 pub mod code;
 pub mod csv;
+pub mod dialect;
+pub mod draft;
+pub mod fields;
 pub mod finding;
 pub mod folder;
 pub mod front_matter;
 pub mod json;
+pub mod lifecycle;
 pub mod limits;
 mod lines;
+pub mod load;
 pub mod markdown;
 pub mod paths;
+pub mod reading;
+pub mod roles;
 pub mod shape;
 pub mod span;
+pub mod tasks_csv;
+pub mod tasks_json;
+pub mod tc;
 pub mod time;
 
 pub use code::Code;
+pub use dialect::Dialect;
 pub use finding::{Finding, Findings, Hidden, Place, Severity, Sources};
 pub use folder::{Folder, MemoryFolder, ReadError};
+pub use load::{Loaded, load};
 pub use span::{Position, Source, Span};

@@ -81,10 +81,10 @@ impl Checker<'_> {
         if accepts(canonical, value) {
             return self.value(value, canonical, path);
         }
-        match others.iter().find(|other| accepts(&other.ty, value)) {
+        match others.iter().find(|other| accepts(other.ty, value)) {
             Some(other) => {
                 self.departure(Code::OtherForm, other.understood.to_owned(), head(value));
-                self.value(value, &other.ty, path);
+                self.value(value, other.ty, path);
             }
             None => self.invalid(value, canonical, path),
         }
@@ -113,7 +113,7 @@ impl Checker<'_> {
             if value.is_null() && !matches!(field.ty, Type::Nullable(_)) {
                 self.absent(field, value.span(), path);
             } else {
-                self.value(value, &field.ty, Path::Key(&path, field.name));
+                self.value(value, field.ty, Path::Key(&path, field.name));
             }
         }
         for (at, field) in object.fields.iter().enumerate() {
@@ -221,9 +221,7 @@ fn accepts(ty: &Type, value: Value<'_, '_>) -> bool {
         Type::Filled(_) => value.items().next().is_some(),
         Type::Map(_) | Type::Object(_) => kind == Kind::Object,
         Type::Nullable(inner) => value.is_null() || accepts(inner, value),
-        Type::Or(canonical, others) => {
-            accepts(canonical, value) || others.iter().any(|other| accepts(&other.ty, value))
-        }
+        Type::Or(canonical, others) => accepts(canonical, value) || others.iter().any(|other| accepts(other.ty, value)),
         Type::Anything => true,
     }
 }

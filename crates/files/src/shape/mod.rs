@@ -26,7 +26,7 @@ pub struct Field {
     /// Whether it can be done without.
     pub presence: Presence,
     /// What it may hold.
-    pub ty: Type,
+    pub ty: &'static Type,
     /// What it is for.
     pub about: &'static str,
 }
@@ -83,29 +83,29 @@ pub enum Type {
 #[derive(Debug)]
 pub struct Other {
     /// The form.
-    pub ty: Type,
+    pub ty: &'static Type,
     /// How it is understood, as a sentence.
     pub understood: &'static str,
 }
 
 impl Field {
     /// A field that must be there.
-    pub const fn required(name: &'static str, ty: Type, about: &'static str) -> Self {
+    pub const fn required(name: &'static str, ty: &'static Type, about: &'static str) -> Self {
         Self { name, aliases: &[], presence: Presence::Required, ty, about }
     }
 
     /// A field that the format requires and that real files lack.
-    pub const fn expected(name: &'static str, ty: Type, without: &'static str, about: &'static str) -> Self {
+    pub const fn expected(name: &'static str, ty: &'static Type, without: &'static str, about: &'static str) -> Self {
         Self { name, aliases: &[], presence: Presence::Expected(without), ty, about }
     }
 
     /// A field that may be there.
-    pub const fn optional(name: &'static str, ty: Type, about: &'static str) -> Self {
+    pub const fn optional(name: &'static str, ty: &'static Type, about: &'static str) -> Self {
         Self { name, aliases: &[], presence: Presence::Optional, ty, about }
     }
 
     /// A field that the format does not know and that is read all the same.
-    pub const fn known(name: &'static str, ty: Type, understood: &'static str, about: &'static str) -> Self {
+    pub const fn known(name: &'static str, ty: &'static Type, understood: &'static str, about: &'static str) -> Self {
         Self { name, aliases: &[], presence: Presence::Known(understood), ty, about }
     }
 

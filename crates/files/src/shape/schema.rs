@@ -118,7 +118,7 @@ fn properties(writer: &mut Writer, object: &Object) {
         if !matches!(field.ty, Type::Object(_)) {
             entry(writer, "description", field.about);
         }
-        body(writer, &field.ty);
+        body(writer, field.ty);
         writer.end_object();
     }
     writer.end_object();

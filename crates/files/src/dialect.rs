@@ -1,0 +1,100 @@
+//! The four shapes in which sessions stand on disk, and how a folder tells which it is.
+
+use std::fmt;
+
+use crate::folder::Folder;
+use crate::{json, limits};
+
+/// One of the shapes in which sessions stand on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// `team-session.json`, `task-analysis.json`, `role-specs/`.
+    Tc,
+    /// `team-session.json` or `session.json` with a `task_list`.
+    Tls,
+    /// `tasks.json`.
+    TasksJson,
+    /// `tasks.csv`.
+    TasksCsv,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: &'static [Self] = &[Self::Tc, Self::Tls, Self::TasksJson, Self::TasksCsv];
+
+    /// What it is called on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tc => "tc",
+            Self::Tls => "tls",
+            Self::TasksJson => "tasks-json",
+            Self::TasksCsv => "tasks-csv",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dialect| dialect.name() == name)
+    }
+
+    /// What the files in a folder say; nothing if none of them is known.
+    pub fn detect(folder: &dyn Folder) -> Option<Self> {
+        let has_team_session = folder.has("team-session.json");
+        if folder.has("task-analysis.json") && has_team_session {
+            return Some(Self::Tc);
+        }
+        if (has_team_session && is_lifecycle(folder, "team-session.json")) || is_lifecycle(folder, "session.json") {
+            return Some(Self::Tls);
+        }
+        if folder.has("tasks.json") {
+            return Some(Self::TasksJson);
+        }
+        if folder.has("tasks.csv") {
+            return Some(Self::TasksCsv);
+        }
+        let is_tc = has_team_session || folder.has("task-analysis.json") || folder.has("role-specs");
+        is_tc.then_some(Self::Tc)
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The file that holds a lifecycle session.
+pub(crate) fn lifecycle_file(folder: &dyn Folder) -> &'static str {
+    if folder.has("team-session.json") { "team-session.json" } else { "session.json" }
+}
+
+/// Whether a file holds at least one of the fields that only lifecycle sessions have.
+fn is_lifecycle(folder: &dyn Folder, path: &str) -> bool {
+    let Ok(bytes) = folder.read(path, limits::SESSION_BYTES) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    let Ok(document) = json::parse(text.trim_start_matches('\u{FEFF}')) else { return false };
+    document.root().entries().any(|entry| matches!(&*entry.name(), "task_list" | "pipeline_type" | "artifact_registry"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::MemoryFolder;
+
+    #[test]
+    fn the_files_decide() {
+        let folder = |names: &[&str]| names.iter().fold(MemoryFolder::default(), |f, name| f.with(name, "{}"));
+        let detect = |names: &[&str]| Dialect::detect(&folder(names));
+        assert_eq!(detect(&["team-session.json", "task-analysis.json", "tasks.json"]), Some(Dialect::Tc));
+        assert_eq!(detect(&["tasks.json", "task-analysis.json", "tasks.csv"]), Some(Dialect::TasksJson));
+        assert_eq!(detect(&["tasks.csv", "results.csv"]), Some(Dialect::TasksCsv));
+        assert_eq!(detect(&["team-session.json"]), Some(Dialect::Tc));
+        assert_eq!(detect(&["role-specs/a.md"]), Some(Dialect::Tc));
+        assert_eq!(detect(&["wisdom/a.md", "session.json"]), None);
+        let lifecycle = MemoryFolder::default().with("session.json", "{\"task_list\": []}");
+        assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
+        let lifecycle =
+            MemoryFolder::default().with("team-session.json", "\u{FEFF}{\"pipeline_type\": 1}").with("tasks.json", "");
+        assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
+    }
+}

@@ -1,0 +1,184 @@
+//! Tasks as they are read, with the places that findings about them point to.
+
+use std::sync::Arc;
+
+use team_executor_core::{Graph, InvalidId, Problem, RoleName, Session, SessionId, Task, TaskId, TaskIndex};
+
+use crate::code::Code;
+use crate::finding::{Finding, Findings};
+use crate::limits;
+use crate::span::Span;
+
+/// A session as it is read: nothing of it is certain until its tasks are sealed.
+#[derive(Debug)]
+pub struct Draft {
+    /// The session without its tasks, unless it cannot even be named.
+    pub session: Option<Session>,
+    /// Its tasks.
+    pub tasks: Drafts,
+}
+
+/// Tasks in file order, and where they and their dependencies stand.
+#[derive(Debug)]
+pub struct Drafts {
+    /// The file that they stand in.
+    pub file: Arc<str>,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    ids: Vec<Span>,
+    /// For each task, where its dependencies begin in `dependencies`.
+    starts: Vec<u32>,
+    dependencies: Vec<Span>,
+}
+
+impl Drafts {
+    /// None yet.
+    pub fn new(file: Arc<str>) -> Self {
+        Self { file, tasks: Vec::new(), ids: Vec::new(), starts: Vec::new(), dependencies: Vec::new() }
+    }
+
+    /// Adds a task whose dependencies stand at these places, in the order of its list.
+    pub fn push(&mut self, task: Task, id: Span, dependencies: impl IntoIterator<Item = Span>) {
+        self.starts.push(u32::try_from(self.dependencies.len()).unwrap_or(u32::MAX));
+        self.dependencies.extend(dependencies);
+        self.ids.push(id);
+        self.tasks.push(task);
+    }
+
+    /// Where a task's id stands.
+    pub fn place(&self, task: TaskIndex) -> Span {
+        self.ids[task.get()]
+    }
+
+    /// Where the nth dependency of a task stands.
+    pub fn dependency_place(&self, task: TaskIndex, nth: u32) -> Span {
+        self.dependencies.get((self.starts[task.get()] + nth) as usize).copied().unwrap_or(self.ids[task.get()])
+    }
+
+    /// Checks how the tasks hang together, and seals them if they do.
+    pub fn seal(&self, findings: &mut Findings) -> Option<Graph> {
+        if self.tasks.len() > limits::TASKS {
+            let message = format!("{} tasks are more than the {} that are run", self.tasks.len(), limits::TASKS);
+            findings.push(Finding::error(Code::TooManyTasks, message).file(&self.file).help("split the session"));
+            return None;
+        }
+        let sealed = Graph::seal(&self.tasks);
+        for problem in &sealed.problems {
+            findings.push(self.finding(problem));
+        }
+        sealed.graph
+    }
+
+    fn finding(&self, problem: &Problem) -> Finding {
+        let id = |task: TaskIndex| &self.tasks[task.get()].id;
+        let dependency = |task: TaskIndex, nth: u32| &self.tasks[task.get()].dependencies[nth as usize];
+        match problem {
+            Problem::DuplicateTask { first, again } => {
+                Finding::error(Code::DuplicateId, format!("task id '{}' is not unique", id(*first)))
+                    .at(&self.file, self.place(*again), "defined again")
+                    .and(&self.file, self.place(*first), "first defined here")
+                    .help("rename or remove one of the two; every task id must be unique")
+            }
+            Problem::UnknownDependency { edge, near } => {
+                let missing = dependency(edge.task, edge.nth);
+                let finding = Finding::error(
+                    Code::UnknownDependency,
+                    format!("task '{}' depends on '{missing}', which does not exist", id(edge.task)),
+                );
+                let finding = finding.at(&self.file, self.dependency_place(edge.task, edge.nth), "no task has this id");
+                match near {
+                    Some(near) => finding
+                        .and(&self.file, self.place(*near), "a task with a similar id")
+                        .help(format!("did you mean '{}'?", id(*near))),
+                    None => finding.help(format!("add the task '{missing}', or remove it from the dependencies")),
+                }
+            }
+            Problem::SelfDependency { edge } => {
+                let name = id(edge.task);
+                Finding::error(Code::SelfDependency, format!("task '{name}' depends on itself"))
+                    .at(&self.file, self.dependency_place(edge.task, edge.nth), "this is the task itself")
+                    .help(format!("remove '{name}' from its own dependencies"))
+            }
+            Problem::RepeatedDependency { edge, .. } => {
+                let message = "a dependency that is listed twice was read once";
+                Finding::warning(Code::RepeatedDependency, message).at(
+                    &self.file,
+                    self.dependency_place(edge.task, edge.nth),
+                    "",
+                )
+            }
+            Problem::Cycle(cycle) => {
+                const SHOWN: usize = 8;
+                let edges = &cycle.path;
+                let names: Vec<&str> = edges.iter().map(|edge| id(edge.task).as_str()).collect();
+                let first = names.first().copied().unwrap_or_default();
+                let path = if names.len() > 2 * SHOWN {
+                    let left_out = names.len() - 2 * SHOWN;
+                    let (head, tail) = (&names[..SHOWN], &names[names.len() - SHOWN..]);
+                    format!("{} -> … {left_out} more … -> {}", head.join(" -> "), tail.join(" -> "))
+                } else {
+                    names.join(" -> ")
+                };
+                let mut finding = Finding::error(Code::Cycle, format!("circular dependency: {path} -> {first}"));
+                for (nth, edge) in edges.iter().enumerate().take(SHOWN) {
+                    let place = self.dependency_place(edge.task, edge.nth);
+                    let label = format!("'{}' waits for '{}'", id(edge.task), dependency(edge.task, edge.nth));
+                    finding = if nth == 0 {
+                        finding.at(&self.file, place, label)
+                    } else {
+                        finding.and(&self.file, place, label)
+                    };
+                }
+                let how = if cycle.cut_is_smallest { "the fewest that break it" } else { "enough to break it" };
+                let cut: Vec<String> = cycle
+                    .cut
+                    .iter()
+                    .take(SHOWN)
+                    .map(|edge| {
+                        format!("'{}' from the dependencies of '{}'", dependency(edge.task, edge.nth), id(edge.task))
+                    })
+                    .collect();
+                let more = cycle.cut.len().saturating_sub(SHOWN);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let knot = if cycle.tasks > edges.len() {
+                    format!("; {} tasks wait for each other in all", cycle.tasks)
+                } else {
+                    String::new()
+                };
+                finding.help(format!("remove {}{more} ({how}{knot})", cut.join(", ")))
+            }
+        }
+    }
+}
+
+/// An id, or a finding that says why not.
+pub fn task_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<TaskId> {
+    checked(TaskId::parse(text), "task id", text, file, span, findings)
+}
+
+/// A role's name, or a finding that says why not.
+pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<RoleName> {
+    checked(RoleName::parse(text), "role name", text, file, span, findings)
+}
+
+/// A session's id, or a finding that says why not.
+pub fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
+    checked(SessionId::parse(text), "session id", text, file, span, findings)
+}
+
+fn checked<T>(
+    result: Result<T, InvalidId>,
+    what: &str,
+    text: &str,
+    file: &Arc<str>,
+    span: Span,
+    findings: &mut Findings,
+) -> Option<T> {
+    result
+        .map_err(|error| {
+            let shown: String = text.chars().take(40).collect();
+            let finding = Finding::error(Code::InvalidId, format!("'{shown}' cannot be a {what}"));
+            findings.push(finding.at(file, span, error.to_string()).help("use letters, digits, `-`, `_` and `.`"));
+        })
+        .ok()
+}

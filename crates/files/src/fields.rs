@@ -1,0 +1,109 @@
+//! Pieces of shapes and small readers that several formats share.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use team_executor_core::{TaskId, Timestamp};
+
+use crate::draft;
+use crate::finding::Findings;
+use crate::json::{Kind, Value};
+use crate::shape::{Object, Other, Type};
+use crate::span::Span;
+use crate::time;
+
+/// An id: a string, in real files sometimes a number.
+pub static ID: Type = Type::Or(
+    &Type::Name,
+    &[Other { ty: &Type::Number(f64::MIN, f64::MAX), understood: "an id that is a number was read as text" }],
+);
+
+/// A list of ids; in real files also one id, or several with `;` or `,` between them.
+pub static IDS: Type = Type::Or(
+    &Type::List(&ID),
+    &[Other { ty: &Type::Text, understood: "a list of ids that is one string was split at `;` and `,`" }],
+);
+
+/// `true` or `false`; `dynamic` is left to the session.
+pub static INNER_LOOP: Type = Type::Or(
+    &Type::Bool,
+    &[Other { ty: &Type::Word(&["dynamic"], &[]), understood: "`inner_loop: dynamic` was read as false" }],
+);
+
+/// The synonyms of task statuses in real files.
+pub const STATUS_SYNONYMS: &[(&str, &str)] = &[
+    ("", "pending"),
+    ("planned", "pending"),
+    ("blocked", "pending"),
+    ("todo", "pending"),
+    ("queued", "pending"),
+    ("running", "in_progress"),
+    ("in-progress", "in_progress"),
+    ("done", "completed"),
+    ("complete", "completed"),
+    ("pass", "completed"),
+    ("passed", "completed"),
+    ("success", "completed"),
+    ("warning", "completed"),
+    ("timed_out", "failed"),
+    ("timeout", "failed"),
+    ("error", "failed"),
+    ("fail", "failed"),
+    ("cancelled", "skipped"),
+];
+
+/// The canonical word for a status in a real file.
+pub fn status_word<'w>(word: &'w str) -> &'w str {
+    STATUS_SYNONYMS.iter().find(|(synonym, _)| *synonym == word).map_or(word, |(_, meaning)| meaning)
+}
+
+/// The value of a field of an object, whatever its spelling; `null` counts as absent.
+pub fn field<'d, 's>(object: Value<'d, 's>, shape: &Object, name: &str) -> Option<Value<'d, 's>> {
+    let (wanted, _, _) = shape.field(name)?;
+    object
+        .entries()
+        .find(|entry| shape.field(&entry.name()).is_some_and(|(at, _, _)| at == wanted))
+        .map(|entry| entry.value)
+        .filter(|value| !value.is_null())
+}
+
+/// A string, or a number as it is written.
+pub fn text_of<'s>(value: Value<'_, 's>) -> Option<Cow<'s, str>> {
+    if value.kind() == Kind::Number { Some(Cow::Borrowed(value.raw())) } else { value.as_text() }
+}
+
+/// The text of a field, or nothing.
+pub fn text(object: Value<'_, '_>, shape: &Object, name: &str) -> Option<String> {
+    field(object, shape, name).and_then(text_of).map(Cow::into_owned)
+}
+
+/// The time of a field, or nothing.
+pub fn timestamp(object: Value<'_, '_>, shape: &Object, name: &str) -> Option<Timestamp> {
+    field(object, shape, name)?.as_text().and_then(|text| time::parse(&text)).map(|read| read.time)
+}
+
+/// The strings of a list; one string counts as a list of one.
+pub fn lines(object: Value<'_, '_>, shape: &Object, name: &str) -> Vec<String> {
+    let Some(value) = field(object, shape, name) else { return Vec::new() };
+    match value.as_text() {
+        Some(text) if text.is_empty() => Vec::new(),
+        Some(text) => vec![text.into_owned()],
+        None => value.items().filter_map(text_of).map(Cow::into_owned).collect(),
+    }
+}
+
+/// The ids of a list with their places. One string is split at `;` and `,`.
+pub fn ids(value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Vec<(TaskId, Span)> {
+    let mut ids = Vec::new();
+    if let Some(text) = value.as_text() {
+        for part in text.split([';', ',']).map(str::trim).filter(|part| !part.is_empty()) {
+            ids.extend(draft::task_id(part, file, value.span(), findings).map(|id| (id, value.span())));
+        }
+    }
+    for item in value.items() {
+        if let Some(text) = text_of(item) {
+            ids.extend(draft::task_id(text.trim(), file, item.span(), findings).map(|id| (id, item.span())));
+        }
+    }
+    ids
+}

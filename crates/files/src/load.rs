@@ -1,0 +1,52 @@
+//! The way in: a folder becomes a session with its graph, or findings that say why not.
+
+use team_executor_core::{Graph, Session};
+
+use crate::code::Code;
+use crate::dialect::Dialect;
+use crate::finding::{Finding, Findings, Sources};
+use crate::folder::Folder;
+use crate::reading::Reading;
+use crate::{lifecycle, tasks_csv, tasks_json, tc};
+
+/// Everything that a folder says.
+#[derive(Debug)]
+pub struct Loaded {
+    /// How the folder was read.
+    pub dialect: Dialect,
+    /// The session and how its tasks hang together, unless there is an error.
+    pub session: Option<(Session, Graph)>,
+    /// What is wrong or odd, in the order in which it was checked.
+    pub findings: Findings,
+    /// The texts that findings point into.
+    pub sources: Sources,
+}
+
+/// Reads and judges a folder of that name. Nothing on disk changes.
+pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
+    let mut reading = Reading::new(folder, name);
+    let Some(dialect) = dialect.or_else(|| Dialect::detect(folder)) else {
+        let message = "Invalid session: team-session.json missing";
+        let finding = Finding::error(Code::NoSession, message)
+            .help("the folder holds none of team-session.json, task-analysis.json, session.json, tasks.json, tasks.csv")
+            .help("`team-executor sessions` lists the sessions below .workflow/");
+        reading.findings.push(finding);
+        return Loaded { dialect: Dialect::Tc, session: None, findings: reading.findings, sources: reading.sources };
+    };
+    let draft = match dialect {
+        Dialect::Tc => tc::read(&mut reading),
+        Dialect::Tls => lifecycle::read(&mut reading),
+        Dialect::TasksJson => tasks_json::read(&mut reading),
+        Dialect::TasksCsv => tasks_csv::read(&mut reading),
+    };
+    let Reading { mut findings, sources, .. } = reading;
+    let mut session = None;
+    if let Some(draft) = draft {
+        let graph = draft.tasks.seal(&mut findings);
+        if let (Some(mut planned), Some(graph), false) = (draft.session, graph, findings.has_errors()) {
+            planned.tasks = draft.tasks.tasks;
+            session = Some((planned, graph));
+        }
+    }
+    Loaded { dialect, session, findings, sources }
+}

@@ -1,0 +1,96 @@
+//! Roles of the dialects that name them only in their tasks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use team_executor_core::{ExecMode, Role, RoleName, TaskIndex};
+
+use crate::code::Code;
+use crate::draft::Drafts;
+use crate::finding::Finding;
+use crate::front_matter::{self, Split, Yaml};
+use crate::limits;
+use crate::reading::Reading;
+
+/// The roles that tasks name, in order of appearance. Where the folder holds instructions for roles, each role must
+/// have some, and they decide how its workers are held.
+pub fn of_tasks(reading: &mut Reading<'_>, drafts: &mut Drafts) -> Vec<Role> {
+    let mut roles: Vec<Role> = Vec::new();
+    let mut known: HashMap<RoleName, usize> = HashMap::new();
+    let instructions = Instructions::find(reading);
+    for index in 0..drafts.tasks.len() {
+        let name = drafts.tasks[index].role.clone();
+        let at = match known.get(&name) {
+            Some(at) => *at,
+            None => {
+                let mut role = Role::new(name.clone());
+                role.prefix = drafts.tasks[index].id.as_str().split('-').next().unwrap_or_default().to_owned();
+                if let Some(instructions) = &instructions {
+                    instructions.give(reading, &mut role, drafts, index);
+                }
+                known.insert(name, roles.len());
+                roles.push(role);
+                roles.len() - 1
+            }
+        };
+        if roles[at].inner_loop {
+            drafts.tasks[index].exec_mode = ExecMode::Interactive;
+        }
+    }
+    roles
+}
+
+/// Where a folder keeps the instructions of its roles.
+enum Instructions {
+    /// `role-specs/<role>.md`
+    RoleSpecs(Vec<String>),
+    /// `roles/<role>/role.md`
+    Roles(Vec<String>),
+}
+
+impl Instructions {
+    fn find(reading: &Reading<'_>) -> Option<Self> {
+        let role_specs =
+            reading.folder.list("role-specs").ok().filter(|names| names.iter().any(|n| n.ends_with(".md")));
+        let roles = || reading.folder.list("roles").ok().filter(|names| !names.is_empty());
+        role_specs.map(Self::RoleSpecs).or_else(|| roles().map(Self::Roles))
+    }
+
+    fn give(&self, reading: &mut Reading<'_>, role: &mut Role, drafts: &Drafts, task: usize) {
+        let (path, found, names) = match self {
+            Self::RoleSpecs(names) => {
+                let file = format!("{}.md", role.name);
+                (format!("role-specs/{file}"), names.contains(&file), names)
+            }
+            Self::Roles(names) => {
+                (format!("roles/{}/role.md", role.name), names.iter().any(|name| name == role.name.as_str()), names)
+            }
+        };
+        if !found {
+            let message = match self {
+                Self::RoleSpecs(_) => format!("Role-spec file not found: {path}"),
+                Self::Roles(_) => format!("role '{}' is not in roles/", role.name),
+            };
+            let place = drafts.place(TaskIndex(u32::try_from(task).unwrap_or(u32::MAX)));
+            let finding = Finding::error(Code::UnknownRole, message);
+            let finding = finding.at(&drafts.file, place, format!("this task has the role '{}'", role.name));
+            let known: Vec<_> = names.iter().take(20).map(|name| name.trim_end_matches(".md")).collect();
+            reading.findings.push(finding.help(format!("the roles are: {}", known.join(", "))));
+            return;
+        }
+        role.inner_loop = inner_loop(reading, &path.as_str().into()).unwrap_or(false);
+        role.spec = Some(path);
+    }
+}
+
+/// What the front matter says, if there is any: these dialects do not demand one.
+fn inner_loop(reading: &Reading<'_>, file: &Arc<str>) -> Option<bool> {
+    let bytes = reading.folder.read(file, limits::ROLE_SPEC_BYTES).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let Split::Found { yaml, .. } = front_matter::split(&text) else { return None };
+    let front_matter = front_matter::parse(&text[yaml.range()], yaml.start).ok()?;
+    match front_matter.get("inner_loop")?.value.value {
+        Yaml::Bool(value) => Some(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,269 @@
+//! The `tc` dialect: `team-session.json`, `task-analysis.json`, `role-specs/`.
+
+pub mod role_spec;
+pub mod task_analysis;
+pub mod team_session;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use team_executor_core::{Role, RoleName, Session, Task, TaskId};
+
+use self::role_spec::RoleSpec;
+use self::task_analysis::{Analysis, Described, Node};
+use self::team_session::{SessionRole, TeamSession};
+use crate::code::Code;
+use crate::draft::{Draft, Drafts};
+use crate::finding::{Finding, Findings, Severity};
+use crate::folder::ReadError;
+use crate::json::{Entry, Value};
+use crate::reading::Reading;
+use crate::span::{Source, Span};
+use crate::tasks_json;
+
+/// Reads and judges in the order of the specification's algorithm: session, analysis, role-specs.
+pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
+    let session_file: Arc<str> = "team-session.json".into();
+    let analysis_file: Arc<str> = "task-analysis.json".into();
+
+    let session_text = reading.required_text(&session_file, &team_session::ABOUT);
+    let session_document = session_text
+        .as_deref()
+        .and_then(|text| reading.document(&session_file, &team_session::ABOUT, Severity::Error, text));
+    let team = session_document.as_ref().map(|document| {
+        reading.check(&session_file, &team_session::ABOUT, Severity::Error, document, &team_session::SHAPE);
+        team_session::read(document.root(), &session_file, &mut reading.findings)
+    });
+
+    let analysis_text = reading.required_text(&analysis_file, &task_analysis::ABOUT);
+    let analysis_document = analysis_text
+        .as_deref()
+        .and_then(|text| reading.document(&analysis_file, &task_analysis::ABOUT, Severity::Error, text));
+    let analysis = analysis_document.as_ref().map(|document| {
+        reading.check(&analysis_file, &task_analysis::ABOUT, Severity::Error, document, &task_analysis::SHAPE);
+        task_analysis::read(document.root(), &analysis_file, &mut reading.findings)
+    });
+
+    let has_specs = role_specs_exist(reading);
+    let roles = team.as_ref().map(|team| roles(reading, team, analysis.as_ref(), &session_file, has_specs));
+
+    let mut draft = None;
+    if let (Some(team), Some(analysis), Some(roles)) = (team, analysis, roles) {
+        let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
+        let of_analysis = analysis_document.as_ref().and_then(|document| document.root().get("dependency_graph"));
+        let missing = match (team.graph, of_analysis) {
+            (Some(ours), Some(theirs)) => compare_graphs(ours, theirs, &session_file, &mut reading.findings),
+            _ => Vec::new(),
+        };
+        draft = Some(Draft { session: session(team, roles, missing), tasks });
+    }
+    drop((session_document, analysis_document));
+    for (file, text) in [(session_file, session_text), (analysis_file, analysis_text)] {
+        if let Some(text) = text {
+            reading.sources.insert(file, Source::new(text));
+        }
+    }
+    if let Some(draft) = &mut draft {
+        tasks_json::overlay(reading, &mut draft.tasks);
+    }
+    draft
+}
+
+/// Step 5: the folder is there and holds at least one `.md` file.
+fn role_specs_exist(reading: &mut Reading<'_>) -> bool {
+    let help = "run team-coordinate again with resume to write the role-specs";
+    let message = match reading.folder.list("role-specs") {
+        Ok(names) if names.iter().any(|name| name.ends_with(".md")) => return true,
+        Ok(_) => "Invalid session: no role-spec files in role-specs/".to_owned(),
+        Err(ReadError::Missing) => "Invalid session: role-specs/ directory missing".to_owned(),
+        Err(error) => format!("Invalid session: role-specs/ unreadable: {error}"),
+    };
+    reading.findings.push(Finding::error(Code::RoleSpecsMissing, message).help(help));
+    false
+}
+
+/// Step 6: the roles of the session, each with what its role-spec says.
+fn roles(
+    reading: &mut Reading<'_>,
+    team: &TeamSession<'_, '_>,
+    analysis: Option<&Analysis>,
+    session_file: &Arc<str>,
+    has_specs: bool,
+) -> Vec<Role> {
+    let mut roles: Vec<Role> = Vec::new();
+    let mut places: HashMap<RoleName, &SessionRole> = HashMap::new();
+    for entry in &team.roles {
+        if let Some(first) = places.get(&entry.name) {
+            let finding = Finding::error(Code::DuplicateId, format!("role '{}' is not unique", entry.name));
+            let finding = finding.at(session_file, entry.span, "defined again");
+            let finding = finding.and(session_file, first.span, "first defined here");
+            reading.findings.push(finding.help("rename or remove one of the two"));
+            continue;
+        }
+        places.insert(entry.name.clone(), entry);
+        let planned = analysis.and_then(|a| a.roles.iter().find(|role| role.name == entry.name.as_str()));
+        let path = match &entry.spec {
+            Some((path, _)) => path.clone(),
+            None => format!("role-specs/{}.md", entry.name),
+        };
+        let readable = has_specs && crate::paths::inside(&path).is_ok();
+        let spec = if readable { role_spec::read(reading, &path.as_str().into(), entry.name.as_str()) } else { None };
+        let spec = spec.unwrap_or_default();
+        let inner_loop = inner_loop(entry, &spec, planned.and_then(|p| p.inner_loop), session_file, reading);
+        let RoleSpec { prefix, message_types, .. } = spec;
+        let mut role = Role::new(entry.name.clone());
+        role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
+        role.responsibility = entry.responsibility.clone();
+        role.inner_loop = inner_loop;
+        role.message_types = message_types;
+        role.spec = Some(path);
+        roles.push(role);
+    }
+    roles
+}
+
+/// The role-spec decides; the session and the analysis are asked where it does not say.
+fn inner_loop(
+    entry: &SessionRole,
+    spec: &RoleSpec,
+    planned: Option<bool>,
+    session_file: &Arc<str>,
+    reading: &mut Reading<'_>,
+) -> bool {
+    if let (Some(session), Some(spec)) = (entry.inner_loop, spec.inner_loop)
+        && session != spec
+    {
+        let message =
+            format!("role '{}': `inner_loop` is {session} here and {spec} in its role-spec; that counts", entry.name);
+        reading.findings.push(Finding::warning(Code::Disagreement, message).at(session_file, entry.span, ""));
+    }
+    spec.inner_loop.or(entry.inner_loop).or(planned).unwrap_or(false)
+}
+
+/// The tasks of the graph, each with what the rest of the analysis tells about it.
+fn tasks(analysis: Analysis, roles: &[Role], file: &Arc<str>, findings: &mut Findings) -> Drafts {
+    let mut drafts = Drafts::new(file.clone());
+    let Analysis { nodes, mut described, .. } = analysis;
+    for node in nodes {
+        let description = described.remove(node.id.as_str());
+        let role = resolve_role(&node, description.as_ref(), roles, file, findings).map(Cow::Borrowed);
+        // Without a role the session is refused; the task stays, because others may depend on it.
+        let unknown = || RoleName::parse(node.id.as_str()).ok().map(|name| Cow::Owned(Role::new(name)));
+        if let Some(role) = role.or_else(unknown) {
+            let (task, span, places) = task(node, description, &role);
+            drafts.push(task, span, places);
+        }
+    }
+    let mut unplaced: Vec<_> = described.into_iter().collect();
+    unplaced.sort_by_key(|(_, description)| description.span.start);
+    for (id, description) in unplaced {
+        let message = format!("task '{id}' is described but is not in the dependency graph");
+        let finding = Finding::error(Code::UnplacedTask, message).at(file, description.span, "described here");
+        findings
+            .push(finding.help(format!("add \"{id}\": {{ \"depends_on\": [], \"role\": \"…\" }} to dependency_graph")));
+    }
+    drafts
+}
+
+/// The node says it; else its description; else the role whose prefix is the longest that fits.
+fn resolve_role<'r>(
+    node: &Node,
+    description: Option<&Described>,
+    roles: &'r [Role],
+    file: &Arc<str>,
+    findings: &mut Findings,
+) -> Option<&'r Role> {
+    let known = || roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some((name, span)) = &node.role {
+        let role = roles.iter().find(|role| role.name == *name);
+        if role.is_none() {
+            let finding =
+                Finding::error(Code::UnknownRole, format!("task '{}' has the unknown role '{name}'", node.id));
+            let finding = finding.at(file, *span, "no role of team-session.json has this name");
+            findings.push(finding.help(format!("the roles are: {}", known())).help(NEW_ROLE));
+        }
+        return role;
+    }
+    let of_description = description.and_then(|description| description.role.as_deref());
+    let described = of_description.and_then(|name| roles.iter().find(|role| role.name.as_str() == name));
+    let by_prefix = || {
+        let fitting = roles.iter().filter(|role| node.id.has_prefix(&role.prefix));
+        fitting.max_by_key(|role| role.prefix.len())
+    };
+    let role = described.or_else(by_prefix);
+    if role.is_none() {
+        let finding = Finding::error(Code::UnknownRole, format!("task '{}' has no role that can be told", node.id));
+        let finding = finding.at(file, node.span, "neither the node, nor a description, nor the prefix names one");
+        findings.push(finding.help(format!("add \"role\": one of {}", known())).help(NEW_ROLE));
+    }
+    role
+}
+
+const NEW_ROLE: &str = "a new role comes from team-coordinate with resume; none is made here";
+
+fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span, Vec<Span>) {
+    let mut task = Task::new(node.id, role.name.clone());
+    task.exec_mode = role.exec_mode();
+    task.priority = node.priority.unwrap_or(task.priority);
+    task.run_on = node.run_on.unwrap_or(task.run_on);
+    task.title = node.title.unwrap_or_default();
+    task.description = node.description.unwrap_or_default();
+    let (dependencies, places) = node.dependencies.into_iter().unzip();
+    task.dependencies = dependencies;
+    if let Some(Described { title, description, brief, .. }) = description {
+        if task.title.is_empty() {
+            task.title = title.or_else(|| brief.goal.clone()).unwrap_or_default();
+        }
+        if task.description.is_empty() {
+            task.description = description.unwrap_or_default();
+        }
+        task.brief = (!brief.is_empty()).then(|| Box::new(brief));
+    }
+    // A worker is given the findings of what its task waits for.
+    task.context_from = task.dependencies.clone();
+    (task, node.span, places)
+}
+
+fn session(team: TeamSession<'_, '_>, roles: Vec<Role>, missing_from_state: Vec<TaskId>) -> Option<Session> {
+    let mut session = Session::new(team.id?);
+    session.name = team.name;
+    session.requirement = team.requirement;
+    session.status = team.status;
+    session.completion = team.completion;
+    session.created_at = team.created_at;
+    session.roles = roles;
+    session.completed_tasks = team.completed_tasks;
+    session.active_workers = team.active_workers;
+    session.missing_from_state = missing_from_state;
+    Some(session)
+}
+
+/// Both files hold the graph. The analysis counts; what differs is said, and what the session lacks is returned.
+fn compare_graphs(
+    of_session: Value<'_, '_>,
+    of_analysis: Value<'_, '_>,
+    file: &Arc<str>,
+    findings: &mut Findings,
+) -> Vec<TaskId> {
+    let same_order = of_session.entries().zip(of_analysis.entries()).all(|(a, b)| same_node(a, b));
+    if same_order && of_session.entries().count() == of_analysis.entries().count() {
+        return Vec::new();
+    }
+    let ours: HashMap<_, _> = of_session.entries().map(|entry| (entry.name(), entry)).collect();
+    let theirs: HashMap<_, _> = of_analysis.entries().map(|entry| (entry.name(), entry)).collect();
+    for entry in of_session.entries() {
+        let message = match theirs.get(&entry.name()) {
+            Some(other) if same_node(entry, *other) => continue,
+            Some(_) => "a node of `pipeline.dependency_graph` differs from task-analysis.json, which counts",
+            None => "a node of `pipeline.dependency_graph` is not in task-analysis.json and was ignored",
+        };
+        findings.push(Finding::warning(Code::Disagreement, message).at(file, entry.key.span(), ""));
+    }
+    let missing = of_analysis.entries().filter(|entry| !ours.contains_key(&entry.name()));
+    missing.filter_map(|entry| TaskId::parse(&entry.name()).ok()).collect()
+}
+
+fn same_node(a: Entry<'_, '_>, b: Entry<'_, '_>) -> bool {
+    a.name() == b.name() && task_analysis::dependency_names(a.value).eq(task_analysis::dependency_names(b.value))
+}

@@ -1,0 +1,302 @@
+//! `task-analysis.json` of the `tc` dialect: the dependency graph, and whatever else is known about its tasks.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use team_executor_core::{Brief, Priority, RoleName, RunOn, TaskId};
+
+use crate::draft;
+use crate::fields::{self, ID, IDS, INNER_LOOP, field, text};
+use crate::finding::Findings;
+use crate::json::{Kind, Value};
+use crate::limits;
+use crate::reading::About;
+use crate::shape::{Field, Object, Other, Type};
+use crate::span::Span;
+
+/// What is said about it.
+pub static ABOUT: About = About {
+    subject: "Invalid session: task-analysis.json",
+    schema: "task-analysis",
+    limit: limits::TASKS_BYTES,
+    if_missing: "run team-coordinate again with resume, or check the path",
+    if_wrong: "or run team-coordinate again to make the file anew",
+};
+
+/// Its shape.
+pub static SHAPE: Type = Type::Object(&OBJECT);
+
+static OBJECT: Object = Object {
+    about: "What a planner found out about the work",
+    fields: &[
+        Field::required("capabilities", &Type::List(&CAPABILITIES), "What the team must be able to do"),
+        Field::required("dependency_graph", &Type::Map(&GRAPH), "Every task, with what it waits for"),
+        Field::required("roles", &Type::Filled(&ROLES), "Who works"),
+        Field::optional("complexity_score", &Type::Number(f64::NEG_INFINITY, f64::INFINITY), "How hard the work is"),
+        Field::known(
+            "tasks",
+            &Type::List(&Type::Object(&DESCRIBED)),
+            "`tasks` was read for the tasks' goals, steps and roles",
+            "What the tasks are about",
+        ),
+    ],
+};
+
+/// One node of a dependency graph.
+pub static GRAPH: Type = Type::Or(
+    &Type::Object(&NODE),
+    &[Other {
+        ty: &Type::List(&ID),
+        understood: "a `dependency_graph` node that is a bare array was read as its list of dependencies",
+    }],
+);
+
+static NODE: Object = Object {
+    about: "One task and what it waits for",
+    fields: &[
+        Field::expected("depends_on", &IDS, "the task waits for nothing", "Ids of the tasks that must be done before")
+            .or(&["blockedBy", "blocked_by", "deps", "dependencies", "dependsOn"]),
+        Field::expected(
+            "role",
+            &Type::Name,
+            "it was taken from the task's description or from its prefix",
+            "Name of the role that does it",
+        ),
+        Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "Which goes first"),
+        Field::optional("title", &Type::Text, "For people"),
+        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
+    ],
+};
+
+static CAPABILITIES: Type = Type::Or(
+    &Type::Object(&CAPABILITY),
+    &[Other { ty: &Type::Name, understood: "a capability that is a string was read as its name" }],
+);
+
+static CAPABILITY: Object = Object {
+    about: "Something that the team must be able to do",
+    fields: &[
+        Field::expected("name", &Type::Name, "the capability has no name", "Name of the capability"),
+        Field::optional("description", &Type::Text, "What it is"),
+        Field::optional("artifact_type", &Type::Text, "What comes out of it"),
+        Field::known(
+            "tasks",
+            &Type::List(&Type::Object(&DESCRIBED)),
+            "the `tasks` of a capability were read for the tasks' goals, steps and roles",
+            "What the tasks are about",
+        ),
+    ],
+};
+
+static DESCRIBED: Object = Object {
+    about: "What a task is about",
+    fields: &[
+        Field::required("id", &ID, "Which task").or(&["task_id"]),
+        Field::optional("role", &Type::Name, "Name of the role that does it"),
+        Field::optional("title", &Type::Text, "For people").or(&["name"]),
+        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("goal", &Type::Text, "What is to be reached"),
+        Field::optional("steps", &Type::Anything, "The way there"),
+        Field::optional("key_files", &Type::Anything, "Files to look at first"),
+        Field::optional("upstream_artifacts", &Type::Anything, "What it builds on"),
+        Field::optional("success_criteria", &Type::Anything, "How one sees that it is reached"),
+        Field::optional("constraints", &Type::Anything, "What must not happen"),
+        Field::optional("depends_on", &IDS, "What it waits for").or(&[
+            "blockedBy",
+            "blocked_by",
+            "deps",
+            "dependencies",
+            "dependsOn",
+        ]),
+    ],
+};
+
+static ROLES: Type = Type::Or(
+    &Type::Object(&ROLE),
+    &[Other { ty: &Type::Name, understood: "a role that is a string was read as its name" }],
+);
+
+static ROLE: Object = Object {
+    about: "One role as the planner sees it",
+    fields: &[
+        Field::required("name", &Type::Name, "Name of the role"),
+        Field::optional("prefix", &Type::Text, "How the ids of its tasks begin"),
+        Field::optional("responsibility_type", &Type::Text, "What sort of work it does"),
+        Field::optional("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
+        Field::optional("role_spec_metadata", &Type::Anything, "What its role-spec was made from"),
+    ],
+};
+
+/// What it says.
+#[derive(Debug)]
+pub struct Analysis {
+    /// `dependency_graph`
+    pub nodes: Vec<Node>,
+    /// What capabilities and `tasks` tell about tasks.
+    pub described: HashMap<String, Described>,
+    /// Prefixes and inner loops of the roles.
+    pub roles: Vec<AnalysisRole>,
+}
+
+/// One node of the dependency graph.
+#[derive(Debug)]
+pub struct Node {
+    /// The task.
+    pub id: TaskId,
+    /// Where it stands.
+    pub span: Span,
+    /// What it waits for, and where that stands.
+    pub dependencies: Vec<(TaskId, Span)>,
+    /// Who does it, and where that stands.
+    pub role: Option<(RoleName, Span)>,
+    /// Which goes first.
+    pub priority: Option<Priority>,
+    /// For people.
+    pub title: Option<String>,
+    /// What is to be done.
+    pub description: Option<String>,
+    /// Which outcome lets it run.
+    pub run_on: Option<RunOn>,
+}
+
+/// What the analysis tells about a task outside of the graph.
+#[derive(Debug)]
+pub struct Described {
+    /// Where.
+    pub span: Span,
+    /// Who does it, or the capability that it belongs to.
+    pub role: Option<String>,
+    /// For people.
+    pub title: Option<String>,
+    /// What is to be done.
+    pub description: Option<String>,
+    /// What it waits for, if it says so.
+    pub dependencies: Option<Vec<(TaskId, Span)>>,
+    /// Everything else.
+    pub brief: Brief,
+}
+
+/// One entry of `roles`.
+#[derive(Debug)]
+pub struct AnalysisRole {
+    /// `name`
+    pub name: String,
+    /// `prefix`
+    pub prefix: Option<String>,
+    /// `inner_loop`
+    pub inner_loop: Option<bool>,
+}
+
+/// Takes what is there; what is missing or wrong has been said by the shape.
+pub fn read(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Analysis {
+    let graph = field(root, &OBJECT, "dependency_graph");
+    let mut described = HashMap::new();
+    if let Some(capabilities) = field(root, &OBJECT, "capabilities") {
+        for capability in capabilities.items() {
+            let name = text(capability, &CAPABILITY, "name");
+            if let Some(tasks) = field(capability, &CAPABILITY, "tasks") {
+                describe(tasks, name.as_deref(), file, findings, &mut described);
+            }
+        }
+    }
+    if let Some(tasks) = field(root, &OBJECT, "tasks") {
+        describe(tasks, None, file, findings, &mut described);
+    }
+    Analysis {
+        nodes: graph
+            .map(|graph| {
+                let node = |entry: crate::json::Entry<'_, '_>| {
+                    node(&entry.name(), entry.key.span(), entry.value, file, findings)
+                };
+                graph.entries().filter_map(node).collect()
+            })
+            .unwrap_or_default(),
+        described,
+        roles: field(root, &OBJECT, "roles").map(|roles| roles.items().map(role).collect()).unwrap_or_default(),
+    }
+}
+
+/// One node, whatever its form.
+fn node(name: &str, span: Span, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<Node> {
+    let id = draft::task_id(name, file, span, findings)?;
+    let mut node = Node {
+        id,
+        span,
+        dependencies: Vec::new(),
+        role: None,
+        priority: None,
+        title: None,
+        description: None,
+        run_on: None,
+    };
+    if value.kind() == Kind::Array {
+        node.dependencies = fields::ids(value, file, findings);
+        return Some(node);
+    }
+    for entry in value.entries().filter(|entry| !entry.value.is_null()) {
+        let Some((_, field, _)) = NODE.field(&entry.name()) else { continue };
+        let word = || entry.value.as_text().unwrap_or_default();
+        match field.name {
+            "depends_on" if node.dependencies.is_empty() => {
+                node.dependencies = fields::ids(entry.value, file, findings);
+            }
+            "role" => {
+                node.role = draft::role_name(&word(), file, entry.value.span(), findings)
+                    .map(|role| (role, entry.value.span()));
+            }
+            "priority" => node.priority = Priority::from_word(&word()),
+            "title" => node.title = entry.value.as_text().map(Cow::into_owned),
+            "description" => node.description = entry.value.as_text().map(Cow::into_owned),
+            "run_on" => node.run_on = RunOn::from_word(&word()),
+            _ => {}
+        }
+    }
+    Some(node)
+}
+
+fn describe(
+    tasks: Value<'_, '_>,
+    capability: Option<&str>,
+    file: &Arc<str>,
+    findings: &mut Findings,
+    described: &mut HashMap<String, Described>,
+) {
+    for task in tasks.items() {
+        let Some(id) = field(task, &DESCRIBED, "id") else { continue };
+        let Some(name) = fields::text_of(id) else { continue };
+        let lines = |name| fields::lines(task, &DESCRIBED, name);
+        let dependencies = field(task, &DESCRIBED, "depends_on");
+        described.entry(name.into_owned()).or_insert_with(|| Described {
+            span: id.span(),
+            role: text(task, &DESCRIBED, "role").or_else(|| capability.map(str::to_owned)),
+            title: text(task, &DESCRIBED, "title"),
+            description: text(task, &DESCRIBED, "description"),
+            dependencies: dependencies.map(|list| fields::ids(list, file, findings)),
+            brief: Brief {
+                goal: text(task, &DESCRIBED, "goal"),
+                steps: lines("steps"),
+                key_files: lines("key_files"),
+                upstream_artifacts: lines("upstream_artifacts"),
+                success_criteria: lines("success_criteria"),
+                constraints: lines("constraints"),
+            },
+        });
+    }
+}
+
+fn role(value: Value<'_, '_>) -> AnalysisRole {
+    let named = value.as_text().map(Cow::into_owned);
+    AnalysisRole {
+        name: named.or_else(|| text(value, &ROLE, "name")).unwrap_or_default(),
+        prefix: text(value, &ROLE, "prefix"),
+        inner_loop: field(value, &ROLE, "inner_loop").and_then(Value::as_bool),
+    }
+}
+
+/// The ids that a node waits for, as they are written.
+pub fn dependency_names<'d, 's>(node: Value<'d, 's>) -> impl Iterator<Item = Cow<'s, str>> {
+    let list = if node.kind() == Kind::Array { Some(node) } else { field(node, &NODE, "depends_on") };
+    list.into_iter().flat_map(Value::items).filter_map(fields::text_of)
+}
