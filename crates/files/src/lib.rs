@@ -15,6 +15,7 @@ mod lines;
 pub mod load;
 pub mod markdown;
 pub mod paths;
+pub mod picture;
 pub mod reading;
 pub mod roles;
 pub mod shape;
