@@ -21,12 +21,32 @@ const BAR: f64 = 12.0;
 /// Between the sides of a card and its text.
 const PAD: f64 = 16.0;
 
+/// What is done comes first, like on any bar of progress.
+const BAR_ORDER: [TaskStatus; 6] = [
+    TaskStatus::Completed,
+    TaskStatus::Skipped,
+    TaskStatus::Failed,
+    TaskStatus::InProgress,
+    TaskStatus::Ready,
+    TaskStatus::Pending,
+];
+
+/// What most needs a look comes first.
+const URGENCY: [TaskStatus; 6] = [
+    TaskStatus::Failed,
+    TaskStatus::InProgress,
+    TaskStatus::Ready,
+    TaskStatus::Pending,
+    TaskStatus::Completed,
+    TaskStatus::Skipped,
+];
+
 /// What a card says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Card {
     /// In bold.
     pub(super) heading: String,
-    /// At most two lines.
+    /// A few lines of text.
     pub(super) lines: Vec<String>,
     /// In a pill, and in its colour.
     pub(super) role: String,
@@ -61,14 +81,17 @@ impl Card {
     /// The card of a group of tasks of one role.
     pub(super) fn of_group(heading: &str, role: &str, counts: Counts, critical: bool) -> Self {
         let (heading, role) = (plain(heading), plain(role));
-        let parts = || TaskStatus::ALL.iter().zip(counts).filter(|(_, tasks)| *tasks > 0);
-        let words: Vec<_> = parts().map(|(s, tasks)| format!("{} {}", number(tasks), status_name(*s))).collect();
+        let present = URGENCY.iter().filter(|status| counts[**status as usize] > 0);
+        let part = |status: &TaskStatus| format!("{} {}", number(counts[*status as usize]), status_name(*status));
+        let words = present.map(part).collect::<Vec<_>>().join(", ");
+        // No line breaks between a number and its word.
+        let unbroken = words.replace(' ', "\u{A0}").replace(",\u{A0}", ", ");
         let total = number(counts.iter().sum());
         let room = WIDTH - 2.0 * PAD - 22.0 - width(&format!(" × {total}"), 13.5);
         Self {
             heading: format!("{} × {total}", clip(&heading, 13.5, room)),
-            lines: wrap(&words.join(" · "), 12.0, WIDTH - 2.0 * PAD, 2),
-            tooltip: vec![format!("{heading} × {total}"), role.clone(), words.join(", ")],
+            lines: wrap(&unbroken, 12.0, WIDTH - 2.0 * PAD, 3),
+            tooltip: vec![format!("{heading} × {total}"), role.clone(), words],
             role,
             status: telling_status(&counts),
             critical,
@@ -151,21 +174,9 @@ pub(super) fn bar(out: &mut impl Write, counts: &Counts, at: Point, width: f64, 
     Ok(())
 }
 
-/// What is done comes first, like on any bar of progress.
-const BAR_ORDER: [TaskStatus; 6] = [
-    TaskStatus::Completed,
-    TaskStatus::Skipped,
-    TaskStatus::Failed,
-    TaskStatus::InProgress,
-    TaskStatus::Ready,
-    TaskStatus::Pending,
-];
-
-/// The status of a group: whatever most needs a look.
+/// The status that stands for a whole group.
 fn telling_status(counts: &Counts) -> TaskStatus {
-    use TaskStatus::{Completed, Failed, InProgress, Pending, Ready, Skipped};
-    let order = [Failed, InProgress, Ready, Pending, Completed];
-    order.into_iter().find(|status| counts[*status as usize] > 0).unwrap_or(Skipped)
+    URGENCY.into_iter().find(|status| counts[*status as usize] > 0).unwrap_or(TaskStatus::Skipped)
 }
 
 #[cfg(test)]
@@ -178,6 +189,15 @@ mod tests {
         assert_eq!(telling_status(&[5, 0, 1, 9, 0, 0]), TaskStatus::InProgress);
         assert_eq!(telling_status(&[0, 0, 0, 9, 0, 3]), TaskStatus::Completed);
         assert_eq!(telling_status(&[0, 0, 0, 0, 0, 3]), TaskStatus::Skipped);
+    }
+
+    #[test]
+    fn a_group_tells_its_statuses_in_whole_words() {
+        let card = Card::of_group("IMPL", "developer", [1, 2, 3, 4_000, 5, 6], true);
+        assert_eq!(card.heading, "IMPL × 4,017");
+        let shown = card.lines.join(" ").replace('\u{A0}', " ");
+        assert_eq!(shown, "5 failed, 3 in progress, 2 ready, 1 pending, 4,000 completed, 6 skipped");
+        assert!(card.lines.iter().all(|line| line.starts_with(|c: char| c.is_ascii_digit())), "{:?}", card.lines);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::card::Card;
 use super::layers::Link;
-use super::sheet::{Column, Counts, Sheet, counts};
-use super::text::{count, number};
+use super::sheet::{Column, Sheet, counts};
+use super::text::{count, number, plain};
 use super::{Node, Picture, wave_name};
 
 /// The largest number of columns.
@@ -38,23 +38,25 @@ pub(super) fn sheet(picture: &Picture) -> Sheet {
     let column_of: Vec<usize> = members.keys().map(|&(column, _)| column).collect();
     let (links, inside, weak) = links(picture, &group_of, &column_of);
 
-    let by = if columns.iter().any(|column| column.name.contains('–')) { "run of waves" } else { "wave" };
+    let tasks = count(picture.nodes.len() as u64, "task");
     let mut notes = vec![format!(
-        "{} are drawn as groups, one card for each {by} and role. A link is as thick as the dependencies in it are many.",
-        count(picture.nodes.len() as u64, "task")
+        "{tasks} are drawn as groups, one card for each column and role. The thicker a link, the more dependencies it has."
     )];
     if inside > 0 || weak > 0 {
         let (inside, weak) = (number(inside), number(weak));
-        notes.push(format!("Each card shows the {MOST_LINKS} strongest links that reach it. Not drawn: {weak} dependencies in weaker links, {inside} within a column."));
+        notes.push(format!(
+            "Each card shows the {MOST_LINKS} strongest links that reach it. \
+             Not drawn: {weak} dependencies in weaker links, {inside} within a column."
+        ));
     }
     Sheet {
-        title: String::new(),
-        subtitle: String::new(),
+        title: plain(&picture.title),
+        subtitle: plain(&picture.subtitle),
         columns,
         cards: members.iter().map(|(&(_, role), nodes)| card(picture, role, nodes)).collect(),
         column_of,
         links,
-        counts: Counts::default(),
+        counts: counts(&picture.nodes),
         notes,
     }
 }
@@ -118,7 +120,7 @@ fn links(picture: &Picture, group_of: &[usize], column_of: &[usize]) -> (Vec<Lin
 fn card(picture: &Picture, role: &str, nodes: &[usize]) -> Card {
     let members = || nodes.iter().map(|&at| &picture.nodes[at]);
     let heading = common_prefix(members()).unwrap_or(role);
-    Card::of_group(heading, role, counts(members().map(|node| node.status)), members().any(|node| node.critical))
+    Card::of_group(heading, role, counts(members()), members().any(|node| node.critical))
 }
 
 /// What all ids have before their first dash, if they agree on it.

@@ -30,7 +30,7 @@ impl Display for Chart<'_> {
                 let title = escaped(&node.title);
                 let title = if title.is_empty() { title } else { format!("<br/>{title}") };
                 let (id, role, status) = (escaped(&node.id), escaped(&node.role), status_name(node.status));
-                writeln!(out, "    n{at}([\"{id}{title}<br/>{role} · {status}\"]):::{}", node.status)?;
+                writeln!(out, "    n{at}(\"{id}{title}<br/>{role} · {status}\"):::{}", node.status)?;
             }
             writeln!(out, "  end")?;
         }
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(chart.matches("subgraph w").count(), 4);
         assert_eq!(chart.matches(" --> ").count(), picture.edges.len());
         assert_eq!(chart.matches("  classDef ").count(), TaskStatus::ALL.len() + 1);
-        assert!(chart.contains(" · in progress\"]):::in_progress\n"), "{chart}");
+        assert!(chart.contains(" · in progress\"):::in_progress\n"), "{chart}");
         assert!(chart.contains("  linkStyle 0,2,4 stroke:"), "{chart}");
     }
 

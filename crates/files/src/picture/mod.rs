@@ -1,8 +1,8 @@
 //! Pictures of a plan as text: SVG for people, DOT and Mermaid for other tools.
 //!
-//! Reading order: this file (what is drawn), [`text`] (what may be written), [`sheet`] and [`compact`] (which cards and
-//! links a picture has), [`layers`] and [`layout`] (where they go), [`theme`], [`card`] and [`svg`] (how they look),
-//! [`dot`] and [`mermaid`].
+//! Reading order: this file (what is drawn), `text` (what may be written), `sheet` and `compact` (which cards and
+//! links a picture has), `layers` and `layout` (where they go), `theme`, `card` and `svg` (how they look),
+//! `dot` and `mermaid`.
 //!
 //! Titles and ids come from files that nobody has vetted: whatever they contain is shown as text, and never becomes
 //! markup. The same picture gives the same bytes on every machine. Nothing here reads or writes a file.

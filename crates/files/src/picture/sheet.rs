@@ -7,7 +7,7 @@ use team_executor_core::TaskStatus;
 use super::card::Card;
 use super::layers::Link;
 use super::text::{count, plain};
-use super::{Picture, compact, wave_name};
+use super::{Node, Picture, compact, wave_name};
 
 /// The largest number of tasks that are drawn one by one.
 const MOST_NODES: usize = 400;
@@ -50,15 +50,11 @@ pub(super) struct Sheet {
 impl Sheet {
     /// One card a task, or one card a group of tasks where there are too many.
     pub(super) fn of(picture: &Picture) -> Self {
-        let mut sheet = if picture.nodes.len() > MOST_NODES || picture.edges.len() > MOST_EDGES {
+        if picture.nodes.len() > MOST_NODES || picture.edges.len() > MOST_EDGES {
             compact::sheet(picture)
         } else {
             one_card_a_task(picture)
-        };
-        sheet.title = plain(&picture.title);
-        sheet.subtitle = plain(&picture.subtitle);
-        sheet.counts = counts(picture.nodes.iter().map(|node| node.status));
-        sheet
+        }
     }
 
     /// Whether a card stands for many tasks.
@@ -67,11 +63,11 @@ impl Sheet {
     }
 }
 
-/// How many there are of each status.
-pub(super) fn counts(statuses: impl Iterator<Item = TaskStatus>) -> Counts {
+/// How many tasks have each status.
+pub(super) fn counts<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Counts {
     let mut counts = Counts::default();
-    for status in statuses {
-        counts[status as usize] += 1;
+    for node in nodes {
+        counts[node.status as usize] += 1;
     }
     counts
 }
@@ -93,17 +89,16 @@ fn one_card_a_task(picture: &Picture) -> Sheet {
             backward += 1;
         }
     }
+    let backward = (backward > 0).then(|| count(backward, "link"));
     let column = |(&wave, nodes): (&u32, &Vec<usize>)| Column { name: wave_name(wave), tasks: nodes.len() as u64 };
     Sheet {
-        title: String::new(),
-        subtitle: String::new(),
+        title: plain(&picture.title),
+        subtitle: plain(&picture.subtitle),
         columns: waves.iter().map(column).collect(),
         cards: picture.nodes.iter().map(Card::of_task).collect(),
         column_of,
         links: links.into_values().collect(),
-        counts: Counts::default(),
-        notes: Vec::from_iter(
-            (backward > 0).then(|| format!("Not drawn: {} to the same or an earlier wave.", count(backward, "link"))),
-        ),
+        counts: counts(&picture.nodes),
+        notes: backward.iter().map(|links| format!("Not drawn: {links} to the same or an earlier wave.")).collect(),
     }
 }

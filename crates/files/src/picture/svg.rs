@@ -7,7 +7,7 @@ use team_executor_core::TaskStatus;
 use super::card::{self, Card};
 use super::layout::{Curve, Layout, Point};
 use super::sheet::Sheet;
-use super::text::{clip, count, number, width, xml};
+use super::text::{clip, count, number, width, wrap, xml};
 use super::theme;
 
 /// Around everything.
@@ -113,6 +113,7 @@ impl<'a> Page<'a> {
         for (column, x) in self.sheet.columns.iter().zip(&self.layout.columns) {
             let left = x + self.left;
             let tasks = count(column.tasks, "task");
+            let name = clip(&column.name, 12.5, card::WIDTH - 10.0 - width(&tasks, 11.5));
             writeln!(
                 out,
                 "<rect x=\"{}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" rx=\"14\" class=\"lane\"/>\
@@ -122,7 +123,7 @@ impl<'a> Page<'a> {
                 card::WIDTH + 2.0 * LANE,
                 bottom - TOP,
                 TOP + 25.0,
-                xml(&column.name),
+                xml(&name),
                 left + card::WIDTH,
             )?;
         }
@@ -135,7 +136,8 @@ impl<'a> Page<'a> {
         let end = if curve.arrow { to.x - 3.0 } else { to.x };
         let (class, tip) = if curve.critical { ("edge critical", "plan-tip-critical") } else { ("edge", "plan-tip") };
         let mut thickness = if curve.critical { 2.6 } else { 1.4 };
-        if self.sheet.is_of_groups() {
+        let of_groups = self.sheet.is_of_groups();
+        if of_groups {
             thickness += 0.35 * f64::from(curve.weight.max(1).ilog2());
         }
         let reach = (end - from.x) * 0.5;
@@ -154,7 +156,7 @@ impl<'a> Page<'a> {
             write!(out, "H{:.0}", to.x + card::WIDTH)?;
         }
         write!(out, "\" class=\"{class}\" stroke-width=\"{thickness:.1}\"")?;
-        if self.sheet.is_of_groups() {
+        if of_groups {
             write!(out, " stroke-opacity=\"0.6\"")?;
         }
         if curve.arrow {
@@ -187,10 +189,9 @@ impl<'a> Page<'a> {
                 x + 36.0
             )?;
         }
-        for note in &self.sheet.notes {
-            y += 22.0;
-            let note = xml(&clip(note, 11.0, self.width - 2.0 * MARGIN));
-            writeln!(out, "<text x=\"{MARGIN}\" y=\"{y}\" class=\"muted\" font-size=\"11\">{note}</text>")?;
+        for line in self.sheet.notes.iter().flat_map(|note| wrap(note, 11.0, self.width - 2.0 * MARGIN, 4)) {
+            y += 20.0;
+            writeln!(out, "<text x=\"{MARGIN}\" y=\"{y}\" class=\"muted\" font-size=\"11\">{}</text>", xml(&line))?;
         }
         Ok(y + MARGIN - 4.0)
     }
