@@ -1,0 +1,150 @@
+//! Findings for programs. The shape is stable: fields are added, never renamed or removed, within one `version`.
+
+use std::io::Write;
+
+use serde::Serialize;
+use team_executor_files::{Finding, Place, Severity, Sources};
+
+use crate::diagnostics::shown_path;
+use crate::failure::Failure;
+use crate::open::Opened;
+
+/// The version of the shape.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    valid: bool,
+    session: Option<&'a str>,
+    path: Option<&'a str>,
+    dialect: Option<&'a str>,
+    tasks: Option<usize>,
+    edges: Option<usize>,
+    waves: Option<u32>,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<JsonFinding<'a>>,
+    hidden: Vec<JsonHidden>,
+}
+
+/// One finding.
+#[derive(Serialize)]
+pub(super) struct JsonFinding<'a> {
+    severity: &'static str,
+    code: &'static str,
+    message: &'a str,
+    file: Option<String>,
+    line: Option<usize>,
+    column: Option<usize>,
+    label: Option<&'a str>,
+    times: u32,
+    related: Vec<JsonPlace<'a>>,
+    help: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonPlace<'a> {
+    file: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    label: &'a str,
+}
+
+#[derive(Serialize)]
+struct JsonHidden {
+    code: &'static str,
+    file: Option<String>,
+    count: u32,
+}
+
+/// Prints everything that was found.
+pub(super) fn write(opened: &Opened, out: &mut impl Write) -> Result<(), Failure> {
+    let session = opened.session.as_ref();
+    let report = Report {
+        version: VERSION,
+        valid: !opened.findings.has_errors(),
+        session: session.map(|(session, _)| session.id.as_str()),
+        path: Some(&opened.path),
+        dialect: Some(opened.dialect.name()),
+        tasks: session.map(|(session, _)| session.tasks.len()),
+        edges: session.map(|(_, graph)| graph.edge_count()),
+        waves: session.map(|(_, graph)| graph.wave_count()),
+        errors: opened.findings.error_count(),
+        warnings: opened.findings.warning_count(),
+        findings: findings(opened),
+        hidden: opened
+            .findings
+            .hidden()
+            .map(|hidden| JsonHidden {
+                code: hidden.code.name(),
+                file: hidden.file.map(|file| shown_path(&opened.path, &file)),
+                count: hidden.count,
+            })
+            .collect(),
+    };
+    print(&report, out)
+}
+
+/// Prints the one finding that kept the session from being opened.
+pub(super) fn write_failure(finding: &Finding, out: &mut impl Write) -> Result<(), Failure> {
+    let report = Report {
+        version: VERSION,
+        valid: false,
+        session: None,
+        path: None,
+        dialect: None,
+        tasks: None,
+        edges: None,
+        waves: None,
+        errors: 1,
+        warnings: 0,
+        findings: vec![json(finding, &Sources::default(), "")],
+        hidden: Vec::new(),
+    };
+    print(&report, out)
+}
+
+/// All findings of a session.
+pub(super) fn findings(opened: &Opened) -> Vec<JsonFinding<'_>> {
+    opened.findings.iter().map(|finding| json(finding, &opened.sources, &opened.path)).collect()
+}
+
+/// Prints a value as indented JSON with a line end.
+pub(super) fn print(value: &impl Serialize, out: &mut impl Write) -> Result<(), Failure> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn json<'a>(finding: &'a Finding, sources: &Sources, folder: &str) -> JsonFinding<'a> {
+    let place = finding.place.as_ref();
+    let (line, column) = place.map_or((None, None), |place| position(place, sources));
+    JsonFinding {
+        severity: match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        code: finding.code.name(),
+        message: &finding.message,
+        file: place.map(|place| shown_path(folder, &place.file)),
+        line,
+        column,
+        label: place.map(|place| place.label.as_str()).filter(|label| !label.is_empty()),
+        times: finding.times,
+        related: finding
+            .related
+            .iter()
+            .map(|place| {
+                let (line, column) = position(place, sources);
+                JsonPlace { file: shown_path(folder, &place.file), line, column, label: &place.label }
+            })
+            .collect(),
+        help: &finding.help,
+    }
+}
+
+fn position(place: &Place, sources: &Sources) -> (Option<usize>, Option<usize>) {
+    let position = place.span.and_then(|span| Some(sources.get(&place.file)?.position(span.start)));
+    (position.map(|position| position.line), position.map(|position| position.column))
+}

@@ -1,0 +1,57 @@
+//! `validate`: everything that is wrong or odd about a session. Nothing on disk changes.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::report;
+use crate::args::{Format, Validate};
+use crate::diagnostics;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open::{self, Opened};
+use crate::printer::Printer;
+
+/// Reads, judges and reports.
+pub(crate) fn run(session: Option<&Path>, options: &Validate, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = match open::session(session, &options.reading) {
+        Err(Failure::Usage(finding)) if options.format == Format::Json => {
+            report::write_failure(&finding, printer.out())?;
+            return Ok(Exit::Invalid);
+        }
+        result => result?,
+    };
+    match options.format {
+        Format::Text => text(&opened, printer)?,
+        Format::Json => report::write(&opened, printer.out())?,
+    }
+    Ok(if opened.findings.has_errors() { Exit::Invalid } else { Exit::Fine })
+}
+
+fn text(opened: &Opened, printer: &mut Printer) -> Result<(), Failure> {
+    let width = printer.width();
+    let out = printer.out();
+    write!(out, "{}", diagnostics::all(&opened.findings, &opened.sources, &opened.path, width))?;
+    let (errors, warnings) = (opened.findings.error_count(), opened.findings.warning_count());
+    let found = [(errors, "error"), (warnings, "warning")];
+    let found: Vec<_> = found.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(n, what)).collect();
+    let with = if found.is_empty() { String::new() } else { format!(", {}", found.join(", ")) };
+    match &opened.session {
+        Some((session, graph)) => writeln!(
+            out,
+            "Session {} is valid ({}): {}, {}, {}{with}",
+            crate::escape::line(session.id.as_str()),
+            opened.dialect,
+            count(session.tasks.len(), "task"),
+            count(graph.edge_count(), "edge"),
+            count(graph.wave_count() as usize, "wave"),
+        )?,
+        None => writeln!(out, "Session {} cannot be run ({}){with}", crate::escape::line(&opened.path), opened.dialect)?,
+    }
+    Ok(())
+}
+
+/// `1 task`, `2 tasks`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{ending}")
+}

@@ -1,0 +1,169 @@
+//! Findings for people: the sentence, the place with its source line, and what to do.
+
+use std::ops::Range;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use team_executor_files::{Finding, Findings, Place, Severity, Source, Sources, Span};
+
+use crate::escape;
+
+/// All findings, then how many more there are.
+pub(crate) fn all(findings: &Findings, sources: &Sources, folder: &str, width: usize) -> String {
+    let mut out = String::new();
+    for one in findings.iter() {
+        out.push_str(&finding(one, sources, folder, width));
+        out.push('\n');
+    }
+    for hidden in findings.hidden() {
+        let file = hidden.file.map(|file| format!(" in {}", shown_path(folder, &file))).unwrap_or_default();
+        out.push_str(&format!("… and {} more {} findings{file}\n\n", hidden.count, hidden.code.name()));
+    }
+    out
+}
+
+/// One finding, with a line end.
+pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width: usize) -> String {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let times = if finding.times > 1 { format!(" ({} times, first here)", finding.times) } else { String::new() };
+    let title = level.primary_title(escape::line(&format!("{}{times}", finding.message)));
+    let mut group = Group::with_title(title);
+    for excerpt in excerpts(finding, sources, folder) {
+        group = excerpt.add_to(group);
+    }
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width);
+    let mut text = renderer.render(&[group]);
+    text.push('\n');
+    let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::BrightCyan.into()));
+    for help in &finding.help {
+        text.push_str(&format!("{style}help{style:#}: {}\n", escape::line(help)));
+    }
+    text
+}
+
+/// Neighbouring lines of one file with the places in them, in the order in which the finding names them.
+struct Excerpt {
+    path: String,
+    line: usize,
+    column: usize,
+    first_line: usize,
+    text: String,
+    marks: Vec<(Range<usize>, bool, String)>,
+}
+
+impl Excerpt {
+    fn add_to<'a>(self, group: Group<'a>) -> Group<'a> {
+        let origin = Origin::path(self.path);
+        if self.line == 0 {
+            return group.element(origin);
+        }
+        let group = group.element(origin.line(self.line).char_column(self.column));
+        let annotations = self.marks.into_iter().map(|(span, primary, label)| -> Annotation<'a> {
+            let kind = if primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(span);
+            if label.is_empty() { annotation } else { annotation.label(label) }
+        });
+        group.element(Snippet::source(self.text).line_start(self.first_line).annotations(annotations))
+    }
+}
+
+fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> {
+    /// Places closer than this are shown together.
+    const NEIGHBOURS: usize = 6;
+    let places = finding.place.iter().chain(&finding.related);
+    let mut groups: Vec<(&str, Vec<(&Place, Span, usize)>)> = Vec::new();
+    let mut out = Vec::new();
+    for place in places {
+        let source = sources.get(&place.file);
+        let (Some(span), Some(source)) = (place.span, source) else {
+            let path = shown_path(folder, &place.file);
+            out.push(Excerpt { path, line: 0, column: 0, first_line: 0, text: String::new(), marks: Vec::new() });
+            continue;
+        };
+        let line = source.position(span.start).line;
+        let near = groups.iter_mut().find(|(file, members)| {
+            *file == &*place.file && members.iter().any(|(_, _, other)| other.abs_diff(line) <= NEIGHBOURS)
+        });
+        match near {
+            Some((_, members)) => members.push((place, span, line)),
+            None => groups.push((&place.file, vec![(place, span, line)])),
+        }
+    }
+    let primary = finding.place.as_ref();
+    for (file, members) in groups {
+        if let Some(source) = sources.get(file) {
+            out.push(excerpt(source, shown_path(folder, file), &members, primary));
+        }
+    }
+    out
+}
+
+fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], primary: Option<&Place>) -> Excerpt {
+    let first_line = members.iter().map(|(_, _, line)| *line).min().unwrap_or(1);
+    let last_line = members.iter().map(|(_, _, line)| *line).max().unwrap_or(1);
+    let position = members.first().map(|(_, span, _)| source.position(span.start));
+    let mut text = String::new();
+    let mut marks: Vec<(Range<usize>, bool, String)> = Vec::new();
+    for line in first_line..=last_line {
+        let bytes = source.line(line).range();
+        let on_line: Vec<_> = members.iter().filter(|(_, _, at)| *at == line).collect();
+        let window = window(source.text(), bytes.clone(), on_line.iter().map(|(_, span, _)| *span));
+        let mut offsets = vec![(window.start, text.len())];
+        for (at, c) in source.text()[window.clone()].char_indices() {
+            text.push(escape::visible(c));
+            offsets.push((window.start + at + c.len_utf8(), text.len()));
+        }
+        let shown = |offset: usize| {
+            let at = offsets.partition_point(|(original, _)| *original < offset).min(offsets.len() - 1);
+            offsets[at].1
+        };
+        for (place, span, _) in on_line {
+            // An empty span, such as the end of a file, still gets one caret.
+            let range = shown(span.start as usize)..shown((span.end as usize).min(bytes.end).max(span.start as usize));
+            let label = escape::line(&place.label);
+            marks.push((range, primary.is_some_and(|primary| std::ptr::eq(primary, *place)), label));
+        }
+        text.push('\n');
+    }
+    Excerpt {
+        path,
+        line: position.map_or(1, |position| position.line),
+        column: position.map_or(1, |position| position.column),
+        first_line,
+        text,
+        marks,
+    }
+}
+
+/// The part of a line that is shown: all of it, unless it is longer than any screen.
+fn window(text: &str, line: Range<usize>, spans: impl Iterator<Item = Span>) -> Range<usize> {
+    const LONGEST: usize = 2000;
+    const AROUND: usize = 100;
+    if line.len() <= LONGEST {
+        return line;
+    }
+    let (mut start, mut end) = (line.end, line.start);
+    for span in spans {
+        start = start.min(span.start as usize);
+        end = end.max((span.start as usize + AROUND).min(span.end as usize));
+    }
+    let mut start = start.min(end).saturating_sub(AROUND).max(line.start);
+    let mut end = (end + AROUND).min(line.end).min(start + LONGEST);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    start..end.max(start)
+}
+
+/// A file of the session as the user can open it.
+pub(crate) fn shown_path(folder: &str, file: &str) -> String {
+    let folder = folder.trim_end_matches('/');
+    let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+    escape::line(&path)
+}

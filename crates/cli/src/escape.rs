@@ -1,0 +1,70 @@
+//! Text from files and agents is shown with its control characters made visible, so that it cannot move the cursor,
+//! change colours or forge lines.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What a character is shown as.
+pub(crate) fn visible(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
+        '\u{7F}' => '\u{2421}',
+        // C1 controls, and what changes the direction of text or hides in it.
+        '\u{80}'..='\u{9F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}'
+        | '\u{FEFF}'
+        | '\u{E0000}'..='\u{E007F}' => '\u{FFFD}',
+        c => c,
+    }
+}
+
+/// A text on one line.
+pub(crate) fn line(text: &str) -> String {
+    text.chars().map(visible).collect()
+}
+
+/// A text on one line of at most so many columns, with `…` where it is cut.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    let shown = line(text);
+    if shown.width() <= columns {
+        return shown;
+    }
+    let mut width = 0;
+    let mut out = String::new();
+    for c in shown.chars() {
+        width += c.width().unwrap_or(0);
+        if width >= columns {
+            break;
+        }
+        out.push(c);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// A text filled with blanks to so many columns.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_can_steer_the_terminal() {
+        assert_eq!(line("a\u{1b}[31mb\r\nc\u{9b}x\u{202e}"), "a␛[31mb␍␊c\u{FFFD}x\u{FFFD}");
+    }
+
+    #[test]
+    fn cutting_counts_columns() {
+        assert_eq!(cut("hello", 5), "hello");
+        assert_eq!(cut("hello world", 7), "hello…");
+        assert_eq!(cut("日本語です", 6), "日本…");
+        assert_eq!(pad("日本", 6), "日本  ");
+    }
+}

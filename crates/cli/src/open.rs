@@ -1,0 +1,90 @@
+//! From `--session` to a session that has been read.
+
+use std::path::Path;
+
+use team_executor_core::{Graph, Session};
+use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
+use team_executor_store::{DiskFolder, OpenError};
+
+use crate::args::Reading;
+use crate::failure::Failure;
+
+/// A session that has been read, fit to be run or not.
+pub(crate) struct Opened {
+    /// The folder, as the user named it.
+    pub(crate) path: String,
+    /// How it was read.
+    pub(crate) dialect: Dialect,
+    /// The session and its graph, unless there is an error.
+    pub(crate) session: Option<(Session, Graph)>,
+    /// What is wrong or odd.
+    pub(crate) findings: Findings,
+    /// What findings point into.
+    pub(crate) sources: Sources,
+}
+
+/// Reads the session that the user named.
+pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, Failure> {
+    let Some(path) = path else {
+        return Err(session_required().into());
+    };
+    let folder = DiskFolder::open(path).map_err(|error| cannot_open(path, &error))?;
+    let mut loaded = load(&folder, &name_of(path), reading.dialect);
+    if reading.strict {
+        loaded.findings.make_strict();
+    }
+    let session = if loaded.findings.has_errors() { None } else { loaded.session };
+    Ok(Opened {
+        path: path.display().to_string(),
+        dialect: loaded.dialect,
+        session,
+        findings: loaded.findings,
+        sources: loaded.sources,
+    })
+}
+
+/// What is said when no session was named.
+pub(crate) fn session_required() -> Finding {
+    Finding::error(Code::SessionRequired, "Session required. Usage: --session=<path-to-TC-folder>")
+        .help("`team-executor sessions` lists the sessions below .workflow/")
+}
+
+/// The folder's own name, whatever way leads there.
+pub(crate) fn name_of(path: &Path) -> String {
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    resolved.file_name().map_or_else(|| "session".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+fn cannot_open(path: &Path, error: &OpenError) -> Finding {
+    let shown = path.display();
+    match error {
+        OpenError::Missing => {
+            let mut finding =
+                Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"));
+            for near in near_matches(path) {
+                finding = finding.help(format!("did you mean --session={near}?"));
+            }
+            finding.help("check the path; `team-executor sessions` lists the sessions below .workflow/")
+        }
+        OpenError::NotAFolder => Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"))
+            .help("this is a file; name the folder that holds the session's files"),
+        OpenError::Refused(reason) => {
+            Finding::error(Code::SessionNotFound, format!("Session directory not readable: {shown}: {reason}"))
+                .help(format!("check it with: ls -ld {shown}"))
+        }
+    }
+}
+
+/// Sessions below `.workflow/.team/` whose names are most like the one that was named.
+fn near_matches(path: &Path) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let wanted = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let Ok(entries) = std::fs::read_dir(".workflow/.team") else { return Vec::new() };
+    let mut names: Vec<(usize, String)> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .take(1000)
+        .filter_map(|name| Some((team_executor_core::distance(&wanted, &name.to_lowercase(), wanted.len() / 2)?, name)))
+        .collect();
+    names.sort();
+    names.into_iter().take(SHOWN).map(|(_, name)| format!(".workflow/.team/{name}")).collect()
+}
