@@ -56,6 +56,8 @@ fn distance(one: &[char], other: &[char], limit: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > limit {
         return None;
     }
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count(); // ids mostly begin alike
+    let (one, other) = (&one[same..], &other[same..]);
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {
         let mut diagonal = row[0];
