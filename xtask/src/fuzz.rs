@@ -72,8 +72,8 @@ struct Report {
     failed: bool,
     /// The input that broke it, where there is one.
     input: Option<String>,
-    /// The end of what the fuzzer said.
-    tail: String,
+    /// What the fuzzer said where it went wrong.
+    said: String,
 }
 
 impl fmt::Display for Report {
@@ -102,12 +102,14 @@ fn fuzz(target: String, seconds: u32) -> Outcome<Report> {
 fn report(target: String, succeeded: bool, said: &str) -> Report {
     let after = |mark: &str| said.lines().find_map(|line| Some(line.split_once(mark)?.1.trim().to_owned()));
     let lines: Vec<_> = said.lines().collect();
+    let wrong = lines.iter().position(|line| line.contains("panicked at") || line.contains("ERROR: "));
+    let from = wrong.unwrap_or(lines.len().saturating_sub(4));
     Report {
         target,
         executions: after("stat::number_of_executed_units:"),
         failed: !succeeded,
         input: after("Test unit written to ").map(|path| relative(&path)),
-        tail: lines[lines.len().saturating_sub(40)..].join("\n"),
+        said: lines.into_iter().skip(from).take(4).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -117,12 +119,12 @@ fn relative(path: &str) -> String {
 
 fn explain(failed: &[&Report]) -> String {
     let mut text = format!("{} fuzz target(s) failed", failed.len());
-    for Report { target, input, tail, .. } in failed {
+    for Report { target, input, said, .. } in failed {
         text.push_str(&match input {
             Some(path) => format!(
-                "\n\n{target} fails on {path}\nhelp: to see it again: cargo +nightly fuzz run {target} {path}\n{tail}"
+                "\n\n{target} fails on {path}\n{said}\nhelp: to see it again: cargo +nightly fuzz run {target} {path}"
             ),
-            None => format!("\n\n{target} ended without naming an input:\n{tail}"),
+            None => format!("\n\n{target} ended without naming an input\n{said}"),
         });
     }
     text
@@ -169,17 +171,27 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_reported_with_its_input_and_how_to_repeat_it() {
+    fn a_crash_is_reported_with_its_cause_its_input_and_how_to_repeat_it() {
         let path = root().join("fuzz/artifacts/ids/crash-1");
         let said = format!(
-            "thread panicked\nstat::number_of_executed_units: 3\nartifact_prefix='x'; Test unit written to {}\n",
+            "INFO: Seed: 1\nthread 'main' panicked at ids.rs:9:5:\nseeded\nnote: run\n== ERROR: libFuzzer\n    #0 0x\n\
+             artifact_prefix='x'; Test unit written to {}\nstat::number_of_executed_units: 3\n",
             path.display()
         );
         let report = report("ids".to_owned(), false, &said);
         assert_eq!(report.to_string(), "ids                                   3  FAILED");
-        let text = explain(&[&report]);
-        assert!(text.contains("ids fails on fuzz/artifacts/ids/crash-1\n"), "{text}");
-        assert!(text.contains("cargo +nightly fuzz run ids fuzz/artifacts/ids/crash-1\n"), "{text}");
-        assert!(text.contains("thread panicked"), "{text}");
+        assert_eq!(
+            explain(&[&report]),
+            "1 fuzz target(s) failed\n\nids fails on fuzz/artifacts/ids/crash-1\n\
+             thread 'main' panicked at ids.rs:9:5:\nseeded\nnote: run\n== ERROR: libFuzzer\n\
+             help: to see it again: cargo +nightly fuzz run ids fuzz/artifacts/ids/crash-1"
+        );
+    }
+
+    #[test]
+    fn an_end_without_an_input_shows_the_last_lines() {
+        let report = report("ids".to_owned(), false, "1\n2\n3\n4\n5\n");
+        assert_eq!(report.to_string(), "ids                                   ?  FAILED");
+        assert_eq!(explain(&[&report]), "1 fuzz target(s) failed\n\nids ended without naming an input\n2\n3\n4\n5");
     }
 }
