@@ -9,7 +9,7 @@ pub(crate) fn run(name: Option<&str>, args: &[String]) -> Outcome {
     let chosen: Vec<_> = benches.iter().filter(|bench| name.is_none_or(|name| bench.is(name))).collect();
     if chosen.is_empty() {
         let known: Vec<_> = benches.iter().map(|bench| format!("{} (of {})", bench.name, bench.krate)).collect();
-        return Err(format!("no such benchmark; there are: {}", known.join(", ")));
+        return Err(format!("no such benchmark; there are: [{}]", known.join(", ")));
     }
     for bench in chosen {
         let manifest = format!("crates/{}/Cargo.toml", bench.krate);
@@ -61,6 +61,6 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused() {
-        assert!(run(Some("no-such-benchmark"), &[]).is_err_and(|e| e.starts_with("no such benchmark; there are: ")));
+        assert!(run(Some("no-such-benchmark"), &[]).is_err_and(|e| e.starts_with("no such benchmark; there are: [")));
     }
 }

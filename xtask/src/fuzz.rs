@@ -104,10 +104,12 @@ fn report(target: String, succeeded: bool, said: &str) -> Report {
     let lines: Vec<_> = said.lines().collect();
     let wrong = lines.iter().position(|line| line.contains("panicked at") || line.contains("ERROR: "));
     let from = wrong.unwrap_or(lines.len().saturating_sub(4));
+    let executions = after("stat::number_of_executed_units:");
     Report {
         target,
-        executions: after("stat::number_of_executed_units:"),
-        failed: !succeeded,
+        // A fuzzer that ran nothing has proved nothing.
+        failed: !succeeded || executions.is_none(),
+        executions,
         input: after("Test unit written to ").map(|path| relative(&path)),
         said: lines.into_iter().skip(from).take(4).collect::<Vec<_>>().join("\n"),
     }
@@ -189,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn an_end_without_an_input_shows_the_last_lines() {
-        let report = report("ids".to_owned(), false, "1\n2\n3\n4\n5\n");
+    fn success_without_work_is_a_failure_and_shows_the_last_lines() {
+        let report = report("ids".to_owned(), true, "1\n2\n3\n4\n5\n");
         assert_eq!(report.to_string(), "ids                                   ?  FAILED");
         assert_eq!(explain(&[&report]), "1 fuzz target(s) failed\n\nids ended without naming an input\n2\n3\n4\n5");
     }
