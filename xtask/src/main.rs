@@ -1,1 +1,80 @@
-fn main() {}
+//! The project's own chores, as `cargo xtask NAME`. Nothing that users run is in here.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through its output")]
+
+mod bench;
+mod conformance;
+mod fuzz;
+#[cfg(test)]
+mod layering;
+mod marks;
+mod requirements;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Chore {
+    /// Checks everything that must hold before a commit: the one command that CI runs
+    Test {
+        /// Run only the tests: no formatting, lints, documentation or conformance
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Writes docs/conformance.md: which test proves which requirement
+    Conformance {
+        /// Write nothing and fail if the file is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Feeds every fuzz target with generated input for a while
+    Fuzz {
+        /// How long, for each target
+        #[arg(long, value_name = "N")]
+        seconds: u32,
+        /// Only this target
+        #[arg(long, value_name = "T")]
+        target: Option<String>,
+    },
+    /// Runs the benchmarks
+    Bench {
+        /// Only this benchmark, or only those of this crate
+        name: Option<String>,
+        /// What the benchmarks get as arguments
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Chore::parse() {
+        Chore::Test { quick } => test::run(quick),
+        Chore::Conformance { check } => conformance::run(check),
+        Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
+        Chore::Bench { name, args } => bench::run(name.as_deref(), &args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Chore::command().debug_assert();
+    }
+}

@@ -1,1 +1,26 @@
-//! placeholder
+//! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], and a [`Tree`] that
+//! shows whether anything on disk changed.
+//!
+//! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
+//! variable, no home folder, no terminal. A world that cannot be set up is a failed test, so these functions panic where
+//! others return errors.
+
+#![expect(clippy::panic, reason = "a test whose world cannot be set up has failed")]
+
+mod run;
+mod tree;
+mod world;
+
+pub use run::Run;
+pub use tree::Tree;
+pub use world::World;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// The value, or a panic that names the path.
+#[track_caller]
+fn must<T>(doing: impl fmt::Display, path: &Path, result: io::Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("{doing} {}: {error}", path.display()))
+}

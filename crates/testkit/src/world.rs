@@ -1,0 +1,189 @@
+//! A throw-away place to run the program in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::tree::children;
+use crate::{Run, Tree, must};
+
+/// A temporary folder and an environment in which the program sees nothing of the machine that it runs on. Both are gone
+/// when it is dropped.
+#[derive(Debug)]
+pub struct World {
+    binary: PathBuf,
+    root: PathBuf,
+    dir: PathBuf,
+    env: BTreeMap<String, String>,
+    _keep: TempDir,
+}
+
+impl World {
+    /// An empty world for a program, usually `env!("CARGO_BIN_EXE_team-executor")`.
+    #[track_caller]
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        let keep = must("creating a folder in", &std::env::temp_dir(), tempfile::tempdir());
+        let root = must("resolving", keep.path(), keep.path().canonicalize());
+        let (dir, home) = (root.join("dir"), root.join("home"));
+        must("creating", &dir, fs::create_dir(&dir));
+        must("creating", &home, fs::create_dir(&home));
+        let env = [
+            ("COLUMNS", "80"),
+            ("HOME", &home.to_string_lossy()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("TERM", "xterm-256color"),
+            ("TZ", "UTC"),
+        ];
+        let env = env.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        Self { binary: binary.into(), root, dir, env, _keep: keep }
+    }
+
+    /// The folder that the program is started in; shown as `$DIR`.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Sets an environment variable of all later runs.
+    pub fn env(&mut self, key: &str, value: &str) -> &mut Self {
+        self.env.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Writes a file, with the folders above it, and returns where it is.
+    #[track_caller]
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.inside(path);
+        create_parent(&path);
+        must("writing", &path, fs::write(&path, text));
+        path
+    }
+
+    /// Copies a file or a folder with everything in it; links are copied as links.
+    #[track_caller]
+    pub fn copy_tree(&self, from: impl AsRef<Path>, to: &str) -> PathBuf {
+        let target = self.inside(to);
+        create_parent(&target);
+        let mut waiting = vec![(from.as_ref().to_owned(), target.clone())];
+        while let Some((from, to)) = waiting.pop() {
+            let kind = must("looking at", &from, from.symlink_metadata()).file_type();
+            if kind.is_dir() {
+                must("creating", &to, fs::create_dir_all(&to));
+                let inside = children(&from).into_iter();
+                waiting.extend(inside.filter_map(|child| Some((child.clone(), to.join(child.file_name()?)))));
+            } else if kind.is_symlink() {
+                let link = must("reading the link", &from, fs::read_link(&from));
+                must("linking", &to, std::os::unix::fs::symlink(link, &to));
+            } else {
+                must("copying", &from, fs::copy(&from, &to));
+            }
+        }
+        target
+    }
+
+    /// Everything in the folder now.
+    #[track_caller]
+    pub fn tree(&self) -> Tree {
+        Tree::of(&self.dir)
+    }
+
+    /// The program with these arguments, for a test that wants to start it in its own way.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(args).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end, without input.
+    #[track_caller]
+    pub fn run(&self, args: &[&str]) -> Run {
+        let output = must("running", &self.binary, self.command(args).output());
+        let program = self.binary.file_name().unwrap_or_default().to_string_lossy();
+        let (dir, root) = (self.dir.to_string_lossy(), self.root.to_string_lossy());
+        Run::new(&program, args, &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
+    }
+
+    /// A path in the folder; one that leaves it is a mistake of the test.
+    #[track_caller]
+    fn inside(&self, path: &str) -> PathBuf {
+        let stays = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        assert!(stays, "{path} leaves the world");
+        self.dir.join(path)
+    }
+}
+
+#[track_caller]
+fn create_parent(path: &Path) {
+    if let Some(folder) = path.parent() {
+        must("creating", folder, fs::create_dir_all(folder));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_sees_only_the_world() {
+        let mut world = World::new("/usr/bin/env");
+        world.env("NO_COLOR", "1");
+        let run = world.run(&[]);
+        assert_eq!(
+            run.to_string(),
+            "$ env\n------- stdout -------\nCOLUMNS=80\nHOME=$WORLD/home\nNO_COLOR=1\n\
+             PATH=/usr/local/bin:/usr/bin:/bin\nTERM=xterm-256color\nTZ=UTC\n[exit status: 0]\n"
+        );
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    }
+
+    #[test]
+    fn it_runs_in_its_folder_without_input() {
+        let run = World::new("/bin/sh").run(&["-c", "cat; pwd; echo bad >&2; exit 3"]);
+        assert_eq!(
+            run.to_string(),
+            "$ sh -c 'cat; pwd; echo bad >&2; exit 3'\n------- stdout -------\n$DIR\n\
+             ------- stderr -------\nbad\n[exit status: 3]\n"
+        );
+        assert_eq!((run.code, run.stderr.as_str()), (Some(3), "bad\n"));
+    }
+
+    #[test]
+    fn trees_are_copied_whole() {
+        let world = World::new("/bin/true");
+        let file = world.write("a/b/c.txt", "text");
+        assert_eq!(file, world.dir().join("a/b/c.txt"));
+        std::os::unix::fs::symlink("b/c.txt", world.dir().join("a/link")).unwrap();
+        world.copy_tree(world.dir().join("a"), "x/y");
+        let copy = Tree::of(&world.dir().join("x/y")).to_string();
+        assert_eq!(copy, Tree::of(&world.dir().join("a")).to_string());
+        assert!(copy.contains("link -> b/c.txt\n"), "{copy}");
+    }
+
+    #[test]
+    fn a_run_that_writes_nothing_leaves_the_tree_equal() {
+        let world = World::new("/bin/sh");
+        world.write("a", "1");
+        let before = world.tree();
+        world.run(&["-c", "cat a"]);
+        assert_eq!(world.tree(), before);
+        world.run(&["-c", "echo 2 >b"]);
+        assert_ne!(world.tree(), before);
+    }
+
+    #[test]
+    #[should_panic(expected = "../out leaves the world")]
+    fn a_path_that_leaves_the_world_is_refused() {
+        World::new("/bin/true").write("../out", "");
+    }
+
+    #[test]
+    fn it_is_gone_when_dropped() {
+        let world = World::new("/bin/true");
+        let dir = world.dir().to_owned();
+        assert!(dir.is_dir());
+        drop(world);
+        assert!(!dir.exists());
+    }
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask test`: everything that must hold before a commit, step by step, up to the first failure.
+
+use std::time::Instant;
+
+use crate::shell::{Outcome, command, must_succeed, succeeds};
+
+/// A program that the steps need.
+struct Tool {
+    name: &'static str,
+    /// Succeeds where the program is present.
+    probe: &'static str,
+    /// What to type where it is not.
+    fix: &'static str,
+}
+
+/// Looked for before the first step. To add one, add a line.
+const TOOLS: &[Tool] = &[
+    Tool { name: "rustfmt", probe: "cargo fmt --version", fix: "rustup component add rustfmt" },
+    Tool { name: "clippy", probe: "cargo clippy --version", fix: "rustup component add clippy" },
+];
+
+/// One command that must succeed.
+struct Step {
+    name: &'static str,
+    line: &'static str,
+    env: Option<(&'static str, &'static str)>,
+}
+
+impl Step {
+    const fn new(name: &'static str, line: &'static str) -> Self {
+        Self { name, line, env: None }
+    }
+
+    /// What to type to run only this step.
+    fn rerun(&self) -> String {
+        match self.env {
+            Some((key, value)) => format!("{key}='{value}' {}", self.line),
+            None => self.line.to_owned(),
+        }
+    }
+}
+
+const TESTS: Step = Step::new("tests", "cargo test --workspace");
+
+/// Cheapest first, so that a small slip is told at once.
+const STEPS: &[Step] = &[
+    Step::new("formatting", "cargo fmt --all --check"),
+    Step::new("conformance", "cargo xtask conformance --check"),
+    Step::new("lints", "cargo clippy --workspace --all-targets -- -D warnings"),
+    TESTS,
+    Step { name: "documentation", line: "cargo doc --workspace --no-deps", env: Some(("RUSTDOCFLAGS", "-D warnings")) },
+];
+
+/// Runs every step, or with `quick` only the tests.
+pub(crate) fn run(quick: bool) -> Outcome {
+    let tools = if quick { &[] } else { TOOLS };
+    let steps = if quick { &[TESTS] } else { STEPS };
+    find(tools)?;
+    let begin = Instant::now();
+    for (n, step) in steps.iter().enumerate() {
+        println!("[{}/{}] {}: {}", n + 1, steps.len(), step.name, step.rerun());
+        run_step(step)?;
+    }
+    println!("all {} steps passed in {:.1} s", steps.len(), begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn find(tools: &[Tool]) -> Outcome {
+    let missing: Vec<_> = tools.iter().filter(|tool| !succeeds(tool.probe)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let lines = missing.iter().map(|tool| format!("\n  {} is missing; type: {}", tool.name, tool.fix));
+    Err(format!("the tests need programs that are not here{}", lines.collect::<String>()))
+}
+
+fn run_step(step: &Step) -> Outcome {
+    let mut command = command(step.line);
+    command.envs(step.env);
+    must_succeed(&mut command).map_err(|error| {
+        format!("the step `{}` failed: {error}\nhelp: to run only this step: {}", step.name, step.rerun())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_missing_tool_is_named_with_its_fix() {
+        let tools = [
+            Tool { name: "here", probe: "true", fix: "nothing" },
+            Tool { name: "gone", probe: "no-such-program-here --version", fix: "apt-get install gone" },
+            Tool { name: "broken", probe: "false", fix: "apt-get install broken" },
+        ];
+        assert_eq!(find(&tools[..1]), Ok(()));
+        assert_eq!(
+            find(&tools),
+            Err("the tests need programs that are not here\n  gone is missing; type: apt-get install gone\n  \
+                 broken is missing; type: apt-get install broken"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn a_failed_step_says_which_and_how_to_run_it_again() {
+        let step = Step { name: "docs", line: "false --no-deps", env: Some(("FLAGS", "-D warnings")) };
+        assert_eq!(
+            run_step(&step),
+            Err("the step `docs` failed: `false` ended with exit status: 1\n\
+                 help: to run only this step: FLAGS='-D warnings' false --no-deps"
+                .to_owned())
+        );
+        assert_eq!(run_step(&Step::new("fine", "true")), Ok(()));
+    }
+}
