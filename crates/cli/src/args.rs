@@ -10,13 +10,18 @@ use team_executor_files::Dialect;
 /// A session is a folder of files: roles, tasks, dependencies. `validate` says exactly what is wrong with one, `plan`
 /// shows what a run would do.
 #[derive(Debug, Parser)]
-#[command(name = "team-executor", version, max_term_width = 100, after_help = "\
+#[command(
+    name = "team-executor",
+    version,
+    max_term_width = 100,
+    after_help = "\
 Examples:
   team-executor sessions
   team-executor validate --session=.workflow/.team/TC-auth-2026-02-27
   team-executor plan --session=.workflow/.team/TC-auth-2026-02-27 --format svg > plan.svg
 
-Exit codes: 0 fine, 2 usage error or invalid session, 74 input/output failure.")]
+Exit codes: 0 fine, 2 usage error or invalid session, 74 input/output failure."
+)]
 pub(crate) struct Args {
     /// What to do
     #[command(subcommand)]

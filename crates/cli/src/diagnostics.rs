@@ -8,10 +8,10 @@ use team_executor_files::{Finding, Findings, Place, Severity, Source, Sources, S
 
 use crate::escape;
 
-/// All findings, then how many more there are.
+/// All findings, errors first, then how many more there are.
 pub(crate) fn all(findings: &Findings, sources: &Sources, folder: &str, width: usize) -> String {
     let mut out = String::new();
-    for one in findings.iter() {
+    for one in findings.by_severity() {
         out.push_str(&finding(one, sources, folder, width));
         out.push('\n');
     }
@@ -47,26 +47,31 @@ pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width:
 /// Neighbouring lines of one file with the places in them, in the order in which the finding names them.
 struct Excerpt {
     path: String,
-    line: usize,
-    column: usize,
     first_line: usize,
     text: String,
+    /// Where the first place is, if a line is shown without its beginning.
+    cut_at: Option<(usize, usize)>,
     marks: Vec<(Range<usize>, bool, String)>,
 }
 
 impl Excerpt {
     fn add_to<'a>(self, group: Group<'a>) -> Group<'a> {
-        let origin = Origin::path(self.path);
-        if self.line == 0 {
-            return group.element(origin);
+        if self.text.is_empty() {
+            return group.element(Origin::path(self.path));
         }
-        let group = group.element(origin.line(self.line).char_column(self.column));
         let annotations = self.marks.into_iter().map(|(span, primary, label)| -> Annotation<'a> {
             let kind = if primary { AnnotationKind::Primary } else { AnnotationKind::Context };
             let annotation = kind.span(span);
             if label.is_empty() { annotation } else { annotation.label(label) }
         });
-        group.element(Snippet::source(self.text).line_start(self.first_line).annotations(annotations))
+        let snippet = Snippet::source(self.text).line_start(self.first_line).annotations(annotations);
+        match self.cut_at {
+            None => group.element(snippet.path(self.path)),
+            // The excerpt does not tell the column any more.
+            Some((line, column)) => {
+                group.element(Origin::path(self.path).line(line).char_column(column)).element(snippet)
+            }
+        }
     }
 }
 
@@ -80,7 +85,7 @@ fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> 
         let source = sources.get(&place.file);
         let (Some(span), Some(source)) = (place.span, source) else {
             let path = shown_path(folder, &place.file);
-            out.push(Excerpt { path, line: 0, column: 0, first_line: 0, text: String::new(), marks: Vec::new() });
+            out.push(Excerpt { path, first_line: 0, text: String::new(), cut_at: None, marks: Vec::new() });
             continue;
         };
         let line = source.position(span.start).line;
@@ -106,11 +111,13 @@ fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], pri
     let last_line = members.iter().map(|(_, _, line)| *line).max().unwrap_or(1);
     let position = members.first().map(|(_, span, _)| source.position(span.start));
     let mut text = String::new();
+    let mut is_cut = false;
     let mut marks: Vec<(Range<usize>, bool, String)> = Vec::new();
     for line in first_line..=last_line {
         let bytes = source.line(line).range();
         let on_line: Vec<_> = members.iter().filter(|(_, _, at)| *at == line).collect();
         let window = window(source.text(), bytes.clone(), on_line.iter().map(|(_, span, _)| *span));
+        is_cut |= window.start > bytes.start;
         let mut offsets = vec![(window.start, text.len())];
         for (at, c) in source.text()[window.clone()].char_indices() {
             text.push(escape::visible(c));
@@ -128,14 +135,8 @@ fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], pri
         }
         text.push('\n');
     }
-    Excerpt {
-        path,
-        line: position.map_or(1, |position| position.line),
-        column: position.map_or(1, |position| position.column),
-        first_line,
-        text,
-        marks,
-    }
+    let cut_at = position.filter(|_| is_cut).map(|position| (position.line, position.column));
+    Excerpt { path, first_line, text, cut_at, marks }
 }
 
 /// The part of a line that is shown: all of it, unless it is longer than any screen.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use team_executor_core::{Graph, Session};
+use team_executor_core::{Graph, Session, letters_apart};
 use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
 use team_executor_store::{DiskFolder, OpenError};
 
@@ -59,8 +59,7 @@ fn cannot_open(path: &Path, error: &OpenError) -> Finding {
     let shown = path.display();
     match error {
         OpenError::Missing => {
-            let mut finding =
-                Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"));
+            let mut finding = Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"));
             for near in near_matches(path) {
                 finding = finding.help(format!("did you mean --session={near}?"));
             }
@@ -78,12 +77,12 @@ fn cannot_open(path: &Path, error: &OpenError) -> Finding {
 /// Sessions below `.workflow/.team/` whose names are most like the one that was named.
 fn near_matches(path: &Path) -> Vec<String> {
     const SHOWN: usize = 3;
-    let wanted = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Ok(entries) = std::fs::read_dir(".workflow/.team") else { return Vec::new() };
     let mut names: Vec<(usize, String)> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .take(1000)
-        .filter_map(|name| Some((team_executor_core::distance(&wanted, &name.to_lowercase(), wanted.len() / 2)?, name)))
+        .filter_map(|name| Some((letters_apart(&wanted, &name, wanted.len() / 2)?, name)))
         .collect();
     names.sort();
     names.into_iter().take(SHOWN).map(|(_, name)| format!(".workflow/.team/{name}")).collect()

@@ -33,6 +33,7 @@ pub use cycles::Cycle;
 pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
 pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};
 pub use moves::IllegalMove;
+pub use near::letters_apart;
 pub use plan::{Plan, RoleLoad};
 pub use reconcile::{Cause, Change, Reconciliation, Unlisting};
 pub use role::{InjectionTrigger, Role, RoleKind};

@@ -46,6 +46,12 @@ impl<'a> Near<'a> {
     }
 }
 
+/// How many letters must be added, removed or replaced to turn one name into the other, if `limit` are enough. Case does
+/// not count.
+pub fn letters_apart(one: &str, other: &str, limit: usize) -> Option<usize> {
+    distance(&letters(one), &letters(other), limit)
+}
+
 /// What counts in a comparison: case does not.
 fn letters(id: &str) -> Vec<char> {
     id.chars().flat_map(char::to_lowercase).collect()

@@ -24,6 +24,8 @@ macro_rules! codes {
 }
 
 codes! {
+    /// The command line asks for something that does not exist.
+    Usage = "usage",
     /// No session was named.
     SessionRequired = "session-required",
     /// There is no such folder.

@@ -147,6 +147,12 @@ impl Findings {
         self.list.iter()
     }
 
+    /// Those that are kept, errors first; within each, in the order in which they were made.
+    pub fn by_severity(&self) -> impl Iterator<Item = &Finding> {
+        let of = |severity| self.list.iter().filter(move |finding| finding.severity == severity);
+        of(Severity::Error).chain(of(Severity::Warning))
+    }
+
     /// Those that are only counted.
     pub fn hidden(&self) -> impl Iterator<Item = Hidden> {
         let shown = u32::try_from(limits::SHOWN_PER_KIND).unwrap_or(u32::MAX);

@@ -18,6 +18,7 @@ pub mod paths;
 pub mod picture;
 pub mod reading;
 pub mod roles;
+pub mod schemas;
 pub mod shape;
 pub mod span;
 pub mod tasks_csv;

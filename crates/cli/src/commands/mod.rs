@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
 fn no_command(args: &Args) -> Finding {
     let Some(session) = &args.session else { return open::session_required() };
     let session = session.display();
-    Finding::error(Code::SessionRequired, "no command was given, so nothing was done")
+    Finding::error(Code::Usage, "no command was given, so nothing was done")
         .help(format!("team-executor validate --session={session}"))
         .help(format!("team-executor plan --session={session}"))
 }

@@ -105,9 +105,9 @@ pub(super) fn write_failure(finding: &Finding, out: &mut impl Write) -> Result<(
     print(&report, out)
 }
 
-/// All findings of a session.
+/// All findings of a session, errors first.
 pub(super) fn findings(opened: &Opened) -> Vec<JsonFinding<'_>> {
-    opened.findings.iter().map(|finding| json(finding, &opened.sources, &opened.path)).collect()
+    opened.findings.by_severity().map(|finding| json(finding, &opened.sources, &opened.path)).collect()
 }
 
 /// Prints a value as indented JSON with a line end.

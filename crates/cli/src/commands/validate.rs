@@ -45,7 +45,9 @@ fn text(opened: &Opened, printer: &mut Printer) -> Result<(), Failure> {
             count(graph.edge_count(), "edge"),
             count(graph.wave_count() as usize, "wave"),
         )?,
-        None => writeln!(out, "Session {} cannot be run ({}){with}", crate::escape::line(&opened.path), opened.dialect)?,
+        None => {
+            writeln!(out, "Session {} cannot be run ({}){with}", crate::escape::line(&opened.path), opened.dialect)?
+        }
     }
     Ok(())
 }

@@ -133,7 +133,7 @@ impl Checker<'_> {
                     ..Finding::error(Code::MissingField, format!("{} missing required field '{place}'", self.subject))
                 };
                 let label = format!("`{}` belongs in this object", field.name);
-                let help = format!("add \"{}\": {}, {}", field.name, field.ty.expectation(), lowercase(field.about));
+                let help = format!("add \"{}\" ({}): {}", field.name, field.ty.expectation(), lowercase(field.about));
                 self.findings.push(finding.at(self.file, span, label).help(help).help(self.recovery));
             }
             Presence::Expected(without) => {

@@ -93,7 +93,7 @@ fn roles(
 ) -> Vec<Role> {
     let mut roles: Vec<Role> = Vec::new();
     let mut places: HashMap<RoleName, &SessionRole> = HashMap::new();
-    for entry in &team.roles {
+    for (nth, entry) in team.roles.iter().enumerate() {
         if let Some(first) = places.get(&entry.name) {
             let finding = Finding::error(Code::DuplicateId, format!("role '{}' is not unique", entry.name));
             let finding = finding.at(session_file, entry.span, "defined again");
@@ -114,6 +114,13 @@ fn roles(
         let RoleSpec { prefix, message_types, .. } = spec;
         let mut role = Role::new(entry.name.clone());
         role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
+        if entry.bare && role.prefix.is_empty() {
+            let message = format!("{} missing required field 'roles[{nth}].prefix'", team_session::ABOUT.subject);
+            let finding = Finding::error(Code::MissingField, message);
+            let finding = finding.at(session_file, entry.span, "only a name, and no other file gives its prefix");
+            let help = format!("write {{ \"name\": \"{}\", \"prefix\": \"…\" }}", entry.name);
+            reading.findings.push(finding.help(help).help(team_session::ABOUT.if_wrong));
+        }
         role.responsibility = entry.responsibility.clone();
         role.inner_loop = inner_loop;
         role.message_types = message_types;

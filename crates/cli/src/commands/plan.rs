@@ -1,0 +1,64 @@
+//! `plan`: what a run would do. Nothing is started and nothing on disk changes.
+
+mod json;
+mod text;
+
+use std::io::Write;
+use std::path::Path;
+
+use team_executor_core::{Plan, Session};
+use team_executor_files::picture::{Node, Picture};
+
+use super::validate::count;
+use crate::args::{self, PlanFormat};
+use crate::diagnostics;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open;
+use crate::printer::Printer;
+
+/// Reads, plans and prints. Findings go to standard error, unless the format holds them.
+pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Printer) -> Result<Exit, Failure> {
+    let mut opened = open::session(session, &options.reading)?;
+    let planned = opened.session.take().map(|(session, graph)| (Plan::of(&session, graph), session));
+    if options.format != PlanFormat::Json || planned.is_none() {
+        let width = printer.width();
+        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
+        write!(printer.err(), "{findings}")?;
+    }
+    let Some((plan, session)) = planned else {
+        let errors = count(opened.findings.error_count(), "error");
+        writeln!(printer.err(), "No plan: the session has {errors}")?;
+        return Ok(Exit::Invalid);
+    };
+    match options.format {
+        PlanFormat::Text => text::write(&opened, &session, &plan, printer)?,
+        PlanFormat::Json => json::write(&opened, &session, &plan, printer.out())?,
+        PlanFormat::Mermaid => write!(printer.out(), "{}", picture(&session, &plan).to_mermaid())?,
+        PlanFormat::Dot => write!(printer.out(), "{}", picture(&session, &plan).to_dot())?,
+        PlanFormat::Svg => write!(printer.out(), "{}", picture(&session, &plan).to_svg())?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn picture(session: &Session, plan: &Plan) -> Picture {
+    let critical: std::collections::HashSet<_> = plan.critical_path.iter().copied().collect();
+    let indexes = (0..).map(team_executor_core::TaskIndex);
+    let nodes = indexes.clone().zip(&session.tasks).map(|(index, task)| Node {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        role: task.role.to_string(),
+        status: plan.statuses[index.get()],
+        wave: plan.graph.wave(index),
+        critical: critical.contains(&index),
+    });
+    let edges = indexes
+        .take(session.tasks.len())
+        .flat_map(|task| plan.graph.dependencies(task).iter().map(move |dependency| (dependency.0, task.0)));
+    Picture {
+        title: session.id.to_string(),
+        subtitle: text::summary(session, plan),
+        nodes: nodes.collect(),
+        edges: edges.collect(),
+    }
+}

@@ -1,0 +1,164 @@
+//! A plan for people, readable at 80 columns and without colour.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use team_executor_core::{Plan, Session, TaskIndex, TaskStatus};
+use unicode_width::UnicodeWidthStr;
+
+use crate::commands::validate::count;
+use crate::escape;
+use crate::failure::Failure;
+use crate::open::Opened;
+use crate::printer::Printer;
+
+/// How many names a list shows before it only counts.
+const SHOWN: usize = 12;
+const LABEL: usize = 16;
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// Prints the whole plan.
+pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, printer: &mut Printer) -> Result<(), Failure> {
+    let width = printer.width();
+    let out = printer.out();
+    let columns = Columns::of(session, width);
+    field(out, "Session", &format!("{} ({})", session.id, opened.dialect), width)?;
+    if !session.requirement.is_empty() {
+        field(out, "Goal", &session.requirement, width)?;
+    }
+    field(out, "Tasks", &summary(session, plan), width)?;
+    for (nth, wave) in plan.waves.iter().enumerate() {
+        writeln!(out, "\n{BOLD}Wave {}{BOLD:#}, {}", nth + 1, count(wave.len(), "task"))?;
+        for task in wave {
+            columns.task(out, session, plan, *task)?;
+        }
+    }
+    writeln!(out)?;
+    let id = |task: &TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
+    list(out, "Critical path", plan.critical_path.iter().map(id), " -> ", width)?;
+    list(out, "Ready", plan.ready.iter().map(id), ", ", width)?;
+    let roles = plan.roles.iter().map(|role| format!("{} {} ({} done)", role.name, role.tasks, role.completed));
+    list(out, "Roles", roles, ", ", width)?;
+    let changes = &plan.reconciliation.changes;
+    if changes.is_empty() {
+        field(out, "Reconciliation", "nothing to change", width)?;
+    } else {
+        field(out, "Reconciliation", &count(changes.len(), "change"), width)?;
+        for change in changes.iter().take(SHOWN) {
+            writeln!(out, "  {}", escape::cut(&change.describe(session), width - 2))?;
+        }
+        if changes.len() > SHOWN {
+            writeln!(out, "  … and {} more", changes.len() - SHOWN)?;
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a plan in one line.
+pub(super) fn summary(session: &Session, plan: &Plan) -> String {
+    let done = plan.statuses.iter().filter(|status| **status == TaskStatus::Completed).count();
+    format!(
+        "{} ({done} done), {}, {}, critical path of {}",
+        count(session.tasks.len(), "task"),
+        if plan.graph.edge_count() == 1 {
+            "1 dependency".to_owned()
+        } else {
+            format!("{} dependencies", plan.graph.edge_count())
+        },
+        count(plan.waves.len(), "wave"),
+        plan.critical_path.len(),
+    )
+}
+
+/// A mark for each status, so that no meaning hangs on a colour.
+fn mark(status: TaskStatus) -> (char, Style) {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match status {
+        TaskStatus::Pending => ('·', DIM),
+        TaskStatus::Ready => ('○', colour(AnsiColor::Cyan)),
+        TaskStatus::InProgress => ('▶', colour(AnsiColor::Blue)),
+        TaskStatus::Completed => ('✓', colour(AnsiColor::Green)),
+        TaskStatus::Failed => ('✗', colour(AnsiColor::Red)),
+        TaskStatus::Skipped => ('–', colour(AnsiColor::Yellow)),
+    }
+}
+
+/// How wide the columns of the task lines are.
+struct Columns {
+    id: usize,
+    role: usize,
+    width: usize,
+}
+
+impl Columns {
+    fn of(session: &Session, width: usize) -> Self {
+        let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(UnicodeWidthStr::width).max().unwrap_or(0);
+        Self {
+            id: widest(&mut session.tasks.iter().map(|task| task.id.as_str())).min(24),
+            role: widest(&mut session.roles.iter().map(|role| role.name.as_str())).clamp(4, 18),
+            width,
+        }
+    }
+
+    fn task(&self, out: &mut impl Write, session: &Session, plan: &Plan, index: TaskIndex) -> std::io::Result<()> {
+        let task = &session.tasks[index.get()];
+        let status = plan.statuses[index.get()];
+        let (mark, style) = mark(status);
+        let cell = |text: &str, columns| escape::pad(&escape::cut(text, columns), columns);
+        let mut line = format!(
+            "{}  {:11}  {}  {}  {:11}",
+            cell(task.id.as_str(), self.id),
+            status.word(),
+            task.priority,
+            cell(task.role.as_str(), self.role),
+            task.exec_mode.word(),
+        );
+        let waits = plan.graph.dependencies(index);
+        if !waits.is_empty() {
+            let names = waits.iter().take(SHOWN).map(|task| session.tasks[task.get()].id.as_str()).collect::<Vec<_>>();
+            let more = if waits.len() > SHOWN { format!(" and {} more", waits.len() - SHOWN) } else { String::new() };
+            line.push_str(&format!("  after {}{more}", names.join(", ")));
+        }
+        writeln!(out, "  {style}{mark}{style:#} {}", escape::cut(line.trim_end(), self.width - 4))?;
+        if !task.title.is_empty() && task.title != task.id.as_str() {
+            writeln!(out, "    {DIM}{}{DIM:#}", escape::cut(&task.title, self.width - 4))?;
+        }
+        Ok(())
+    }
+}
+
+fn field(out: &mut impl Write, label: &str, text: &str, width: usize) -> std::io::Result<()> {
+    writeln!(out, "{BOLD}{}{BOLD:#}{}", escape::pad(label, LABEL), escape::cut(text, width - LABEL))
+}
+
+/// Names with something between them, over as many lines as it takes.
+fn list(
+    out: &mut impl Write,
+    label: &str,
+    names: impl ExactSizeIterator<Item = String>,
+    between: &str,
+    width: usize,
+) -> std::io::Result<()> {
+    let total = names.len();
+    if total == 0 {
+        return field(out, label, "none", width);
+    }
+    let mut lines = vec![String::new()];
+    let more = total.saturating_sub(SHOWN);
+    let names = names.take(SHOWN).chain((more > 0).then(|| format!("… {more} more")));
+    for (nth, name) in names.enumerate() {
+        let piece = if nth == 0 { name } else { format!("{between}{name}") };
+        let last = lines.last().map_or(0, |line| line.width());
+        if nth > 0 && last + piece.width() > width - LABEL {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { piece.trim_start_matches([' ', ',']) } else { &piece });
+        }
+    }
+    for (nth, line) in lines.iter().enumerate() {
+        field(out, if nth == 0 { label } else { "" }, line, width)?;
+    }
+    Ok(())
+}

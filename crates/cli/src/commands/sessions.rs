@@ -1,0 +1,110 @@
+//! `sessions`: what there is below `.workflow/`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use team_executor_core::TaskStatus;
+use team_executor_files::{Code, Dialect, Finding, load};
+use team_executor_store::DiskFolder;
+use unicode_width::UnicodeWidthStr;
+
+use super::report;
+use super::validate::count;
+use crate::args::{Format, Sessions};
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open;
+use crate::printer::Printer;
+
+/// One session or run.
+#[derive(Serialize)]
+struct Row {
+    path: String,
+    kind: &'static str,
+    dialect: &'static str,
+    status: &'static str,
+    tasks: usize,
+    completed: usize,
+    failed: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    version: u32,
+    sessions: Vec<Row>,
+}
+
+/// Finds, reads and lists.
+pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Failure> {
+    let workflow = options.dir.join(".workflow");
+    if !workflow.is_dir() {
+        let shown = options.dir.display();
+        let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
+        return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
+    }
+    let sessions: Vec<Row> = candidates(&workflow).iter().filter_map(|path| row(path)).collect();
+    match options.format {
+        Format::Json => report::print(&Listing { version: 1, sessions }, printer.out())?,
+        Format::Text => table(&sessions, &workflow, printer)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make.
+fn candidates(workflow: &Path) -> Vec<PathBuf> {
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        paths.sort();
+        paths
+    };
+    folders(workflow).iter().flat_map(|path| folders(path)).collect()
+}
+
+fn row(path: &Path) -> Option<Row> {
+    let folder = DiskFolder::open(path).ok()?;
+    let dialect = Dialect::detect(&folder)?;
+    let loaded = load(&folder, &open::name_of(path), Some(dialect));
+    let tasks = loaded.session.as_ref().map_or(&[][..], |(session, _)| &session.tasks);
+    let with = |status| tasks.iter().filter(|task| task.status == status).count();
+    let listed = loaded.session.as_ref().map_or(0, |(session, _)| session.completed_tasks.len());
+    let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
+    Some(Row {
+        path: path.display().to_string(),
+        kind: if is_run { "run" } else { "session" },
+        dialect: dialect.name(),
+        status: loaded.session.as_ref().map_or("invalid", |(session, _)| session.status.word()),
+        tasks: tasks.len(),
+        completed: with(TaskStatus::Completed).max(listed),
+        failed: with(TaskStatus::Failed),
+        errors: loaded.findings.error_count(),
+        warnings: loaded.findings.warning_count(),
+    })
+}
+
+fn table(rows: &[Row], workflow: &Path, printer: &mut Printer) -> Result<(), Failure> {
+    let out = printer.out();
+    if rows.is_empty() {
+        writeln!(out, "No sessions below {}", workflow.display())?;
+        return Ok(());
+    }
+    let widest = rows.iter().map(|row| row.path.width()).max().unwrap_or(0);
+    writeln!(out, "{}  {:10}  {:9}  {:>9}  NOTES", escape::pad("PATH", widest), "DIALECT", "STATUS", "DONE")?;
+    for row in rows {
+        let notes = [(row.failed, "failed"), (row.errors, "error"), (row.warnings, "warning")];
+        let notes: Vec<_> = notes
+            .into_iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| if what == "failed" { format!("{n} failed") } else { count(n, what) })
+            .collect();
+        let done = if row.status == "invalid" { "-".to_owned() } else { format!("{}/{}", row.completed, row.tasks) };
+        let path = escape::pad(&escape::line(&row.path), widest);
+        let line = format!("{path}  {:10}  {:9}  {done:>9}  {}", row.dialect, row.status, notes.join(", "));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! The built binary, from outside.
+
+mod fixtures;
+mod usage;
