@@ -28,8 +28,7 @@ pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width:
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let times = if finding.times > 1 { format!(" ({} times, first here)", finding.times) } else { String::new() };
-    let title = level.primary_title(escape::line(&format!("{}{times}", finding.message)));
+    let title = level.primary_title(escape::line(&finding.message));
     let mut group = Group::with_title(title);
     for excerpt in excerpts(finding, sources, folder) {
         group = excerpt.add_to(group);
@@ -39,7 +38,8 @@ pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width:
     text.push('\n');
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::BrightCyan.into()));
     for help in &finding.help {
-        text.push_str(&format!("{style}help{style:#}: {}\n", escape::line(help)));
+        let lines = escape::wrap(help, width.saturating_sub("help: ".len()));
+        text.push_str(&format!("{style}help{style:#}: {}\n", lines.join("\n      ")));
     }
     text
 }
@@ -97,16 +97,15 @@ fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> 
             None => groups.push((&place.file, vec![(place, span, line)])),
         }
     }
-    let primary = finding.place.as_ref();
     for (file, members) in groups {
         if let Some(source) = sources.get(file) {
-            out.push(excerpt(source, shown_path(folder, file), &members, primary));
+            out.push(excerpt(source, shown_path(folder, file), &members, finding));
         }
     }
     out
 }
 
-fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], primary: Option<&Place>) -> Excerpt {
+fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], finding: &Finding) -> Excerpt {
     let first_line = members.iter().map(|(_, _, line)| *line).min().unwrap_or(1);
     let last_line = members.iter().map(|(_, _, line)| *line).max().unwrap_or(1);
     let position = members.first().map(|(_, span, _)| source.position(span.start));
@@ -130,8 +129,13 @@ fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], pri
         for (place, span, _) in on_line {
             // An empty span, such as the end of a file, still gets one caret.
             let range = shown(span.start as usize)..shown((span.end as usize).min(bytes.end).max(span.start as usize));
-            let label = escape::line(&place.label);
-            marks.push((range, primary.is_some_and(|primary| std::ptr::eq(primary, *place)), label));
+            let is_primary = finding.place.as_ref().is_some_and(|primary| std::ptr::eq(primary, *place));
+            let label = if is_primary && place.label.is_empty() && finding.times > 1 {
+                format!("the first of {}", finding.times)
+            } else {
+                escape::line(&place.label)
+            };
+            marks.push((range, is_primary, label));
         }
         text.push('\n');
     }

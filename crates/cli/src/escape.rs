@@ -45,6 +45,21 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     out
 }
 
+/// A text over lines of at most so many columns, broken at blanks; a word that is longer keeps its line.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in line(text).split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= columns => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// A text filled with blanks to so many columns.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(text.width());
@@ -66,5 +81,13 @@ mod tests {
         assert_eq!(cut("hello world", 7), "hello…");
         assert_eq!(cut("日本語です", 6), "日本…");
         assert_eq!(pad("日本", 6), "日本  ");
+    }
+
+    #[test]
+    fn lines_break_at_blanks_only() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("日本 語 です", 7), ["日本 語", "です"]);
+        assert_eq!(wrap("a unbreakable b", 5), ["a", "unbreakable", "b"]);
+        assert_eq!(wrap("", 5), [""]);
     }
 }

@@ -64,7 +64,13 @@ impl Drafts {
         }
         let sealed = Graph::seal(&self.tasks);
         for problem in &sealed.problems {
-            findings.push(self.finding(problem));
+            let finding = self.finding(problem);
+            // Two tasks with one key of a JSON object have been told as a key that stands twice.
+            let place = |finding: &Finding| finding.place.as_ref().map(|place| (place.file.clone(), place.span));
+            let told = |other: &Finding| other.code == Code::DuplicateKey && place(other) == place(&finding);
+            if finding.code != Code::DuplicateId || !findings.iter().any(told) {
+                findings.push(finding);
+            }
         }
         sealed.graph
     }
@@ -129,7 +135,11 @@ impl Drafts {
                         finding.and(&self.file, place, label)
                     };
                 }
-                let how = if cycle.cut_is_smallest { "the fewest that break it" } else { "enough to break it" };
+                let how = match (cycle.cut.len(), cycle.cut_is_smallest) {
+                    (1, _) => "that breaks the cycle",
+                    (_, true) => "no fewer break it",
+                    (_, false) => "they break it",
+                };
                 let cut: Vec<String> = cycle
                     .cut
                     .iter()
@@ -140,12 +150,12 @@ impl Drafts {
                     .collect();
                 let more = cycle.cut.len().saturating_sub(SHOWN);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let knot = if cycle.tasks > edges.len() {
-                    format!("; {} tasks wait for each other in all", cycle.tasks)
+                let finding = finding.help(format!("remove {}{more}: {how}", cut.join(", ")));
+                if cycle.tasks > edges.len() {
+                    finding.help(format!("{} tasks wait for each other, on this path and on others", cycle.tasks))
                 } else {
-                    String::new()
-                };
-                finding.help(format!("remove {}{more} ({how}{knot})", cut.join(", ")))
+                    finding
+                }
             }
         }
     }

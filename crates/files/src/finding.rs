@@ -168,6 +168,9 @@ impl Findings {
         for finding in &mut self.list {
             if finding.severity == Severity::Warning {
                 finding.severity = Severity::Error;
+                if finding.help.is_empty() {
+                    finding.help.push("without --strict this is only a warning".to_owned());
+                }
                 let file = finding.place.as_ref().map(|place| place.file.clone());
                 *self.kinds.entry((file, finding.code)).or_default() += 1;
             }

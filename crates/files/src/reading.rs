@@ -20,7 +20,7 @@ pub struct About {
     pub limit: u64,
     /// What to do when it is missing.
     pub if_missing: &'static str,
-    /// What to do when it is wrong.
+    /// What to do when it is wrong, other than to fix it by hand; begins with `or`.
     pub if_wrong: &'static str,
 }
 
@@ -44,23 +44,29 @@ impl<'f> Reading<'f> {
 
     /// The text of a file that the session needs, without its byte order mark.
     pub fn required_text(&mut self, file: &Arc<str>, about: &About) -> Option<String> {
+        self.required_text_of(about.subject, file, about)
+    }
+
+    /// The same for a file about which sentences begin in their own way.
+    pub fn required_text_of(&mut self, subject: &str, file: &Arc<str>, about: &About) -> Option<String> {
         let result = self.folder.read(file, about.limit);
         if result == Err(ReadError::Missing) {
-            let finding = Finding::error(Code::FileMissing, format!("{} missing", about.subject));
+            let finding = Finding::error(Code::FileMissing, format!("{subject} missing"));
             self.findings.push(finding.file(file).help(about.if_missing));
             return None;
         }
-        self.text(file, about, Severity::Error, result)
+        self.text(subject, file, about, Severity::Error, result)
     }
 
     /// The text of a file that may be missing. What is wrong with it has the given severity.
     pub fn optional_text(&mut self, file: &Arc<str>, about: &About, severity: Severity) -> Option<String> {
         let result = self.folder.read(file, about.limit);
-        if result == Err(ReadError::Missing) { None } else { self.text(file, about, severity, result) }
+        if result == Err(ReadError::Missing) { None } else { self.text(about.subject, file, about, severity, result) }
     }
 
     fn text(
         &mut self,
+        subject: &str,
         file: &Arc<str>,
         about: &About,
         severity: Severity,
@@ -69,7 +75,7 @@ impl<'f> Reading<'f> {
         let bytes = match result {
             Ok(bytes) => bytes,
             Err(error) => {
-                let finding = unreadable(file, about, &error);
+                let finding = unreadable(subject, file, &error);
                 self.findings.push(Finding { severity, ..finding });
                 return None;
             }
@@ -87,9 +93,10 @@ impl<'f> Reading<'f> {
                 let at = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let label = format!("byte {at} of the file is not UTF-8");
-                let finding = Finding::error(Code::Corrupt, format!("{} corrupt", about.subject));
+                let finding = Finding::error(Code::Corrupt, format!("{subject} corrupt"));
                 let finding = finding.at(file, Span::new(at, at + '\u{FFFD}'.len_utf8()), label);
-                self.findings.push(Finding { severity, ..finding.help("save the file as UTF-8").help(about.if_wrong) });
+                let finding = finding.help(format!("save the file as UTF-8, {}", about.if_wrong));
+                self.findings.push(Finding { severity, ..finding });
                 self.sources.insert(file.clone(), Source::new(text));
                 None
             }
@@ -119,7 +126,7 @@ impl<'f> Reading<'f> {
                 if let Some((span, name)) = malformed.opened {
                     finding = finding.and(file, span, format!("the {name} opened here is not closed yet"));
                 }
-                self.findings.push(finding.help(about.if_wrong));
+                self.findings.push(finding.help(format!("fix it by hand, {}", about.if_wrong)));
                 None
             }
         }
@@ -140,37 +147,38 @@ impl<'f> Reading<'f> {
             let finding = finding
                 .at(file, repeated.again, format!("{key} stands in this object twice"))
                 .and(file, repeated.first, "first here")
-                .help("rename or remove one of the two; most programs would silently keep only the last")
-                .help(about.if_wrong);
+                .help("rename or remove one of the two; most programs silently keep only the last")
+                .help(format!("fix it by hand, {}", about.if_wrong));
             self.findings.push(finding);
         }
     }
 
     /// Compares a document with its shape.
     pub fn check(&mut self, file: &Arc<str>, about: &About, severity: Severity, document: &Document<'_>, ty: &Type) {
-        let recovery = format!("`team-executor schema {}` shows every field; {}", about.schema, about.if_wrong);
+        let recovery =
+            format!("fix it by hand (`team-executor schema {}` shows every field), {}", about.schema, about.if_wrong);
         let mut checker =
             Checker { subject: about.subject, file, recovery: &recovery, severity, findings: &mut self.findings };
         checker.check(document.root(), ty);
     }
 }
 
-fn unreadable(file: &Arc<str>, about: &About, error: &ReadError) -> Finding {
+fn unreadable(subject: &str, file: &Arc<str>, error: &ReadError) -> Finding {
     let (code, message, help) = match error {
         ReadError::TooLarge { bytes, limit } => (
             Code::FileTooLarge,
-            format!("{} too large", about.subject),
+            format!("{subject} too large"),
             format!("{bytes} bytes are more than the {limit} that are read; is it the right file?"),
         ),
         ReadError::Outside => (
             Code::LeavesSession,
-            format!("{} leaves the session folder", about.subject),
+            format!("{subject} leaves the session folder"),
             "put the file itself into the session folder, not a link that leads out of it".to_owned(),
         ),
         error => (
             Code::FileUnreadable,
-            format!("{} unreadable: {error}", about.subject),
-            format!("check it with: ls -l {file}"),
+            format!("{subject} unreadable: {error}"),
+            format!("look at it in the session folder with: ls -ld {file}"),
         ),
     };
     Finding::error(code, message).file(file).help(help)

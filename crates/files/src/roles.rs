@@ -75,7 +75,8 @@ impl Instructions {
             let finding = Finding::error(Code::UnknownRole, message);
             let finding = finding.at(&drafts.file, place, format!("this task has the role '{}'", role.name));
             let known: Vec<_> = names.iter().take(20).map(|name| name.trim_end_matches(".md")).collect();
-            reading.findings.push(finding.help(format!("the roles are: {}", known.join(", "))));
+            let finding = finding.help(format!("the roles are: {}", known.join(", ")));
+            reading.findings.push(finding.help(format!("write {path}, or give the task another role")));
             return;
         }
         role.inner_loop = inner_loop(reading, &path.as_str().into()).unwrap_or(false);

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::report;
 use crate::args::{Format, Validate};
 use crate::diagnostics;
+use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open::{self, Opened};
@@ -35,20 +36,18 @@ fn text(opened: &Opened, printer: &mut Printer) -> Result<(), Failure> {
     let found = [(errors, "error"), (warnings, "warning")];
     let found: Vec<_> = found.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(n, what)).collect();
     let with = if found.is_empty() { String::new() } else { format!(", {}", found.join(", ")) };
-    match &opened.session {
-        Some((session, graph)) => writeln!(
-            out,
+    let summary = match &opened.session {
+        Some((session, graph)) => format!(
             "Session {} is valid ({}): {}, {}, {}{with}",
-            crate::escape::line(session.id.as_str()),
+            session.id,
             opened.dialect,
             count(session.tasks.len(), "task"),
             count(graph.edge_count(), "edge"),
             count(graph.wave_count() as usize, "wave"),
-        )?,
-        None => {
-            writeln!(out, "Session {} cannot be run ({}){with}", crate::escape::line(&opened.path), opened.dialect)?
-        }
-    }
+        ),
+        None => format!("Session {} cannot be run ({}){with}", opened.path, opened.dialect),
+    };
+    writeln!(out, "{}", escape::wrap(&summary, width).join("\n"))?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ pub struct Malformed {
     pub span: Span,
     /// What is wrong there.
     pub message: String,
-    /// The innermost thing that was open, and what to call it.
+    /// The innermost thing that is not closed, and what to call it; only where closing it may be the answer.
     pub opened: Option<(Span, &'static str)>,
 }
 
@@ -87,8 +87,11 @@ impl Parser<'_> {
                     }
                     (Some(b'}'), true) | (Some(b']'), false) => self.close(),
                     (None, _) => return self.ended(),
-                    (Some(_), true) => return self.fail("expected `,` or `}`"),
-                    (Some(_), false) => return self.fail("expected `,` or `]`"),
+                    (Some(_), _) => {
+                        let message = if is_object { "expected `,` or `}`" } else { "expected `,` or `]`" };
+                        let opened = self.innermost();
+                        return self.fail(message).map_err(|malformed| Malformed { opened, ..malformed });
+                    }
                 }
             }
         }
@@ -214,16 +217,12 @@ impl Parser<'_> {
                 }
                 Some(b'\n' | b'\r') => {
                     let message = "a string must end on its line; write `\\n` for a line break".to_owned();
-                    return Err(Malformed { span: Span::new(start, self.at), message, opened: self.innermost() });
+                    return Err(Malformed { span: Span::new(start, self.at), message, opened: None });
                 }
                 Some(_) => return self.fail("a control character in a string must be written as `\\u00XX`"),
                 None => {
-                    let span = Span::new(start, start + 1);
-                    return Err(Malformed {
-                        span,
-                        message: "the string is never closed".to_owned(),
-                        opened: self.innermost(),
-                    });
+                    let message = "the string is never closed".to_owned();
+                    return Err(Malformed { span: Span::new(start, start + 1), message, opened: None });
                 }
             }
         }
@@ -283,7 +282,7 @@ impl Parser<'_> {
         }
         if !fine {
             let span = Span::new(start, self.at.max(start + 1));
-            return Err(Malformed { span, message: "not a number".to_owned(), opened: self.innermost() });
+            return Err(Malformed { span, message: "not a number".to_owned(), opened: None });
         }
         self.push(Kind::Number, start, self.at);
         Ok(())
@@ -323,11 +322,7 @@ impl Parser<'_> {
 
     fn fail<T>(&self, message: &str) -> Result<T, Malformed> {
         let width = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        Err(Malformed {
-            span: Span::new(self.at, self.at + width),
-            message: message.to_owned(),
-            opened: self.innermost(),
-        })
+        Err(Malformed { span: Span::new(self.at, self.at + width), message: message.to_owned(), opened: None })
     }
 
     fn ended<T>(&self) -> Result<T, Malformed> {

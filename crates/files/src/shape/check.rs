@@ -91,36 +91,38 @@ impl Checker<'_> {
     }
 
     fn object(&mut self, value: Value<'_, '_>, object: &Object, path: Path<'_>) {
-        let mut seen = 0u64;
-        for Entry { key, value } in value.entries() {
-            let name = key.as_text().unwrap_or_default();
+        let mut found = vec![None; object.fields.len()];
+        for entry in value.entries() {
+            let name = entry.name();
             let Some((at, field, exact)) = object.field(&name) else { continue };
-            let bit = 1u64 << at;
-            if seen & bit != 0 {
-                if !exact {
-                    let message = format!("`{name}` was ignored, because `{}` is there too", field.name);
-                    self.departure(Code::FieldAlias, message, key.span());
-                }
-                continue;
-            }
-            seen |= bit;
-            if !exact {
-                self.departure(Code::FieldAlias, format!("`{name}` was read as `{}`", field.name), key.span());
-            }
-            if let Presence::Known(understood) = field.presence {
-                self.departure(Code::OtherForm, understood.to_owned(), key.span());
-            }
-            if value.is_null() && !matches!(field.ty, Type::Nullable(_)) {
-                self.absent(field, value.span(), path);
-            } else {
-                self.value(value, field.ty, Path::Key(&path, field.name));
+            if found[at].is_none() {
+                found[at] = Some((entry, exact));
+            } else if !exact {
+                let message = format!("`{name}` was ignored, because `{}` is there too", field.name);
+                self.departure(Code::FieldAlias, message, entry.key.span());
             }
         }
-        for (at, field) in object.fields.iter().enumerate() {
-            if seen & (1 << at) == 0 {
-                let start = value.span().start as usize;
-                self.absent(field, Span::new(start, start + 1), path);
+        // In the order of the shape, which is that of the specification, whatever the order in the file.
+        for (field, found) in object.fields.iter().zip(found) {
+            match found {
+                Some((entry, exact)) => self.field(entry, field, exact, path),
+                None => self.absent(field, head(value), path),
             }
+        }
+    }
+
+    fn field(&mut self, Entry { key, value }: Entry<'_, '_>, field: &Field, exact: bool, path: Path<'_>) {
+        if !exact {
+            let message = format!("`{}` was read as `{}`", key.as_text().unwrap_or_default(), field.name);
+            self.departure(Code::FieldAlias, message, key.span());
+        }
+        if let Presence::Known(understood) = field.presence {
+            self.departure(Code::OtherForm, understood.to_owned(), key.span());
+        }
+        if value.is_null() && !matches!(field.ty, Type::Nullable(_)) {
+            self.absent(field, value.span(), path);
+        } else {
+            self.value(value, field.ty, Path::Key(&path, field.name));
         }
     }
 
@@ -145,20 +147,17 @@ impl Checker<'_> {
     }
 
     fn invalid(&mut self, value: Value<'_, '_>, ty: &Type, path: Path<'_>) {
-        let (message, label) = match path {
-            Path::Root => (format!("{} corrupt", self.subject), String::new()),
-            _ => (format!("{} invalid field '{path}'", self.subject), format!("expected {}, ", ty.expectation())),
+        let message = match path {
+            Path::Root => format!("{} corrupt", self.subject),
+            _ => format!("{} invalid field '{path}'", self.subject),
         };
-        let found = if matches!(ty, Type::Filled(_)) && value.kind() == Kind::Array {
-            "an empty array"
-        } else {
-            value.kind().name()
+        let found = match (ty, value.kind()) {
+            (Type::Filled(_), Kind::Array) => "an empty array",
+            (Type::Name, Kind::Text | Kind::EscapedText) => "an empty string",
+            (_, Kind::Number) if value.raw().len() <= 20 => value.raw(),
+            (_, kind) => kind.name(),
         };
-        let label = if label.is_empty() {
-            format!("expected {}, found {found}", ty.expectation())
-        } else {
-            format!("{label}found {found}")
-        };
+        let label = format!("expected {}, found {found}", ty.expectation());
         let finding = Finding { severity: self.severity, ..Finding::error(Code::InvalidField, message) };
         let finding = finding.at(self.file, head(value), label);
         self.findings.push(finding.help(format!("write {}", ty.expectation())).help(self.recovery));
@@ -170,7 +169,11 @@ impl Checker<'_> {
             return;
         }
         if let Some((_, meaning)) = synonyms.iter().find(|(synonym, _)| *synonym == word) {
-            let message = format!("`{}` `{word}` was read as `{meaning}`", field_name(path));
+            let field = field_name(path);
+            let message = match &*word {
+                "" => format!("an empty `{field}` was read as `{meaning}`"),
+                word => format!("`{field}` `{word}` was read as `{meaning}`"),
+            };
             return self.departure(Code::OtherWord, message, value.span());
         }
         let message = format!("{} invalid field '{path}'", self.subject);

@@ -93,7 +93,7 @@ fn roles(
 ) -> Vec<Role> {
     let mut roles: Vec<Role> = Vec::new();
     let mut places: HashMap<RoleName, &SessionRole> = HashMap::new();
-    for (nth, entry) in team.roles.iter().enumerate() {
+    for entry in &team.roles {
         if let Some(first) = places.get(&entry.name) {
             let finding = Finding::error(Code::DuplicateId, format!("role '{}' is not unique", entry.name));
             let finding = finding.at(session_file, entry.span, "defined again");
@@ -108,19 +108,16 @@ fn roles(
             None => format!("role-specs/{}.md", entry.name),
         };
         let readable = has_specs && crate::paths::inside(&path).is_ok();
-        let spec = if readable { role_spec::read(reading, &path.as_str().into(), entry.name.as_str()) } else { None };
-        let spec = spec.unwrap_or_default();
+        let named = (session_file, entry.span);
+        let spec = if readable {
+            role_spec::read(reading, &path.as_str().into(), entry.name.as_str(), named).unwrap_or_default()
+        } else {
+            RoleSpec::default()
+        };
         let inner_loop = inner_loop(entry, &spec, planned.and_then(|p| p.inner_loop), session_file, reading);
         let RoleSpec { prefix, message_types, .. } = spec;
         let mut role = Role::new(entry.name.clone());
         role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
-        if entry.bare && role.prefix.is_empty() {
-            let message = format!("{} missing required field 'roles[{nth}].prefix'", team_session::ABOUT.subject);
-            let finding = Finding::error(Code::MissingField, message);
-            let finding = finding.at(session_file, entry.span, "only a name, and no other file gives its prefix");
-            let help = format!("write {{ \"name\": \"{}\", \"prefix\": \"…\" }}", entry.name);
-            reading.findings.push(finding.help(help).help(team_session::ABOUT.if_wrong));
-        }
         role.responsibility = entry.responsibility.clone();
         role.inner_loop = inner_loop;
         role.message_types = message_types;
@@ -141,8 +138,7 @@ fn inner_loop(
     if let (Some(session), Some(spec)) = (entry.inner_loop, spec.inner_loop)
         && session != spec
     {
-        let message =
-            format!("role '{}': `inner_loop` is {session} here and {spec} in its role-spec; that counts", entry.name);
+        let message = format!("role '{}': `inner_loop` is {session} here; {spec} in its role-spec counts", entry.name);
         reading.findings.push(Finding::warning(Code::Disagreement, message).at(session_file, entry.span, ""));
     }
     spec.inner_loop.or(entry.inner_loop).or(planned).unwrap_or(false)
@@ -181,6 +177,9 @@ fn resolve_role<'r>(
     file: &Arc<str>,
     findings: &mut Findings,
 ) -> Option<&'r Role> {
+    if roles.is_empty() {
+        return None; // the session has no roles, which has been said
+    }
     let known = || roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some((name, span)) = &node.role {
         let role = roles.iter().find(|role| role.name == *name);

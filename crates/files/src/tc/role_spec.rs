@@ -12,6 +12,15 @@ use crate::reading::{About, Reading};
 use crate::shape::{Field, Object, Type};
 use crate::span::{Source, Span};
 
+/// What is said about it; the path of the file follows the subject.
+static ABOUT: About = About {
+    subject: "Invalid role-spec",
+    schema: "role-spec",
+    limit: limits::ROLE_SPEC_BYTES,
+    if_missing: "run team-coordinate again with resume to write the role-specs",
+    if_wrong: "or run team-coordinate again to make the file anew",
+};
+
 /// The shape of its front matter.
 pub static SHAPE: Type = Type::Object(&OBJECT);
 
@@ -36,21 +45,15 @@ pub struct RoleSpec {
     pub message_types: Vec<(String, String)>,
 }
 
-/// Reads and judges one role-spec. `role` is the name that the session gives it.
-pub fn read(reading: &mut Reading<'_>, file: &Arc<str>, role: &str) -> Option<RoleSpec> {
-    let about = About {
-        subject: "Invalid role-spec",
-        schema: "role-spec",
-        limit: limits::ROLE_SPEC_BYTES,
-        if_missing: "run team-coordinate again with resume to write the role-specs",
-        if_wrong: "or run team-coordinate again to make the file anew",
-    };
+/// Reads and judges one role-spec. `role` is the name that the session gives it, `named` the place where it does.
+pub fn read(reading: &mut Reading<'_>, file: &Arc<str>, role: &str, named: (&Arc<str>, Span)) -> Option<RoleSpec> {
     if !reading.folder.has(file) {
         let finding = Finding::error(Code::RoleSpecNotFound, format!("Role-spec file not found: {file}"));
-        reading.findings.push(finding.help(about.if_missing));
+        let finding = finding.at(named.0, named.1, "the instructions of this role are missing");
+        reading.findings.push(finding.help(ABOUT.if_missing));
         return None;
     }
-    let text = reading.required_text(file, &about)?;
+    let text = reading.required_text_of(&format!("{}: {file}", ABOUT.subject), file, &ABOUT)?;
     let spec = judge(&text, file, role, &mut reading.findings);
     reading.sources.insert(file.clone(), Source::new(text));
     spec
@@ -101,7 +104,8 @@ fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findin
             let finding = Finding::error(Code::MissingField, message);
             let label = format!("`{}` belongs between the `---` lines", field.name);
             let finding = finding.at(file, Span { start: yaml.start, end: yaml.start }, label);
-            findings.push(finding.help(format!("add `{}: …`", field.name)).help(by_hand));
+            let help = format!("add `{}: …` ({})", field.name, field.ty.expectation());
+            findings.push(finding.help(help).help(by_hand));
             continue;
         };
         let node = &entry.value;
@@ -171,12 +175,13 @@ fn phases(body: &str, offset: u32, file: &Arc<str>, findings: &mut Findings) {
         }
         let mut finding =
             Finding::error(Code::PhaseMissing, format!("Invalid role-spec: {file} missing Phase {phase}")).file(file);
+        let mut help = format!("add a section `## Phase {phase}: …`; one in a code block does not count");
         let other_level = headings.iter().find(|h| h.level != 2 && markdown::phase(&h.text) == Some(phase));
         if let Some(heading) = other_level {
             let span = Span { start: heading.start, end: heading.end };
             finding = finding.at(file, span, format!("this is a heading of level {}", heading.level));
+            help = format!("make it a heading of level 2: `## Phase {phase}: …`");
         }
-        let help = format!("add a section `## Phase {phase}: …` to the file");
         findings.push(finding.help(help).help("fix it by hand, or run team-coordinate again"));
     }
 }

@@ -119,8 +119,6 @@ pub struct SessionRole {
     pub name: RoleName,
     /// Where the name stands.
     pub span: Span,
-    /// Whether it is only a name, so that the shape could not ask for the rest.
-    pub bare: bool,
     /// `prefix`
     pub prefix: Option<String>,
     /// `responsibility_type`
@@ -178,7 +176,6 @@ fn session_role(value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) 
     Some(SessionRole {
         name: draft::role_name(&name, file, span, findings)?,
         span,
-        bare: value.as_text().is_some(),
         prefix: text(value, &ROLE, "prefix"),
         responsibility: text(value, &ROLE, "responsibility_type"),
         inner_loop: fields::field(value, &ROLE, "inner_loop").and_then(Value::as_bool),
