@@ -1,4 +1,5 @@
 //! The built binary, from outside.
 
 mod fixtures;
+mod sentences;
 mod usage;
