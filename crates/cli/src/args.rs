@@ -18,7 +18,7 @@ use team_executor_files::Dialect;
 Examples:
   team-executor sessions
   team-executor validate --session=.workflow/.team/TC-auth-2026-02-27
-  team-executor plan --session=.workflow/.team/TC-auth-2026-02-27 --format svg > plan.svg
+  team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
 
 Exit codes: 0 fine, 2 usage error or invalid session, 74 input/output failure."
 )]
@@ -59,7 +59,7 @@ Examples:
 Examples:
   team-executor sessions
   team-executor sessions ~/project
-  team-executor sessions --format json | jq '.sessions[] | select(.errors > 0).path'")]
+  team-executor sessions --format json | jq '.sessions[].path'")]
     Sessions(Sessions),
 
     /// Print the JSON Schema of a file that is read or written
@@ -73,7 +73,7 @@ Examples:
     /// Print a completion script for a shell
     #[command(after_help = "\
 Examples:
-  team-executor completions bash > ~/.local/share/bash-completion/completions/team-executor
+  eval \"$(team-executor completions bash)\"
   team-executor completions zsh > ~/.zfunc/_team-executor
   team-executor completions fish > ~/.config/fish/completions/team-executor.fish")]
     Completions(Completions),

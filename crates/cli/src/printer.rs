@@ -60,10 +60,10 @@ impl Printer {
 }
 
 fn choice(stream: &impl IsTerminal) -> ColorChoice {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-    if set("NO_COLOR") {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if set("NO_COLOR").is_some() {
         ColorChoice::Never
-    } else if set("CLICOLOR_FORCE") {
+    } else if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
         ColorChoice::Always
     } else if stream.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb") {
         ColorChoice::Auto

@@ -1,5 +1,7 @@
 //! `completions` and `man`: both come from the definitions in [`crate::args`].
 
+use std::io::Write;
+
 use clap::CommandFactory;
 
 use crate::args::{Args, Completions};
@@ -9,7 +11,10 @@ use crate::printer::Printer;
 
 /// Prints a completion script.
 pub(crate) fn run(options: &Completions, printer: &mut Printer) -> Result<Exit, Failure> {
-    clap_complete::generate(options.shell, &mut Args::command(), "team-executor", printer.out());
+    // Into memory first: the generator does not survive a reader that goes away.
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Args::command(), "team-executor", &mut script);
+    printer.out().write_all(&script)?;
     Ok(Exit::Fine)
 }
 
