@@ -22,7 +22,8 @@ fn graph() -> String {
             let layer = (task / WIDTH - 1) * WIDTH;
             for nth in 0..=task % 3 {
                 let separator = if nth == 0 { "" } else { ", " };
-                write!(dependencies, "{separator}\"WORK-{:06}\"", layer + (task * 7 + nth * 11) % WIDTH).expect("a string");
+                write!(dependencies, "{separator}\"WORK-{:06}\"", layer + (task * 7 + nth * 11) % WIDTH)
+                    .expect("a string");
             }
         }
         let comma = if task + 1 == TASKS { "" } else { "," };

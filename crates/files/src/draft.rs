@@ -37,6 +37,15 @@ impl Drafts {
         Self { file, tasks: Vec::new(), ids: Vec::new(), starts: Vec::new(), dependencies: Vec::new() }
     }
 
+    /// None yet, with room for so many.
+    pub fn with_capacity(file: Arc<str>, tasks: usize) -> Self {
+        let mut drafts = Self::new(file);
+        drafts.tasks.reserve_exact(tasks);
+        drafts.ids.reserve_exact(tasks);
+        drafts.starts.reserve_exact(tasks);
+        drafts
+    }
+
     /// Adds a task whose dependencies stand at these places, in the order of its list.
     pub fn push(&mut self, task: Task, id: Span, dependencies: impl IntoIterator<Item = Span>) {
         self.starts.push(u32::try_from(self.dependencies.len()).unwrap_or(u32::MAX));
