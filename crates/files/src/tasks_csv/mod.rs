@@ -8,8 +8,6 @@ mod columns;
 mod odd;
 mod read;
 #[cfg(test)]
-mod round_trip;
-#[cfg(test)]
 mod tests;
 mod wave;
 mod write;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::code::Code;
-use crate::csv::{Malformed, OddityKind, Table};
+use crate::csv::{Malformed, MalformedKind, OddityKind, Table};
 use crate::finding::{Finding, Findings};
 use crate::span::Span;
 
@@ -31,7 +31,11 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
 /// Why it cannot be read at all.
 pub(super) fn corrupt(subject: &str, malformed: Malformed, file: &Arc<str>) -> Finding {
     let place = Span { start: malformed.start, end: malformed.end };
-    Finding::error(Code::Corrupt, format!("{subject} corrupt"))
-        .at(file, place, malformed.to_string())
-        .help("close the quote; a quote within a quoted cell is written twice: \"\"")
+    let finding = Finding::error(Code::Corrupt, format!("{subject} corrupt")).at(file, place, malformed.to_string());
+    match malformed.kind {
+        MalformedKind::UnterminatedQuote => {
+            finding.help("close the quote; a quote within a quoted cell is written twice: \"\"")
+        }
+        MalformedKind::CellTooLong | MalformedKind::TextTooLong => finding.help("is it the right file?"),
+    }
 }

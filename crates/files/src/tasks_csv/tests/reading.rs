@@ -1,51 +1,9 @@
 //! What is understood of tables that are not as the format says, and what is said about them.
 
-use std::sync::Arc;
-
-use team_executor_core::{ExecMode, Priority, RunOn, Session, TaskIndex, TaskStatus};
+use team_executor_core::{ExecMode, Priority, RunOn, TaskStatus};
 
 use super::*;
-use crate::{Code, Dialect, Findings, Loaded, MemoryFolder, Severity, load};
-
-const HEADER: &str = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error";
-
-fn loaded(text: &str) -> Loaded {
-    load(&MemoryFolder::default().with("tasks.csv", text), "EX-1", Some(Dialect::TasksCsv))
-}
-
-/// Every finding with the text that it points to and, in front, `!` if it is an error.
-fn found(text: &str) -> Vec<(String, String)> {
-    let loaded = loaded(text);
-    let text = |place: &crate::Place| {
-        let source = loaded.sources.get(&place.file).unwrap().text();
-        source[place.span.map_or(0..0, |span| span.range())].to_owned()
-    };
-    let line = |finding: &crate::Finding| {
-        let mark = if finding.severity == Severity::Error { "!" } else { "" };
-        (format!("{mark}{}", finding.message), finding.place.as_ref().map(text).unwrap_or_default())
-    };
-    loaded.findings.iter().map(line).collect()
-}
-
-/// What is found in a table with the right header and these rows.
-fn found_in_rows(rows: &str) -> Vec<(String, String)> {
-    found(&format!("{HEADER}\n{rows}"))
-}
-
-fn session(text: &str) -> Session {
-    let loaded = loaded(text);
-    let errors: Vec<_> = loaded.findings.iter().filter(|f| f.severity == Severity::Error).collect();
-    loaded.session.unwrap_or_else(|| panic!("{errors:?}")).0
-}
-
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(message, place)| ((*message).to_owned(), (*place).to_owned())).collect()
-}
-
-fn rewritten(text: &str) -> String {
-    let (session, graph) = loaded(text).session.unwrap();
-    write(Some(text), &session, &graph)
-}
+use crate::Code;
 
 /// R: W-05
 #[test]
@@ -146,6 +104,7 @@ fn the_columns_of_a_job_are_kept_and_not_read() {
     assert_eq!(loaded(&retried).session.unwrap().0.tasks[0].attempt_count, 2);
 }
 
+/// R: M-05
 #[test]
 fn odd_rows_are_read() {
     let text =
@@ -166,6 +125,7 @@ fn odd_rows_are_read() {
     assert_eq!(session(&text).tasks.iter().map(|task| task.title.as_str()).collect::<Vec<_>>(), ["x", "y"]);
 }
 
+/// R: M-05
 #[test]
 fn statuses_of_other_programs_are_understood_and_unknown_ones_refused() {
     let row = |id: u8, status: &str| format!("{id},x,,,,csv-wave,r,1,{status},f,e\n");
@@ -222,7 +182,7 @@ fn lists_with_commas_are_split_and_point_at_their_entries() {
     assert_eq!(found_in_rows(doubled), pairs(&expected));
 }
 
-/// R: W-04
+/// R: M-05
 #[test]
 fn declared_waves_that_contradict_the_dependencies_are_named() {
     let rows = "A,,,,,csv-wave,r,2,pending,,\nB,,,A,,csv-wave,r,2,pending,,\nC,,,A,,csv-wave,r,soon,pending,,\n\
@@ -271,108 +231,4 @@ fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
     assert_eq!(rewritten(&text), text.replace("p0", "P0"));
     let typo = format!("{HEADER},run_on\n1,x,,,,csv-wave,r,1,pending,,,faliure\n");
     assert_eq!(found(&typo), pairs(&[("!Invalid session: tasks.csv invalid field 'run_on'", "faliure")]));
-}
-
-/// R: M-03
-#[test]
-fn extra_columns_surplus_cells_and_foreign_references_survive() {
-    let text = "note,id,deps,context_from,hint, Note \n\
-                \" keep, me \",2,1,other session;1,\"a\"\"b\",z,surplus,\"more, of it\"\n\
-                first,1,,,,\n";
-    let expected = "note,id,deps,context_from,hint,\" Note \",title,description,exec_mode,role,wave,status,findings,error\n\
-                    \" keep, me \",2,1,other session;1,\"a\"\"b\",z,,,csv-wave,worker,2,pending,,,surplus,\"more, of it\"\n\
-                    first,1,,,,,,,csv-wave,worker,1,pending,,\n";
-    assert_eq!(rewritten(text), expected);
-    assert_eq!(rewritten(expected), expected);
-    let (mut session, graph) = loaded(text).session.unwrap();
-    session.tasks[0].context_from.clear();
-    assert!(write(Some(text), &session, &graph).contains(",other session,"), "only the task's own reference goes");
-}
-
-/// R: W-05
-#[test]
-fn without_an_original_the_columns_are_those_of_the_format() {
-    let (mut session, graph) = loaded("id,deps\nB,A\nA,\n").session.unwrap();
-    session.tasks[1].status = TaskStatus::Ready;
-    let expected = format!("{HEADER}\nB,,,A,,csv-wave,worker,2,pending,,\nA,,,,,csv-wave,worker,1,pending,,\n");
-    assert_eq!(write(None, &session, &graph), expected);
-    for useless in ["", "title\nx\n", "id\n\"open\n"] {
-        assert_eq!(write(Some(useless), &session, &graph), expected);
-    }
-}
-
-/// R: W-10
-#[test]
-fn long_findings_are_cut_and_kept_beside() {
-    let (mut session, graph) = loaded(&format!("{HEADER}\n1,x,,,,csv-wave,r,1,completed,f,\n")).session.unwrap();
-    let whole = "ä".repeat(501);
-    session.tasks[0].findings = Some(whole.clone());
-    let text = write(None, &session, &graph);
-    assert_eq!(text, format!("{HEADER},findings_full\n1,x,,,,csv-wave,r,1,completed,{}…,,{whole}\n", "ä".repeat(499)));
-    assert_eq!(found(&text), []);
-    assert_eq!(loaded(&text).session.unwrap().0, session);
-    let edited = text.replacen("ää", "", 1);
-    assert_eq!(found(&edited)[0].0, "`findings_full` was ignored, because `findings` says something else");
-    session.tasks[0].findings = Some("ä".repeat(500));
-    assert!(write(Some(&text), &session, &graph).ends_with("ä,,\n"), "nothing is cut, nothing is kept beside");
-}
-
-#[test]
-fn a_text_that_is_too_long_for_a_cell_is_cut_and_the_table_stays_readable() {
-    let (mut session, graph) = loaded(&format!("{HEADER}\n1,x,,,,csv-wave,r,1,pending,,\n")).session.unwrap();
-    session.tasks[0].description = "ä\"".repeat(crate::csv::MAX_CELL_BYTES);
-    let text = write(None, &session, &graph);
-    assert_eq!(found(&text), []);
-}
-
-#[test]
-fn results_hold_no_formulas() {
-    let rows = "-1,=1+1,+x,,,csv-wave,r,1,completed,\"@a\",\"\t=b\"\nA,a=b,,,,csv-wave,r,1,failed,,\"\rx\"\n";
-    let (session, graph) = loaded(&format!("{HEADER}\n{rows}")).session.unwrap();
-    let expected = "'-1,'=1+1,'+x,,,csv-wave,r,1,completed,'@a,'\t=b\nA,a=b,,,,csv-wave,r,1,failed,,\"'\rx\"\n";
-    assert_eq!(write_results(&session, &graph), format!("{HEADER}\n{expected}"));
-    assert!(write(None, &session, &graph).contains(",=1+1,"), "the master table is left alone");
-}
-
-/// R: W-07
-#[test]
-fn a_wave_is_given_the_findings_that_it_builds_on() {
-    let rows = "1,a,,,,csv-wave,r,1,completed,first,\n2,b,,,,csv-wave,r,1,failed,,why\n\
-                3,c,,1;2,2;1;2,csv-wave,r,2,pending,,\n4,d,,1,1,interactive,r,2,pending,,\n5,e,,1,,csv-wave,r,2,pending,,\n";
-    let (session, graph) = loaded(&format!("{HEADER}\n{rows}")).session.unwrap();
-    let expected = format!(
-        "{HEADER},prev_context\n3,c,,1;2,2;1;2,csv-wave,r,2,pending,,,\"[Task 1] first\n\n[Task 2] \"\n\
-         5,e,,1,,csv-wave,r,2,pending,,,\n"
-    );
-    assert_eq!(write_wave(&session, &graph, 2), expected);
-}
-
-#[test]
-fn a_wave_brings_back_outcomes_and_nothing_else() {
-    let file: Arc<str> = "wave-1.csv".into();
-    let known = |id: &str| (id == "1" || id == "2").then(|| TaskIndex(u32::from(id == "2")));
-    let text =
-        "id,deps,role,status,findings,error\n1,2,boss,done,\"x\ny\",\n9,,,failed,,\n1,,,failed,,\n2,,,odd,,why\n";
-    let mut findings = Findings::default();
-    let outcomes = read_wave(&file, text, known, &mut findings);
-    let outcome = |task, status, findings: Option<&str>, error: Option<&str>| Outcome {
-        task: TaskIndex(task),
-        status,
-        findings: findings.map(str::to_owned),
-        error: error.map(str::to_owned),
-    };
-    let expected = [outcome(0, Some(TaskStatus::Completed), Some("x\ny"), None), outcome(1, None, None, Some("why"))];
-    assert_eq!(outcomes, expected);
-    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
-    let expected = [
-        "`status` `done` was read as `completed`",
-        "a row about a task that is not of this wave was ignored",
-        "a second row about one task was ignored",
-        "wave-1.csv invalid field 'status'",
-    ];
-    assert_eq!(messages, expected);
-    for broken in ["x\n1\n", "id\n\"1\n"] {
-        assert_eq!(read_wave(&file, broken, known, &mut findings), []);
-    }
-    assert!(!findings.has_errors());
 }
