@@ -1,4 +1,5 @@
 //! The built binary, from outside.
 
+mod corpus;
 mod fixtures;
 mod usage;
