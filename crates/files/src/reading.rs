@@ -155,7 +155,8 @@ impl<'f> Reading<'f> {
     }
 }
 
-fn unreadable(file: &Arc<str>, about: &About, error: &ReadError) -> Finding {
+/// What is said about a file that is there and cannot be read.
+pub(crate) fn unreadable(file: &Arc<str>, about: &About, error: &ReadError) -> Finding {
     let (code, message, help) = match error {
         ReadError::TooLarge { bytes, limit } => (
             Code::FileTooLarge,
