@@ -1,5 +1,6 @@
 //! Every format in and out: text to values with findings, values to text.
 
+pub mod board;
 pub mod code;
 pub mod csv;
 pub mod dialect;
