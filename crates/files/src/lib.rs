@@ -22,6 +22,7 @@ pub mod ndjson;
 pub mod paths;
 pub mod picture;
 pub mod reading;
+pub mod registry;
 pub mod role_state;
 pub mod roles;
 mod samples;
