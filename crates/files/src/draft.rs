@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use team_executor_core::{Graph, InvalidId, Problem, RoleName, Session, SessionId, Task, TaskId, TaskIndex};
+use team_executor_core::{
+    ArtifactId, Graph, InvalidId, Problem, RoleName, Session, SessionId, Task, TaskId, TaskIndex,
+};
 
 use crate::code::Code;
 use crate::finding::{Finding, Findings};
@@ -173,6 +175,11 @@ pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Finding
 /// A session's id, or a finding that says why not.
 pub fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
     checked(SessionId::parse(text), "session id", text, file, span, findings)
+}
+
+/// An artifact's id, or a finding that says why not.
+pub fn artifact_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<ArtifactId> {
+    checked(ArtifactId::parse(text), "artifact id", text, file, span, findings)
 }
 
 fn checked<T>(

@@ -16,6 +16,7 @@ pub mod lifecycle;
 pub mod limits;
 mod lines;
 pub mod load;
+pub mod manifest;
 pub mod markdown;
 pub mod messages;
 pub mod ndjson;
