@@ -7,8 +7,9 @@ use team_executor_core::{Task, TaskId, TaskStatus};
 
 use super::format::{ABOUT, FOLDER, TaskDiscovery, understand};
 use crate::code::Code;
+use crate::dialect::{Dialect, lifecycle_file};
 use crate::finding::{Finding, Place, Severity};
-use crate::folder::ReadError;
+use crate::folder::{Folder, ReadError};
 use crate::limits;
 use crate::reading::{Reading, unreadable};
 use crate::side::apart;
@@ -17,7 +18,7 @@ use crate::span::{Source, Span};
 /// Reads every discovery and compares it with its task. Stops when [`limits::TASKS_BYTES`] have been read.
 pub fn check_all(reading: &mut Reading<'_>, tasks: &[Task]) {
     let group: Arc<str> = FOLDER.into();
-    let state = state_file(reading);
+    let state = state_file(reading.folder);
     let by_id: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let mut found: HashSet<TaskId> = HashSet::new();
     let mut bytes = 0;
@@ -69,9 +70,15 @@ fn names(reading: &mut Reading<'_>, folder: &Arc<str>) -> Vec<String> {
 }
 
 /// The file that the state of the tasks stands in.
-fn state_file(reading: &Reading<'_>) -> Arc<str> {
-    let files = ["tasks.json", "tasks.csv", "team-session.json"];
-    files.into_iter().find(|file| reading.folder.has(file)).unwrap_or("tasks.json").into()
+fn state_file(folder: &dyn Folder) -> Arc<str> {
+    let file = match Dialect::detect(folder) {
+        Some(Dialect::Tls) => lifecycle_file(folder),
+        _ => ["tasks.json", "tasks.csv", "team-session.json"]
+            .into_iter()
+            .find(|file| folder.has(file))
+            .unwrap_or("tasks.json"),
+    };
+    file.into()
 }
 
 fn judge(
