@@ -207,6 +207,11 @@ mod tests {
         assert_eq!(reading.findings.iter().count(), 0);
     }
 
+    #[test]
+    fn the_published_schema_demands_what_the_format_demands() {
+        assert_eq!(samples::required(&SHAPE), ["ts", "worker", "type", "data"]);
+    }
+
     proptest! {
         /// R: W-11
         #[test]

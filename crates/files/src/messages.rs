@@ -6,15 +6,14 @@ use team_executor_core::{Message, TaskId};
 
 use crate::board::WORKER;
 use crate::fields::{self, ID, field, text, text_of};
-use crate::finding::{Finding, Severity};
+use crate::finding::Severity;
 use crate::json::{Kind, Layout, Value, Writer};
 use crate::limits;
 use crate::ndjson::{self, Logged};
 use crate::reading::{About, Reading};
 use crate::role_state;
 use crate::shape::{Field, Object, Type};
-use crate::side::{apart, one_line, write_text};
-use crate::span::Source;
+use crate::side::{names, one_line, read_each, write_text};
 use crate::time;
 
 /// Where the bus is.
@@ -59,23 +58,12 @@ static OBJECT: Object = Object {
 /// Every message: those of the bus in order, then those with files of their own by the names of these.
 pub fn read(reading: &mut Reading<'_>) -> Vec<Logged<Message>> {
     let mut messages = ndjson::read(reading, &FILE.into(), &ABOUT, &SHAPE, message);
-    let group: Arc<str> = FOLDER.into();
-    for name in reading.folder.list(FOLDER).unwrap_or_default() {
-        let file: Arc<str> = format!("{FOLDER}/{name}").into();
-        if !name.ends_with(".json") || &*file == role_state::FILE {
-            continue;
-        }
-        let (read, findings) = apart(reading, |reading| one(reading, &file));
-        let mut kept = false;
-        for finding in findings.iter().cloned() {
-            kept |= reading.findings.push_grouped(&group, Finding { severity: Severity::Warning, ..finding });
-        }
-        let Some((message, text)) = read else { continue };
-        messages.extend(message);
-        if kept {
-            reading.sources.insert(file, Source::new(text));
-        }
-    }
+    let names = names(reading, FOLDER, &ABOUT_ONE).into_iter().filter(|name| name.ends_with(".json"));
+    let files = names.map(|name| format!("{FOLDER}/{name}")).filter(|file| file != role_state::FILE).map(Arc::from);
+    read_each(reading, FOLDER, &ABOUT_ONE, files, |reading, file, text| {
+        messages.extend(one(reading, file, text));
+        None
+    });
     messages
 }
 
@@ -109,15 +97,12 @@ pub fn next_id(last: Option<&str>) -> String {
     format!("MSG-{:03}", number.unwrap_or(0).saturating_add(1))
 }
 
-fn one(reading: &mut Reading<'_>, file: &Arc<str>) -> Option<(Option<Logged<Message>>, String)> {
-    let text = reading.optional_text(file, &ABOUT_ONE, Severity::Warning)?;
-    let read = reading.document(file, &ABOUT_ONE, Severity::Warning, &text).and_then(|document| {
-        reading.check(file, &ABOUT_ONE, Severity::Warning, &document, &SHAPE);
-        let root = document.root();
-        let raw = one_line(root.raw()).into_owned();
-        (root.kind() == Kind::Object).then(|| Logged { value: message(root), raw })
-    });
-    Some((read, text))
+fn one(reading: &mut Reading<'_>, file: &Arc<str>, text: &str) -> Option<Logged<Message>> {
+    let document = reading.document(file, &ABOUT_ONE, Severity::Warning, text)?;
+    reading.check(file, &ABOUT_ONE, Severity::Warning, &document, &SHAPE);
+    let root = document.root();
+    let raw = one_line(root.raw()).into_owned();
+    (root.kind() == Kind::Object).then(|| Logged { value: message(root), raw })
 }
 
 fn message(value: Value<'_, '_>) -> Message {
@@ -197,6 +182,11 @@ mod tests {
     fn data() -> impl Strategy<Value = String> {
         let about = samples::task_id().prop_map(|id| format!("{{\"task_id\":\"{id}\"}}"));
         prop_oneof![samples::json().prop_filter("absent", |json| json != "null"), about]
+    }
+
+    #[test]
+    fn the_published_schema_demands_what_the_format_demands() {
+        assert_eq!(samples::required(&SHAPE), ["id", "ts", "from", "to", "type", "summary"]);
     }
 
     proptest! {

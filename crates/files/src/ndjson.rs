@@ -55,6 +55,7 @@ pub fn read<T>(
     let mut lines = Vec::new();
     let mut text = String::with_capacity(bytes.len());
     let mut skipped = 0;
+    let before = reading.findings.iter().count();
     for (number, chunk) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
         let base = Span::new(text.len(), text.len()).start;
         text.push_str(&String::from_utf8_lossy(chunk));
@@ -79,7 +80,9 @@ pub fn read<T>(
             }
         }
     }
-    reading.sources.insert(file.clone(), Source::new(text));
+    if reading.findings.iter().count() > before {
+        reading.sources.insert(file.clone(), Source::new(text));
+    }
     lines
 }
 

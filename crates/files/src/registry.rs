@@ -268,6 +268,11 @@ mod tests {
         prop::collection::vec(agent, 0..4)
     }
 
+    #[test]
+    fn the_published_schema_demands_what_the_format_demands() {
+        assert_eq!(samples::required(&SHAPE), ["active", "closed"]);
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read_back_without_a_word(active in any_agents(), closed in any_agents(), unknown in samples::unknown()) {

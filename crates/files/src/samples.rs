@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use team_executor_core::{TaskId, Timestamp};
 
 use crate::finding::Findings;
+use crate::shape::{Type, schema};
 
 /// What can be an id.
 pub(crate) fn id() -> impl Strategy<Value = String> {
@@ -59,4 +60,11 @@ pub(crate) fn holds(text: &str, unknown: &[(String, String)]) -> bool {
 /// Every finding in one line, for comparison.
 pub(crate) fn said(findings: &Findings) -> Vec<String> {
     findings.iter().map(|f| format!("{:?} {} {}", f.severity, f.code.name(), f.message)).collect()
+}
+
+/// The fields that the published schema of a shape requires.
+pub(crate) fn required(shape: &Type) -> Vec<String> {
+    let schema: serde_json::Value = serde_json::from_str(&schema("s", "S", shape)).expect("a schema is JSON");
+    let required = schema["required"].as_array().expect("a list of names");
+    required.iter().filter_map(|name| name.as_str()).map(str::to_owned).collect()
 }

@@ -1,18 +1,73 @@
-//! What the readers and writers of a session's side files have in common: findings set apart until they can be placed,
-//! and keys that no shape knows, which are written back as they were.
+//! What the readers and writers of a session's side files have in common: many files of one kind are read as if they were
+//! one, and keys that no shape knows are written back as they were.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::finding::Findings;
+use crate::code::Code;
+use crate::finding::{Finding, Findings, Severity};
+use crate::folder::ReadError;
 use crate::json::{self, Value, Writer};
-use crate::reading::Reading;
+use crate::limits;
+use crate::reading::{About, Reading, unreadable};
 use crate::shape::Object;
+use crate::span::Source;
 
 /// Reads something and returns what was found about it, instead of adding that to the other findings.
 pub(crate) fn apart<'f, T>(reading: &mut Reading<'f>, read: impl FnOnce(&mut Reading<'f>) -> T) -> (T, Findings) {
     let before = std::mem::take(&mut reading.findings);
     let result = read(reading);
     (result, std::mem::replace(&mut reading.findings, before))
+}
+
+/// The names in a folder of side files. A folder that is missing is empty.
+pub(crate) fn names(reading: &mut Reading<'_>, folder: &str, about: &About) -> Vec<String> {
+    match reading.folder.list(folder) {
+        Ok(names) => names,
+        Err(ReadError::Missing) => Vec::new(),
+        Err(error) => {
+            let finding = unreadable(&folder.into(), about, &error);
+            reading.findings.push(Finding { severity: Severity::Warning, ..finding });
+            Vec::new()
+        }
+    }
+}
+
+/// Reads many files of one kind, until [`limits::TASKS_BYTES`] have been read. What is found in them is a warning, and
+/// what several of them share is said once, with a count. Only what `read` returns has the severity that it says.
+pub(crate) fn read_each<'f>(
+    reading: &mut Reading<'f>,
+    folder: &str,
+    about: &About,
+    files: impl IntoIterator<Item = Arc<str>>,
+    mut read: impl FnMut(&mut Reading<'f>, &Arc<str>, &str) -> Option<Finding>,
+) {
+    let group: Arc<str> = folder.into();
+    let mut bytes = 0;
+    for file in files {
+        if bytes > limits::TASKS_BYTES {
+            let message = format!("{folder}/ holds more than {} bytes; the rest was not read", limits::TASKS_BYTES);
+            reading.findings.push_grouped(&group, Finding::warning(Code::FileTooLarge, message).file(&file));
+            return;
+        }
+        let (result, findings) = apart(reading, |reading| {
+            let text = reading.optional_text(&file, about, Severity::Warning)?;
+            let verdict = read(reading, &file, &text);
+            Some((text, verdict))
+        });
+        let mut kept = false;
+        for finding in findings.iter().cloned() {
+            kept |= reading.findings.push_grouped(&group, Finding { severity: Severity::Warning, ..finding });
+        }
+        let Some((text, verdict)) = result else { continue };
+        bytes += text.len() as u64;
+        if let Some(verdict) = verdict {
+            kept |= reading.findings.push_grouped(&group, verdict);
+        }
+        if kept {
+            reading.sources.insert(file, Source::new(text));
+        }
+    }
 }
 
 /// Writes the entries of an object that its shape does not know, byte for byte and in their order.

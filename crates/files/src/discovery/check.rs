@@ -8,65 +8,26 @@ use team_executor_core::{Task, TaskId, TaskStatus};
 use super::format::{ABOUT, FOLDER, TaskDiscovery, understand};
 use crate::code::Code;
 use crate::dialect::{Dialect, lifecycle_file};
-use crate::finding::{Finding, Place, Severity};
-use crate::folder::{Folder, ReadError};
-use crate::limits;
-use crate::reading::{Reading, unreadable};
-use crate::side::apart;
-use crate::span::{Source, Span};
+use crate::finding::{Finding, Place};
+use crate::folder::Folder;
+use crate::reading::Reading;
+use crate::side::{names, read_each};
+use crate::span::Span;
 
-/// Reads every discovery and compares it with its task. Stops when [`limits::TASKS_BYTES`] have been read.
+/// Reads every discovery and compares it with its task.
 pub fn check_all(reading: &mut Reading<'_>, tasks: &[Task]) {
-    let group: Arc<str> = FOLDER.into();
     let state = state_file(reading.folder);
     let by_id: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let mut found: HashSet<TaskId> = HashSet::new();
-    let mut bytes = 0;
-    for name in names(reading, &group) {
-        let file: Arc<str> = format!("{FOLDER}/{name}").into();
-        if bytes > limits::TASKS_BYTES {
-            let message = format!("{FOLDER}/ holds more than {} bytes; the rest was not compared", limits::TASKS_BYTES);
-            reading.findings.push_grouped(&group, Finding::warning(Code::FileTooLarge, message).file(&file));
-            return;
-        }
-        let (text, findings) = apart(reading, |reading| {
-            let text = reading.optional_text(&file, &ABOUT, Severity::Warning)?;
-            if let Some((discovery, status)) = understand(reading, &file, &text) {
-                if let Some(finding) = judge(&discovery, status, &file, &by_id, &state) {
-                    reading.findings.push(finding);
-                }
-                found.insert(discovery.task);
-            }
-            Some(text)
-        });
-        bytes += text.as_ref().map_or(0, |text| text.len() as u64);
-        let mut kept = false;
-        for mut finding in findings.iter().cloned() {
-            if finding.code != Code::Contradiction {
-                finding.severity = Severity::Warning;
-            }
-            kept |= reading.findings.push_grouped(&group, finding);
-        }
-        if let Some(text) = text.filter(|_| kept) {
-            reading.sources.insert(file, Source::new(text));
-        }
-    }
+    let names = names(reading, FOLDER, &ABOUT).into_iter().filter(|name| name.ends_with(".json"));
+    let files = names.map(|name| format!("{FOLDER}/{name}").into());
+    read_each(reading, FOLDER, &ABOUT, files, |reading, file, text| {
+        let (discovery, status) = understand(reading, file, text)?;
+        let verdict = judge(&discovery, status, file, &by_id, &state);
+        found.insert(discovery.task);
+        verdict
+    });
     without(reading, tasks, &found, &state);
-}
-
-fn names(reading: &mut Reading<'_>, folder: &Arc<str>) -> Vec<String> {
-    match reading.folder.list(folder) {
-        Ok(mut names) => {
-            names.retain(|name| name.ends_with(".json"));
-            names
-        }
-        Err(ReadError::Missing) => Vec::new(),
-        Err(error) => {
-            let finding = unreadable(folder, &ABOUT, &error);
-            reading.findings.push(Finding { severity: Severity::Warning, ..finding });
-            Vec::new()
-        }
-    }
 }
 
 /// The file that the state of the tasks stands in.
@@ -128,6 +89,7 @@ mod tests {
     use team_executor_core::RoleName;
 
     use super::*;
+    use crate::finding::Severity;
     use crate::folder::MemoryFolder;
 
     fn task(id: &str, status: TaskStatus) -> Task {
@@ -210,5 +172,9 @@ mod tests {
         assert_eq!(reading.findings.iter().count(), 0);
         check_all(&mut reading, &[task("A", TaskStatus::Completed)]);
         assert_eq!(reading.findings.iter().map(|f| f.code).collect::<Vec<_>>(), [Code::IncompleteState]);
+        let folder = MemoryFolder::default().with("discoveries", "a file");
+        let mut reading = Reading::new(&folder, "s");
+        check_all(&mut reading, &[]);
+        assert_eq!(reading.findings.iter().map(|f| f.code).collect::<Vec<_>>(), [Code::FileUnreadable]);
     }
 }

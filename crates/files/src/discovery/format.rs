@@ -14,8 +14,8 @@ use crate::json::{Document, Layout, Value, Writer};
 use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::{Field, Object, Other, Type};
-use crate::side::{write_plain, write_text, write_unknown};
-use crate::span::{Source, Span};
+use crate::side::{read_each, write_plain, write_text, write_unknown};
+use crate::span::Span;
 use crate::time;
 
 /// The folder that they are in.
@@ -163,10 +163,12 @@ impl TaskDiscovery {
 
 /// Reads one file; nothing if it is missing or cannot be read.
 pub fn read(reading: &mut Reading<'_>, file: &Arc<str>) -> Option<TaskDiscovery> {
-    let text = reading.optional_text(file, &ABOUT, Severity::Warning)?;
-    let found = understand(reading, file, &text);
-    reading.sources.insert(file.clone(), Source::new(text));
-    found.map(|(discovery, _)| discovery)
+    let mut found = None;
+    read_each(reading, FOLDER, &ABOUT, [file.clone()], |reading, file, text| {
+        found = understand(reading, file, text).map(|(discovery, _)| discovery);
+        None
+    });
+    found
 }
 
 /// The file for a discovery. Keys of the original that the format does not know are kept as they were.

@@ -58,7 +58,7 @@ fn what_is_missing_is_looked_for_elsewhere() {
 
 #[test]
 fn what_is_no_discovery_is_a_warning() {
-    for text in ["", "[]", "# a heading", "{\"a\":"] {
+    for text in ["", "[]", "# a heading", "{\"a\":", "{\"task_id\":\"a\\u0000\"}"] {
         let (discovery, said) = read_one(text, "A-1");
         assert!(said.iter().all(|line| line.starts_with("Warning")), "{said:?}");
         assert!(!said.is_empty(), "{text}");
@@ -107,6 +107,11 @@ fn any_discovery() -> impl Strategy<Value = TaskDiscovery> {
         (discovery.files_modified, discovery.artifacts_produced) = (c, d);
         discovery
     })
+}
+
+#[test]
+fn the_published_schema_demands_what_the_format_demands() {
+    assert_eq!(samples::required(&SHAPE), ["task_id", "timestamp", "status", "findings", "data"]);
 }
 
 proptest! {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use team_executor_core::{Artifact, ArtifactId, ArtifactKind, Priority, TaskId, Validation};
 
 use crate::fields::{self, ID, field, text, text_of};
-use crate::finding::{Finding, Findings, Severity};
+use crate::finding::{Findings, Severity};
 use crate::json::{Document, Layout, Value, Writer};
 use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::{Field, Object, Other, Type};
-use crate::side::{apart, write_plain, write_text, write_unknown};
+use crate::side::{names, read_each, write_plain, write_text, write_unknown};
 use crate::span::{Source, Span};
 use crate::{draft, time};
 
@@ -128,30 +128,33 @@ pub struct Manifest {
 
 /// Reads every manifest below `artifacts/`, by the names of the folders.
 pub fn read_all(reading: &mut Reading<'_>) -> Vec<Manifest> {
-    let group: Arc<str> = FOLDER.into();
     let mut manifests = Vec::new();
-    for name in reading.folder.list(FOLDER).unwrap_or_default() {
-        let file: Arc<str> = format!("{FOLDER}/{name}/{NAME}").into();
-        let (manifest, findings) = apart(reading, |reading| read(reading, &file));
-        for finding in findings.iter().cloned() {
-            reading.findings.push_grouped(&group, Finding { severity: Severity::Warning, ..finding });
-        }
-        manifests.extend(manifest);
-    }
+    let names = names(reading, FOLDER, &ABOUT).into_iter();
+    let files = names.map(|name| format!("{FOLDER}/{name}/{NAME}").into());
+    read_each(reading, FOLDER, &ABOUT, files, |reading, file, text| {
+        manifests.extend(one(reading, file, text));
+        None
+    });
     manifests
 }
 
 /// Reads one file; nothing if it is missing or does not describe an artifact.
 pub fn read(reading: &mut Reading<'_>, file: &Arc<str>) -> Option<Manifest> {
-    let text = reading.optional_text(file, &ABOUT, Severity::Warning)?;
     let mut manifest = None;
-    if let Some(document) = reading.document(file, &ABOUT, Severity::Warning, &text) {
-        reading.check(file, &ABOUT, Severity::Warning, &document, &SHAPE);
-        let folder = file.rsplit('/').nth(1).unwrap_or_default();
-        manifest = understand(document.root(), folder, file, &mut reading.findings);
-    }
-    reading.sources.insert(file.clone(), Source::new(text));
+    read_each(reading, FOLDER, &ABOUT, [file.clone()], |reading, file, text| {
+        manifest = one(reading, file, text);
+        None
+    });
     manifest
+}
+
+fn one(reading: &mut Reading<'_>, file: &Arc<str>, text: &str) -> Option<Manifest> {
+    // Kept in any case: the rules that are checked later point into it.
+    reading.sources.insert(file.clone(), Source::new(text.to_owned()));
+    let document = reading.document(file, &ABOUT, Severity::Warning, text)?;
+    reading.check(file, &ABOUT, Severity::Warning, &document, &SHAPE);
+    let folder = file.rsplit('/').nth(1).unwrap_or_default();
+    understand(document.root(), folder, file, &mut reading.findings)
 }
 
 /// The artifact that an object describes, under its own id or else the given name. Nothing, if the shape has already said

@@ -60,6 +60,16 @@ fn other_spellings_are_understood() {
     assert!(said.iter().any(|line| line.ends_with("`artifact_id` is missing: its key or its folder's name is used")));
 }
 
+#[test]
+fn what_is_no_manifest_is_a_warning() {
+    let padded = manifest(" a", "p", "");
+    for text in ["", "[]", "{}", padded.as_str()] {
+        let (manifest, said) = read_one(text);
+        assert_eq!(manifest, None, "{text}");
+        assert!(!said.is_empty() && said.iter().all(|line| line.starts_with("Warning")), "{said:?}");
+    }
+}
+
 /// R: D-01
 #[test]
 fn words_are_those_of_the_format() {
@@ -143,6 +153,15 @@ fn any_artifact() -> impl Strategy<Value = Artifact> {
             checksum,
         })
     })
+}
+
+/// R: D-01
+#[test]
+fn the_published_schema_demands_what_the_format_demands() {
+    assert_eq!(
+        samples::required(&SHAPE),
+        ["artifact_id", "artifact_type", "path", "creator_role", "validation_status"]
+    );
 }
 
 proptest! {
