@@ -104,7 +104,6 @@ mod tests {
         )
     }
 
-    /// R: T-02
     #[test]
     fn a_discovery_that_contradicts_its_task_is_an_error() {
         let folder = MemoryFolder::default()

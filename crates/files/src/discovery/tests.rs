@@ -20,7 +20,6 @@ fn read_one(text: &str, name: &str) -> (Option<TaskDiscovery>, Vec<String>) {
     (discovery, samples::said(&reading.findings))
 }
 
-/// R: M-05
 #[test]
 fn a_file_as_workers_write_it_is_understood() {
     let text = r#"{"id":"A-1","status":"done","findings":["one",{"two":2}],"files_modified":["a.rs"],"artifact":"x.md",
