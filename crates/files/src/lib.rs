@@ -26,6 +26,7 @@ pub mod reading;
 pub mod registry;
 pub mod role_state;
 pub mod roles;
+#[cfg(test)]
 mod samples;
 pub mod schemas;
 pub mod shape;

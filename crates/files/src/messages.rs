@@ -141,7 +141,6 @@ mod tests {
         (messages, samples::said(&reading.findings))
     }
 
-    /// R: E-10
     #[test]
     fn messages_of_real_sessions_are_understood() {
         let folder = MemoryFolder::default()
@@ -167,7 +166,6 @@ mod tests {
         }
     }
 
-    /// R: E-10
     #[test]
     fn ids_count_on() {
         assert_eq!(next_id(None), "MSG-001");
@@ -190,7 +188,6 @@ mod tests {
     }
 
     proptest! {
-        /// R: E-10
         #[test]
         fn what_is_written_is_read_back_without_a_word(
             id in samples::id(), time in samples::time(), from in any::<String>(), to in "\\PC{0,9}", kind in "\\PC{0,9}",

@@ -211,7 +211,6 @@ mod tests {
         Agent { id: id.to_owned(), spawned_at: Some(Timestamp::from_micros(at)), ..Agent::default() }
     }
 
-    /// R: W-12
     #[test]
     fn every_spawn_needs_its_close() {
         let mut registry = Registry::default();

@@ -132,7 +132,6 @@ mod tests {
         (state, samples::said(&reading.findings))
     }
 
-    /// R: E-10
     #[test]
     fn one_role_changes_and_the_others_stay_as_they_were() {
         let text = "{\n  \"\\u0061\": {\"x\" : 1},\n  \"status\": \"active\",\n  \"tester\": { \"n\":  [1,\n 2] }\n}\n";
@@ -162,7 +161,6 @@ mod tests {
     }
 
     proptest! {
-        /// R: E-10
         #[test]
         fn what_is_written_is_read_back_without_a_word(
             entries in prop::collection::btree_map(any::<String>(), samples::json(), 0..5)

@@ -11,12 +11,12 @@ use team_executor_core::{
 
 use super::cells::{Cells, place};
 use super::columns::{DEFAULT_ROLE, Header};
-use super::write::cut_findings;
 use super::{ROW, odd};
 use crate::code::Code;
 use crate::csv::{self, Cell, Record, Table};
 use crate::draft::{self, Draft, Drafts};
 use crate::finding::{Finding, Findings, Severity};
+use crate::findings_text;
 use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::Field;
@@ -168,7 +168,7 @@ impl Rows<'_, '_, '_> {
         }
         if let Some((whole, place)) = whole {
             // A person who edits the short text means it.
-            if task.findings.as_deref() == Some(&*cut_findings(&whole)) {
+            if task.findings.as_deref() == Some(&*findings_text::cut(&whole)) {
                 task.findings = Some(whole);
             } else {
                 let message = "`findings_full` was ignored, because `findings` says something else";

@@ -10,7 +10,7 @@ use super::cells::{accepts, entries};
 use super::columns::{CANONICAL, Header};
 use super::read::cell_of;
 use crate::csv::{self, MAX_CELL_BYTES, Record, Table, write_record};
-use crate::limits;
+use crate::findings_text;
 use crate::shape::Field;
 
 /// The master table. Where there is an original, its columns keep their order, and its extra columns, surplus cells and
@@ -80,19 +80,10 @@ pub(super) fn cell<'a>(
         "wave" => Cow::Owned(graph.wave(index).to_string()),
         "status" if task.status == TaskStatus::Ready => Cow::Borrowed(TaskStatus::Pending.word()),
         "status" => Cow::Borrowed(task.status.word()),
-        "findings" => cut_findings(task.findings.as_deref().unwrap_or_default()),
+        "findings" => findings_text::cut(task.findings.as_deref().unwrap_or_default()),
         "error" => Cow::Borrowed(task.error.as_deref().unwrap_or_default()),
         _ => optional(field, task, before),
     }
-}
-
-/// Findings as they stand in a table: at most [`limits::FINDINGS_CHARS`] characters, the last of them a mark if
-/// something is missing.
-pub(super) fn cut_findings(text: &str) -> Cow<'_, str> {
-    if text.chars().nth(limits::FINDINGS_CHARS).is_none() {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().take(limits::FINDINGS_CHARS - 1).chain(['…']).collect())
 }
 
 /// A text that the reader accepts as one cell: one that is far too long is cut.
@@ -187,7 +178,7 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
         "quality_score" => task.quality_score.map(|score| Cow::Owned(score.to_string())),
         "attempt_count" => (task.attempt_count > 0).then(|| Cow::Owned(task.attempt_count.to_string())),
         "findings_full" => {
-            let whole = task.findings.as_deref().filter(|text| matches!(cut_findings(text), Cow::Owned(_)));
+            let whole = task.findings.as_deref().filter(|text| matches!(findings_text::cut(text), Cow::Owned(_)));
             whole.map(Cow::Borrowed)
         }
         _ => None,
