@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use team_executor_core::{Graph, InvalidId, Problem, RoleName, Session, SessionId, Task, TaskId, TaskIndex};
+use team_executor_core::{
+    ArtifactId, Graph, InvalidId, Problem, RoleName, Session, SessionId, Task, TaskId, TaskIndex,
+};
 
 use crate::code::Code;
 use crate::finding::{Finding, Findings};
@@ -35,6 +37,15 @@ impl Drafts {
     /// None yet.
     pub fn new(file: Arc<str>) -> Self {
         Self { file, tasks: Vec::new(), ids: Vec::new(), starts: Vec::new(), dependencies: Vec::new() }
+    }
+
+    /// None yet, with room for so many.
+    pub fn with_capacity(file: Arc<str>, tasks: usize) -> Self {
+        let mut drafts = Self::new(file);
+        drafts.tasks.reserve_exact(tasks);
+        drafts.ids.reserve_exact(tasks);
+        drafts.starts.reserve_exact(tasks);
+        drafts
     }
 
     /// Adds a task whose dependencies stand at these places, in the order of its list.
@@ -174,6 +185,11 @@ pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Finding
 /// A session's id, or a finding that says why not.
 pub fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
     checked(SessionId::parse(text), "session id", text, file, span, findings)
+}
+
+/// An artifact's id, or a finding that says why not.
+pub fn artifact_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<ArtifactId> {
+    checked(ArtifactId::parse(text), "artifact id", text, file, span, findings)
 }
 
 fn checked<T>(

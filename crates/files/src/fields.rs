@@ -53,7 +53,7 @@ pub const STATUS_SYNONYMS: &[(&str, &str)] = &[
 ];
 
 /// The canonical word for a status in a real file.
-pub fn status_word<'w>(word: &'w str) -> &'w str {
+pub fn status_word(word: &str) -> &str {
     STATUS_SYNONYMS.iter().find(|(synonym, _)| *synonym == word).map_or(word, |(_, meaning)| meaning)
 }
 

@@ -110,21 +110,31 @@ impl Findings {
     /// Adds one, or counts it where it stands already.
     pub fn push(&mut self, finding: Finding) {
         let file = finding.place.as_ref().map(|place| place.file.clone());
+        self.add(file, finding);
+    }
+
+    /// Adds one that is counted together with those of other files, as if all of them were one. Says whether it is kept.
+    pub fn push_grouped(&mut self, group: &Arc<str>, finding: Finding) -> bool {
+        self.add(Some(group.clone()), finding)
+    }
+
+    fn add(&mut self, file: Option<Arc<str>>, finding: Finding) -> bool {
         if finding.severity == Severity::Warning {
             let key = (finding.code, file, finding.message.clone());
             if let Some(at) = self.repeats.get(&key) {
-                self.list[*at].times += 1;
-                return;
+                self.list[*at].times += finding.times;
+                return false;
             }
             self.repeats.insert(key, self.list.len());
-            self.list.push(finding);
         } else {
             let count = self.kinds.entry((file, finding.code)).or_default();
             *count += 1;
-            if *count as usize <= limits::SHOWN_PER_KIND {
-                self.list.push(finding);
+            if *count as usize > limits::SHOWN_PER_KIND {
+                return false;
             }
         }
+        self.list.push(finding);
+        true
     }
 
     /// Whether anything keeps the session from being run.
@@ -210,6 +220,17 @@ mod tests {
         assert_eq!(findings.iter().next().map(|f| f.times), Some(250));
         assert_eq!(findings.error_count(), 250);
         assert_eq!(findings.hidden().map(|h| h.count).collect::<Vec<_>>(), [150]);
+    }
+
+    #[test]
+    fn a_group_of_files_counts_as_one() {
+        let group: Arc<str> = "notes".into();
+        let mut findings = Findings::default();
+        let kept: Vec<bool> = ["notes/a.json", "notes/b.json"]
+            .map(|file| findings.push_grouped(&group, Finding::warning(Code::FieldAlias, "odd").file(&file.into())))
+            .into();
+        assert_eq!(kept, [true, false]);
+        assert_eq!(findings.iter().map(|f| f.times).collect::<Vec<_>>(), [2]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Every format in and out: text to values with findings, values to text.
 
+pub mod board;
 pub mod code;
 pub mod csv;
 pub mod dialect;
+pub mod discovery;
 pub mod draft;
 pub mod fields;
 pub mod finding;
+pub mod findings_text;
 pub mod folder;
 pub mod front_matter;
 pub mod json;
@@ -13,13 +16,21 @@ pub mod lifecycle;
 pub mod limits;
 mod lines;
 pub mod load;
+pub mod manifest;
 pub mod markdown;
+pub mod messages;
+pub mod ndjson;
 pub mod paths;
 pub mod picture;
 pub mod reading;
+pub mod registry;
+pub mod role_state;
 pub mod roles;
+#[cfg(test)]
+mod samples;
 pub mod schemas;
 pub mod shape;
+mod side;
 pub mod span;
 pub mod tasks_csv;
 pub mod tasks_json;

@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Finding, Findings, Sources};
 use crate::folder::Folder;
 use crate::reading::Reading;
-use crate::{lifecycle, tasks_csv, tasks_json, tc};
+use crate::{board, discovery, lifecycle, messages, tasks_csv, tasks_json, tc};
 
 /// Everything that a folder says.
 #[derive(Debug)]
@@ -39,6 +39,11 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
         Dialect::TasksJson => tasks_json::read(&mut reading),
         Dialect::TasksCsv => tasks_csv::read(&mut reading),
     };
+    if let Some(draft) = &draft {
+        discovery::check_all(&mut reading, &draft.tasks.tasks, dialect == Dialect::TasksJson);
+        board::read(&mut reading);
+        messages::read(&mut reading);
+    }
     let Reading { mut findings, sources, .. } = reading;
     let mut session = None;
     if let Some(draft) = draft {

@@ -163,7 +163,8 @@ impl<'f> Reading<'f> {
     }
 }
 
-fn unreadable(subject: &str, file: &Arc<str>, error: &ReadError) -> Finding {
+/// What is said about a file that is there and cannot be read.
+pub(crate) fn unreadable(subject: &str, file: &Arc<str>, error: &ReadError) -> Finding {
     let (code, message, help) = match error {
         ReadError::TooLarge { bytes, limit } => (
             Code::FileTooLarge,

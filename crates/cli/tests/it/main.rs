@@ -1,5 +1,6 @@
 //! The built binary, from outside.
 
+mod corpus;
 mod fixtures;
 mod sentences;
 mod usage;

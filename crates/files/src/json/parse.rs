@@ -70,7 +70,7 @@ impl Parser<'_> {
                         self.fail("text after the end of the value")
                     };
                 };
-                let is_object = self.nodes[container as usize].kind == Kind::Object;
+                let is_object = self.nodes[container as usize].kind(self.text) == Kind::Object;
                 match (self.peek(), is_object) {
                     (Some(b','), _) => {
                         let comma = self.at;
@@ -177,7 +177,7 @@ impl Parser<'_> {
         let name = |key: u32| {
             let node = self.nodes[key as usize];
             let raw = &self.text[node.start as usize + 1..node.end as usize - 1];
-            if node.kind == Kind::EscapedText { unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) }
+            if node.after == Node::ESCAPED { unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) }
         };
         let span = |key: u32| {
             let node = self.nodes[key as usize];
@@ -298,8 +298,8 @@ impl Parser<'_> {
     }
 
     fn push(&mut self, kind: Kind, start: usize, end: usize) {
-        let after = index(self.nodes.len() + 1);
-        self.nodes.push(Node { start: index(start), end: index(end), after, kind });
+        let after = if kind == Kind::EscapedText { Node::ESCAPED } else { index(self.nodes.len() + 1) };
+        self.nodes.push(Node { start: index(start), end: index(end), after });
     }
 
     fn blank(&mut self) {
@@ -315,7 +315,7 @@ impl Parser<'_> {
     fn innermost(&self) -> Option<(Span, &'static str)> {
         self.open.last().map(|(container, _)| {
             let node = self.nodes[*container as usize];
-            let name = if node.kind == Kind::Object { "object" } else { "array" };
+            let name = if node.kind(self.text) == Kind::Object { "object" } else { "array" };
             (Span::new(node.start as usize, node.start as usize + 1), name)
         })
     }

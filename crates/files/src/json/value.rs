@@ -40,13 +40,31 @@ impl Kind {
     }
 }
 
+/// Twelve bytes a value: what sort it is, its first byte tells.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     pub(super) start: u32,
     pub(super) end: u32,
-    /// The index of the node behind this one and everything inside it.
+    /// The index of the node behind this one and everything inside it; of a string with escapes, [`Node::ESCAPED`].
     pub(super) after: u32,
-    pub(super) kind: Kind,
+}
+
+impl Node {
+    /// Marks a string with escapes; no document has that many values.
+    pub(super) const ESCAPED: u32 = u32::MAX;
+
+    pub(super) fn kind(self, text: &str) -> Kind {
+        match text.as_bytes()[self.start as usize] {
+            b'"' if self.after == Self::ESCAPED => Kind::EscapedText,
+            b'"' => Kind::Text,
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b't' => Kind::True,
+            b'f' => Kind::False,
+            b'n' => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
 }
 
 /// A JSON text and where each of its values is.
@@ -89,7 +107,13 @@ impl<'d, 's> Value<'d, 's> {
 
     /// What sort of value it is.
     pub fn kind(self) -> Kind {
-        self.node().kind
+        self.node().kind(self.document.text)
+    }
+
+    /// The index of the node behind this value and everything inside it.
+    fn after(self) -> u32 {
+        let after = self.node().after;
+        if after == Node::ESCAPED { self.index + 1 } else { after }
     }
 
     /// Its bytes.
@@ -139,13 +163,13 @@ impl<'d, 's> Value<'d, 's> {
 
     /// The elements, if it is an array; nothing otherwise.
     pub fn items(self) -> Items<'d, 's> {
-        let end = if self.kind() == Kind::Array { self.node().after } else { self.index + 1 };
+        let end = if self.kind() == Kind::Array { self.after() } else { self.index + 1 };
         Items { document: self.document, next: self.index + 1, end }
     }
 
     /// The keys with their values, if it is an object; nothing otherwise.
     pub fn entries(self) -> Entries<'d, 's> {
-        let end = if self.kind() == Kind::Object { self.node().after } else { self.index + 1 };
+        let end = if self.kind() == Kind::Object { self.after() } else { self.index + 1 };
         Entries(Items { document: self.document, next: self.index + 1, end })
     }
 
@@ -187,7 +211,7 @@ impl<'d, 's> Iterator for Items<'d, 's> {
             return None;
         }
         let value = Value { document: self.document, index: self.next };
-        self.next = value.node().after;
+        self.next = value.after();
         Some(value)
     }
 }

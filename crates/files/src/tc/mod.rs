@@ -50,15 +50,16 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
 
     let mut draft = None;
     if let (Some(team), Some(analysis), Some(roles)) = (team, analysis, roles) {
-        let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
-        let of_analysis = analysis_document.as_ref().and_then(|document| document.root().get("dependency_graph"));
-        let missing = match (team.graph, of_analysis) {
+        let missing = match (team.graph, analysis.graph) {
             (Some(ours), Some(theirs)) => compare_graphs(ours, theirs, &session_file, &mut reading.findings),
             _ => Vec::new(),
         };
-        draft = Some(Draft { session: session(team, roles, missing), tasks });
+        let session = session(team, roles.clone(), missing);
+        drop(session_document);
+        let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
+        draft = Some(Draft { session, tasks });
     }
-    drop((session_document, analysis_document));
+    drop(analysis_document);
     for (file, text) in [(session_file, session_text), (analysis_file, analysis_text)] {
         if let Some(text) = text {
             reading.sources.insert(file, Source::new(text));
@@ -87,7 +88,7 @@ fn role_specs_exist(reading: &mut Reading<'_>) -> bool {
 fn roles(
     reading: &mut Reading<'_>,
     team: &TeamSession<'_, '_>,
-    analysis: Option<&Analysis>,
+    analysis: Option<&Analysis<'_, '_>>,
     session_file: &Arc<str>,
     has_specs: bool,
 ) -> Vec<Role> {
@@ -145,10 +146,12 @@ fn inner_loop(
 }
 
 /// The tasks of the graph, each with what the rest of the analysis tells about it.
-fn tasks(analysis: Analysis, roles: &[Role], file: &Arc<str>, findings: &mut Findings) -> Drafts {
-    let mut drafts = Drafts::new(file.clone());
-    let Analysis { nodes, mut described, .. } = analysis;
-    for node in nodes {
+fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: &mut Findings) -> Drafts {
+    let Analysis { graph, mut described, .. } = analysis;
+    let entries = || graph.into_iter().flat_map(Value::entries);
+    let mut drafts = Drafts::with_capacity(file.clone(), entries().count());
+    for entry in entries() {
+        let Some(node) = task_analysis::node(entry, file, findings) else { continue };
         let description = described.remove(node.id.as_str());
         let role = resolve_role(&node, description.as_ref(), roles, file, findings).map(Cow::Borrowed);
         // Without a role the session is refused; the task stays, because others may depend on it.
@@ -226,8 +229,6 @@ fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span,
         }
         task.brief = (!brief.is_empty()).then(|| Box::new(brief));
     }
-    // A worker is given the findings of what its task waits for.
-    task.context_from = task.dependencies.clone();
     (task, node.span, places)
 }
 

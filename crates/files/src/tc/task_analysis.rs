@@ -9,7 +9,7 @@ use team_executor_core::{Brief, Priority, RoleName, RunOn, TaskId};
 use crate::draft;
 use crate::fields::{self, ID, IDS, INNER_LOOP, field, text};
 use crate::finding::Findings;
-use crate::json::{Kind, Value};
+use crate::json::{Entry, Kind, Value};
 use crate::limits;
 use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
@@ -131,9 +131,9 @@ static ROLE: Object = Object {
 
 /// What it says.
 #[derive(Debug)]
-pub struct Analysis {
+pub struct Analysis<'d, 's> {
     /// `dependency_graph`
-    pub nodes: Vec<Node>,
+    pub graph: Option<Value<'d, 's>>,
     /// What capabilities and `tasks` tell about tasks.
     pub described: HashMap<String, Described>,
     /// Prefixes and inner loops of the roles.
@@ -190,8 +190,7 @@ pub struct AnalysisRole {
 }
 
 /// Takes what is there; what is missing or wrong has been said by the shape.
-pub fn read(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Analysis {
-    let graph = field(root, &OBJECT, "dependency_graph");
+pub fn read<'d, 's>(root: Value<'d, 's>, file: &Arc<str>, findings: &mut Findings) -> Analysis<'d, 's> {
     let mut described = HashMap::new();
     if let Some(capabilities) = field(root, &OBJECT, "capabilities") {
         for capability in capabilities.items() {
@@ -205,22 +204,17 @@ pub fn read(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> An
         describe(tasks, None, file, findings, &mut described);
     }
     Analysis {
-        nodes: graph
-            .map(|graph| {
-                let node = |entry: crate::json::Entry<'_, '_>| {
-                    node(&entry.name(), entry.key.span(), entry.value, file, findings)
-                };
-                graph.entries().filter_map(node).collect()
-            })
-            .unwrap_or_default(),
+        graph: field(root, &OBJECT, "dependency_graph").filter(|graph| graph.kind() == Kind::Object),
         described,
         roles: field(root, &OBJECT, "roles").map(|roles| roles.items().map(role).collect()).unwrap_or_default(),
     }
 }
 
 /// One node, whatever its form.
-fn node(name: &str, span: Span, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<Node> {
-    let id = draft::task_id(name, file, span, findings)?;
+pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<Node> {
+    let Entry { key, value } = entry;
+    let span = key.span();
+    let id = draft::task_id(&entry.name(), file, span, findings)?;
     let mut node = Node {
         id,
         span,

@@ -150,11 +150,15 @@ fn list(
     for (nth, name) in names.enumerate() {
         let piece = if nth == 0 { name } else { format!("{between}{name}") };
         let last = lines.last().map_or(0, |line| line.width());
-        if nth > 0 && last + piece.width() > width - LABEL {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(if line.is_empty() { piece.trim_start_matches([' ', ',']) } else { &piece });
+        if nth > 0 && last + piece.width() >= width - LABEL {
+            // A comma stays behind, an arrow goes along.
+            let (behind, along) = if piece.starts_with(',') { piece.split_at(1) } else { ("", piece.as_str()) };
+            if let Some(line) = lines.last_mut() {
+                line.push_str(behind);
+            }
+            lines.push(along.trim_start().to_owned());
+        } else if let Some(line) = lines.last_mut() {
+            line.push_str(&piece);
         }
     }
     for (nth, line) in lines.iter().enumerate() {

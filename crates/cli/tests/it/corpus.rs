@@ -1,0 +1,103 @@
+//! Real sessions, where a collection of them lies beside the checkout. Nothing of theirs is in this repository: what is
+//! pinned in `fixtures/corpus.txt` are counts. `UPDATE_EXPECTED=1` writes it anew.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use team_executor_files::{Dialect, csv, front_matter, json, load, markdown};
+use team_executor_store::DiskFolder;
+
+fn corpus() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    path.is_dir().then_some(path)
+}
+
+fn below(path: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// R: M-05
+#[test]
+fn every_session_is_understood_as_pinned() {
+    let Some(corpus) = corpus() else { return };
+    let mut found = String::new();
+    for collection in ["team", "csv-wave"] {
+        for path in below(&corpus.join(collection)) {
+            let folder = DiskFolder::open(&path).expect("the folder opens");
+            let dialect = Dialect::detect(&folder);
+            let loaded = load(&folder, &name(&path), dialect);
+            let (errors, warnings) = (loaded.findings.error_count(), loaded.findings.warning_count());
+            let understood = match &loaded.session {
+                Some((session, graph)) => {
+                    format!("{} tasks, {} edges, {} waves", session.tasks.len(), graph.edge_count(), graph.wave_count())
+                }
+                None => "refused".to_owned(),
+            };
+            let mut codes: Vec<_> = loaded.findings.iter().map(|finding| finding.code.name()).collect();
+            codes.sort_unstable();
+            codes.dedup();
+            let dialect = dialect.map_or("none", Dialect::name);
+            writeln!(
+                found,
+                "{collection}/{}: {dialect}, {understood}, {errors} errors, {warnings} warnings: {}",
+                name(&path),
+                codes.join(" ")
+            )
+            .expect("a string");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/corpus.txt");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(&path, &found).expect("the counts can be written");
+    }
+    assert_eq!(found, std::fs::read_to_string(&path).unwrap_or_default());
+}
+
+/// The session that the formats' authors would call ordinary, with Chinese text and unusual ids.
+///
+/// R: M-05
+#[test]
+fn the_golden_session_is_valid_and_says_how_it_was_understood() {
+    let Some(corpus) = corpus() else { return };
+    let folder = DiskFolder::open(&corpus.join("team/TC-golden-data-batch-20260324")).expect("the folder opens");
+    let loaded = load(&folder, "golden", None);
+    let (session, graph) = loaded.session.expect("it is valid");
+    assert_eq!((session.tasks.len(), graph.edge_count(), graph.wave_count()), (10, 5, 2));
+    let bare = "a `dependency_graph` node that is a bare array was read as its list of dependencies";
+    assert!(loaded.findings.iter().any(|finding| finding.message == bare && finding.times == 10));
+}
+
+#[test]
+fn every_file_is_read_by_every_parser_without_a_panic() {
+    let Some(corpus) = corpus() else { return };
+    let mut folders = vec![corpus];
+    while let Some(folder) = folders.pop() {
+        for path in below(&folder) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = String::from_utf8_lossy(&std::fs::read(&path).expect("the file is readable")).into_owned();
+            let document = json::parse(&text).map(|document| document.root().span());
+            let table = csv::parse(&text).map(|table| table.records().len());
+            let headings = markdown::headings(&text, 0).len();
+            let front = match front_matter::split(&text) {
+                front_matter::Split::Found { yaml, .. } => front_matter::parse(&text[yaml.range()], yaml.start).is_ok(),
+                _ => false,
+            };
+            assert!(text.len() >= headings, "{}: {document:?} {table:?} {front}", path.display());
+        }
+        for dialect in Dialect::ALL {
+            if let Ok(disk) = DiskFolder::open(&folder) {
+                let loaded = load(&disk, &name(&folder), Some(*dialect));
+                assert!(loaded.session.is_some() || loaded.findings.has_errors(), "{}", folder.display());
+            }
+        }
+    }
+}

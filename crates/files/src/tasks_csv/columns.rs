@@ -1,0 +1,183 @@
+//! The columns of `tasks.csv`, and which column of a real header is which. Knows nothing about rows.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use team_executor_core::{ExecMode, Position, Priority, RunOn, TaskStatus, Verdict};
+
+use crate::code::Code;
+use crate::csv::Record;
+use crate::fields::{ID, STATUS_SYNONYMS};
+use crate::finding::{Finding, Findings};
+use crate::shape::{Field, Object, Presence, Type};
+use crate::span::Span;
+
+/// How many of the columns the format demands; they come first in [`ROW`].
+pub(super) const CANONICAL: usize = 11;
+
+/// The role of every task of a table that names none.
+pub(super) const DEFAULT_ROLE: &str = "worker";
+
+/// Its columns. Names of real headers are compared without blanks around them and in lower case.
+pub static ROW: Object = Object {
+    about: "One task and its state",
+    fields: &[
+        Field::required("id", &ID, "Unique name of the task").or(&["task_id"]),
+        Field::expected("title", &Type::Text, "the id is shown instead", "For people").or(&["name"]),
+        Field::expected("description", &Type::Text, "the title is used", "What is to be done"),
+        Field::expected("deps", &Type::Text, "no task waits for another", "Ids of what must be done before, with `;`")
+            .or(&["depends_on", "dependencies", "blockedby", "blocked_by", "dependson"]),
+        Field::expected(
+            "context_from",
+            &Type::Text,
+            "no task is given the findings of others",
+            "Ids of the tasks whose findings it is given, with `;`",
+        ),
+        Field::expected(
+            "exec_mode",
+            &Type::Word(ExecMode::WORDS, &[("", "csv-wave")]),
+            "it is `csv-wave`, unless the role's instructions say otherwise",
+            "One shot or conversation",
+        ),
+        Field::expected("role", &Type::Name, "every task has the role `worker`", "Name of the role that does it"),
+        Field::expected("wave", &Type::Whole(1), "it was computed from the dependencies", "Which wave it runs in"),
+        Field::expected(
+            "status",
+            &Type::Word(TaskStatus::WORDS, STATUS_SYNONYMS),
+            "every task is `pending`",
+            "Where it stands",
+        ),
+        Field::expected("findings", &Type::Text, "there are none", "What came out, at most 500 characters"),
+        Field::expected("error", &Type::Text, "there is none", "Why it failed or was skipped"),
+        Field::optional("position", &Type::Word(Position::WORDS, &[]), "Before or after the wave's one-shot tasks"),
+        Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
+        Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "Which goes first"),
+        Field::optional("quality_score", &Type::Number(0.0, 100.0), "From reviewers, 0 to 100"),
+        Field::optional("supervision_verdict", &Type::Word(Verdict::WORDS, &[]), "From supervisors"),
+        Field::optional("attempt_count", &Type::Whole(0), "Attempts after the first"),
+        Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
+    ],
+};
+
+/// What a program that runs a table as a job adds at its right end. These columns tell about the job, not the task.
+const JOB: [&str; 10] = [
+    "job_id",
+    "item_id",
+    "row_index",
+    "source_id",
+    "status",
+    "attempt_count",
+    "last_error",
+    "result_json",
+    "reported_at",
+    "completed_at",
+];
+
+/// Which column of a header is which.
+#[derive(Debug)]
+pub(super) struct Header<'s> {
+    /// What each column is called, as it is written.
+    pub(super) names: Vec<Cow<'s, str>>,
+    /// For each column, its field of [`ROW`], unless it is an extra one.
+    meanings: Vec<Option<&'static Field>>,
+    /// The first of the columns of a job.
+    job: Option<usize>,
+}
+
+impl<'s> Header<'s> {
+    /// Of several columns for one field the first with the right name counts, or else the first with another name.
+    pub(super) fn of(record: Record<'_, 's>) -> Self {
+        let names: Vec<_> = record.cells().map(|cell| cell.value).collect();
+        let folded: Vec<_> = names.iter().map(|name| fold(name)).collect();
+        let job = folded.windows(JOB.len()).position(|window| window == JOB);
+        let mut header = Self { meanings: vec![None; names.len()], names, job };
+        for wanted_exact in [true, false] {
+            for (column, name) in folded.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+                if let Some((_, field, exact)) = ROW.field(name)
+                    && exact == wanted_exact
+                    && !header.is_of_job(column)
+                    && header.column(field.name).is_none()
+                {
+                    header.meanings[column] = Some(field);
+                }
+            }
+        }
+        header
+    }
+
+    /// How many columns there are.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Where a field stands.
+    pub(super) fn column(&self, field: &str) -> Option<usize> {
+        self.meanings.iter().position(|meaning| meaning.is_some_and(|meaning| meaning.name == field))
+    }
+
+    /// What a column means; nothing if it is an extra one.
+    pub(super) fn meaning(&self, column: usize) -> Option<&'static Field> {
+        self.meanings.get(column).copied().flatten()
+    }
+
+    /// Every column with a meaning.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (usize, &'static Field)> {
+        self.meanings.iter().enumerate().filter_map(|(column, meaning)| meaning.map(|field| (column, field)))
+    }
+
+    /// Says everything that is wrong or odd about a header.
+    pub(super) fn judge(&self, record: Record<'_, '_>, subject: &str, file: &Arc<str>, findings: &mut Findings) {
+        for (column, cell) in record.cells().enumerate() {
+            let (name, place) = (cell.value.trim(), Span { start: cell.start, end: cell.end });
+            let known = ROW.field(&fold(name)).map(|(_, field, exact)| (field, exact));
+            let (code, message) = match (self.meaning(column), known) {
+                _ if self.job == Some(column) => {
+                    (Code::OddTable, "the columns of a job from `job_id` on are kept and not read".to_owned())
+                }
+                (Some(field), _) if name != field.name => {
+                    (Code::FieldAlias, format!("`{name}` was read as `{}`", field.name))
+                }
+                (Some(_), _) if name != cell.value => {
+                    (Code::OddTable, "blanks around the name of a column were dropped".to_owned())
+                }
+                (None, Some((field, true))) if !self.is_of_job(column) => {
+                    (Code::OddTable, format!("`{}` stands in the header twice: the first was read", field.name))
+                }
+                (None, Some((field, false))) if !self.is_of_job(column) => {
+                    (Code::FieldAlias, format!("`{name}` was ignored, because `{}` is there too", field.name))
+                }
+                _ => continue,
+            };
+            findings.push(Finding::warning(code, message).at(file, place, ""));
+        }
+        let place = Span { start: record.start(), end: record.end() };
+        for field in ROW.fields.iter().filter(|field| self.column(field.name).is_none()) {
+            match field.presence {
+                Presence::Required => {
+                    findings.push(self.without_id(subject).at(file, place, "no column is called `id`"))
+                }
+                Presence::Expected(without) => {
+                    let message = format!("`{}` is missing: {without}", field.name);
+                    findings.push(Finding::warning(Code::DefaultUsed, message).at(file, place, ""));
+                }
+                Presence::Optional | Presence::Known(_) => {}
+            }
+        }
+    }
+
+    fn without_id(&self, subject: &str) -> Finding {
+        let finding = Finding::error(Code::MissingField, format!("{subject} missing required field 'id'"));
+        match self.names.as_slice() {
+            [only] if only.contains([';', '\t']) => finding.help("separate the columns by `,`"),
+            _ => finding.help("add a column `id` with a unique name for every task"),
+        }
+    }
+
+    fn is_of_job(&self, column: usize) -> bool {
+        self.job.is_some_and(|first| (first..first + JOB.len()).contains(&column))
+    }
+}
+
+fn fold(name: &str) -> String {
+    name.trim().to_lowercase()
+}

@@ -1,0 +1,234 @@
+//! What is understood of tables that are not as the format says, and what is said about them.
+
+use team_executor_core::{ExecMode, Priority, RunOn, TaskStatus};
+
+use super::*;
+use crate::Code;
+
+/// R: W-05
+#[test]
+fn the_columns_of_the_format_are_read_without_a_word() {
+    let text = format!(
+        "{HEADER}\n1,Build,\"Do it,\nwell\",,,\"csv-wave\",\"implementer\",1,completed,\"said \"\"yes\"\"\",\"\"\n\
+         2,Review,Look,1,1,interactive,reviewer,2,pending,,\n"
+    );
+    assert_eq!(found(&text), []);
+    let session = session(&text);
+    assert_eq!((session.id.as_str(), session.requirement.as_str(), session.roles.len()), ("EX-1", "", 2));
+    let [first, second] = session.tasks.as_slice() else { panic!("two tasks") };
+    assert_eq!((first.title.as_str(), first.description.as_str()), ("Build", "Do it,\nwell"));
+    assert_eq!((first.status, first.findings.as_deref()), (TaskStatus::Completed, Some("said \"yes\"")));
+    assert_eq!((first.error.as_deref(), first.declared_wave), (None, Some(1)));
+    assert_eq!((second.exec_mode, second.role.as_str()), (ExecMode::Interactive, "reviewer"));
+    assert_eq!((&second.dependencies, &second.context_from), (&vec![first.id.clone()], &vec![first.id.clone()]));
+}
+
+#[test]
+fn missing_columns_are_done_without() {
+    let missing = |name: &str, without: &str| (format!("`{name}` is missing: {without}"), "id".to_owned());
+    let expected = vec![
+        missing("title", "the id is shown instead"),
+        missing("description", "the title is used"),
+        missing("deps", "no task waits for another"),
+        missing("context_from", "no task is given the findings of others"),
+        missing("exec_mode", "it is `csv-wave`, unless the role's instructions say otherwise"),
+        missing("role", "every task has the role `worker`"),
+        missing("wave", "it was computed from the dependencies"),
+        missing("status", "every task is `pending`"),
+        missing("findings", "there are none"),
+        missing("error", "there is none"),
+    ];
+    assert_eq!(found("id\nIMPL-1\n"), expected);
+    assert_eq!(session("id\nIMPL-1\n").tasks[0].role.as_str(), "worker");
+    assert!(loaded("id\n1\n").findings.iter().all(|finding| finding.code == Code::DefaultUsed));
+}
+
+#[test]
+fn a_table_without_ids_is_refused() {
+    let missing = "!Invalid session: tasks.csv missing required field 'id'";
+    assert_eq!(found("title,role\nx,y\n")[0], (missing.to_owned(), "title,role".to_owned()));
+    assert_eq!(found("")[0], (missing.to_owned(), String::new()));
+    assert_eq!(found_in_rows(",x,,,,csv-wave,r,1,pending,,\n"), pairs(&[(missing, "")]));
+    let semicolons = loaded("id;title\n1;x\n");
+    let finding = semicolons.findings.iter().next().unwrap();
+    assert_eq!((finding.code, finding.help.join("")), (Code::MissingField, "separate the columns by `,`".to_owned()));
+}
+
+/// R: W-15
+#[test]
+fn a_quote_that_is_never_closed_is_found_where_it_opens() {
+    let text = format!("{HEADER}\n1,\"open,x\n2,y,,,,,,,,,\n");
+    assert_eq!(found(&text), pairs(&[("!Invalid session: tasks.csv corrupt", "\"")]));
+    let loaded = loaded(&text);
+    let place = loaded.findings.iter().next().and_then(|finding| finding.place.clone()).unwrap();
+    let position = loaded.sources.get("tasks.csv").unwrap().position(place.span.unwrap().start);
+    assert_eq!((place.label.as_str(), position.line, position.column), ("this quote is never closed", 2, 3));
+}
+
+#[test]
+fn other_names_of_columns_are_understood() {
+    let text = "Task_ID,name, description ,blockedBy,context_from,exec_mode,role,wave,status,findings,error,depends_on\n\
+                1,x,,,,csv-wave,r,1,pending,,,9\n";
+    let expected = [
+        ("`Task_ID` was read as `id`", "Task_ID"),
+        ("`name` was read as `title`", "name"),
+        ("blanks around the name of a column were dropped", " description "),
+        ("`blockedBy` was read as `deps`", "blockedBy"),
+        ("`depends_on` was ignored, because `deps` is there too", "depends_on"),
+    ];
+    assert_eq!(found(text), pairs(&expected));
+    assert_eq!(session(text).tasks[0].title, "x");
+    let canonical = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,depends_on\n";
+    assert_eq!(rewritten(text), format!("{canonical}1,x,,,,csv-wave,r,1,pending,,,9\n"));
+}
+
+#[test]
+fn of_two_columns_with_one_name_the_first_is_read() {
+    let text = format!("{HEADER},status\n1,x,,,,csv-wave,r,1,failed,,why,completed\n");
+    assert_eq!(found(&text), pairs(&[("`status` stands in the header twice: the first was read", "status")]));
+    assert_eq!(session(&text).tasks[0].status, TaskStatus::Failed);
+    assert_eq!(rewritten(&text), text);
+}
+
+#[test]
+fn the_columns_of_a_job_are_kept_and_not_read() {
+    let job = "job_id,item_id,row_index,source_id,status,attempt_count,last_error,result_json,reported_at,completed_at";
+    let text = format!("{HEADER},{job}\n1,x,,,,csv-wave,r,1,failed,,why,j,1,0,1,completed,1,,{{}},t,t\n");
+    assert_eq!(found(&text), pairs(&[("the columns of a job from `job_id` on are kept and not read", "job_id")]));
+    let (mut session, graph) = loaded(&text).session.unwrap();
+    assert_eq!((session.tasks[0].status, session.tasks[0].attempt_count), (TaskStatus::Failed, 0));
+    assert_eq!(write(Some(&text), &session, &graph), text);
+    session.tasks[0].attempt_count = 2;
+    let retried = write(Some(&text), &session, &graph);
+    assert_eq!(retried, text.replace("completed_at\n", "completed_at,attempt_count\n").replace("t,t\n", "t,t,2\n"));
+    assert_eq!(loaded(&retried).session.unwrap().0.tasks[0].attempt_count, 2);
+}
+
+/// R: M-05
+#[test]
+fn odd_rows_are_read() {
+    let text =
+        format!("\u{FEFF}{HEADER}\n1, \"x\",,,,csv-wave,r,1,pending,,,more\n\n,,,\n2,y,,,,csv-wave, r ,1,pending\n");
+    let expected = [
+        ("a byte order mark at the start was skipped", ""),
+        (
+            "a row has more cells than the header: the surplus ones are kept and not read",
+            "1, \"x\",,,,csv-wave,r,1,pending,,,more",
+        ),
+        ("blanks around the quotes of a cell were dropped", " "),
+        ("blank lines were skipped", "\n"),
+        ("a row has fewer cells than the header: the missing ones were read as empty", ",,,"),
+        ("a row without any value was skipped", ""),
+        ("blanks around a value of `role` were dropped", " r "),
+    ];
+    assert_eq!(found(&text), pairs(&expected));
+    assert_eq!(session(&text).tasks.iter().map(|task| task.title.as_str()).collect::<Vec<_>>(), ["x", "y"]);
+}
+
+/// R: M-05
+#[test]
+fn statuses_of_other_programs_are_understood_and_unknown_ones_refused() {
+    let row = |id: u8, status: &str| format!("{id},x,,,,csv-wave,r,1,{status},f,e\n");
+    let words = ["done", "pass", "planned", "blocked", "warning", "", "Completed", "ready", "timed_out"];
+    let text: String = (1..).zip(words).map(|(id, word)| row(id, word)).collect();
+    let expected = [
+        ("`status` `done` was read as `completed`", "done"),
+        ("`status` `pass` was read as `completed`", "pass"),
+        ("`status` `planned` was read as `pending`", "planned"),
+        ("`status` `blocked` was read as `pending`", "blocked"),
+        ("`status` `warning` was read as `completed`", "warning"),
+        ("an empty `status` was read as `pending`", ""),
+        ("`status` `Completed` was read as `completed`", "Completed"),
+        ("`status` `ready` was read as `pending`", "ready"),
+        ("`status` `timed_out` was read as `failed`", "timed_out"),
+    ];
+    assert_eq!(found_in_rows(&text), pairs(&expected));
+    let unknown = [("!Invalid session: tasks.csv invalid field 'status'", "nearly")];
+    assert_eq!(found_in_rows(&row(1, "nearly")), pairs(&unknown));
+}
+
+/// R: M-06
+#[test]
+fn what_would_be_a_guess_is_an_error() {
+    let expected = [("!Invalid session: tasks.csv invalid field 'exec_mode'", "\"batch\"")];
+    assert_eq!(found_in_rows("1,x,,,,\"batch\",r,1,pending,,\n"), pairs(&expected));
+    let expected = [("!Invalid session: tasks.csv missing required field 'role'", "")];
+    assert_eq!(found_in_rows("1,x,,,,csv-wave,,1,pending,,\n"), pairs(&expected));
+    let two = "1,x,,,,csv-wave,r,1,pending,,\n1,y,,,,csv-wave,r,1,pending,,\n";
+    assert_eq!(found_in_rows(two), pairs(&[("!task id '1' is not unique", "1")]));
+    let unknown = [("!task '1' depends on 'B', which does not exist", "B")];
+    assert_eq!(found_in_rows("1,x,,\"A; B\",,csv-wave,r,2,pending,,\nA,,,,,csv-wave,r,1,pending,,\n"), pairs(&unknown));
+}
+
+#[test]
+fn a_row_that_stands_there_twice_is_read_once() {
+    let row = "1,x,,,,csv-wave,r,1,pending,,\n";
+    let expected = [("a row that stands in the table twice was read once", "1")];
+    assert_eq!(found_in_rows(&[row, row].concat()), pairs(&expected));
+    assert_eq!(session(&format!("{HEADER}\n{row}{row}")).tasks.len(), 1);
+}
+
+#[test]
+fn lists_with_commas_are_split_and_point_at_their_entries() {
+    let rows = "A,,,,,csv-wave,r,1,pending,,\nB,,,\"A,no\",nothing;A,csv-wave,r,2,pending,,\n";
+    let expected = [
+        ("`deps` with `,` between its ids was split there", "\"A,no\""),
+        ("an entry of `context_from` that names no task is kept and was ignored", "nothing"),
+        ("!task 'B' depends on 'no', which does not exist", "no"),
+    ];
+    assert_eq!(found_in_rows(rows), pairs(&expected));
+    let doubled = "A,,,,,csv-wave,r,1,pending,,\nB,,,\"A;\"\"no\",,csv-wave,r,2,pending,,\n";
+    let expected = [("!task 'B' depends on '\"no', which does not exist", "\"A;\"\"no\"")];
+    assert_eq!(found_in_rows(doubled), pairs(&expected));
+}
+
+/// R: M-05
+#[test]
+fn declared_waves_that_contradict_the_dependencies_are_named() {
+    let rows = "A,,,,,csv-wave,r,2,pending,,\nB,,,A,,csv-wave,r,2,pending,,\nC,,,A,,csv-wave,r,soon,pending,,\n\
+                D,,,C,,csv-wave,r,,pending,,\nE,,,D,,csv-wave,r,1,pending,,\n";
+    let expected = [
+        ("a value of `wave` was ignored: it is not a whole number of at least 1", "soon"),
+        ("an empty `wave` was computed from the dependencies", ""),
+        ("task 'B' of wave 2 depends on 'A' of wave 2: waves were computed anew", "A"),
+    ];
+    assert_eq!(found_in_rows(rows), pairs(&expected));
+}
+
+#[test]
+fn a_state_that_lacks_something_is_named_and_a_repair_of_a_failed_task_is_not_odd() {
+    let rows = "A,,,,,csv-wave,r,1,completed,,\nB,,,,,csv-wave,r,1,failed,,\nC,,,B,,csv-wave,r,2,completed,fixed,\n\
+                CHECKPOINT-1,,,C,,csv-wave,r,3,completed,ok,\nD,,,,,csv-wave,r,1,skipped,,\n";
+    let expected = [
+        ("a completed task has no findings", "A"),
+        ("a failed task has no error", "B"),
+        ("a skipped task has no error that says why", "D"),
+    ];
+    assert_eq!(found_in_rows(rows), pairs(&expected));
+}
+
+#[test]
+fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
+    let text = format!(
+        "{HEADER},position,run_on,priority,quality_score,supervision_verdict,attempt_count\n\
+         1,x,,,,interactive,r,1,pending,,,pre-wave,failure,p0,99.5,warn,3\n\
+         2,x,,,,csv-wave,r,1,pending,,,,,high,good,fine,many\n"
+    );
+    let expected = [
+        ("`priority` `p0` was read as `P0`", "p0"),
+        ("a value of `priority` was ignored: it is not one of P0, P1, P2", "high"),
+        ("a value of `quality_score` was ignored: it is not a number from 0 to 100", "good"),
+        ("a value of `supervision_verdict` was ignored: it is not one of pass, warn, block", "fine"),
+        ("a value of `attempt_count` was ignored: it is not a whole number of at least 0", "many"),
+    ];
+    assert_eq!(found(&text), pairs(&expected));
+    let task = &session(&text).tasks[0];
+    assert_eq!((task.run_on, task.priority, task.attempt_count), (RunOn::Failure, Priority::P0, 3));
+    assert_eq!(
+        (task.position.word(), task.quality_score, task.verdict.map(|v| v.word())),
+        ("pre-wave", Some(99.5), Some("warn"))
+    );
+    assert_eq!(rewritten(&text), text.replace("p0", "P0"));
+    let typo = format!("{HEADER},run_on\n1,x,,,,csv-wave,r,1,pending,,,faliure\n");
+    assert_eq!(found(&typo), pairs(&[("!Invalid session: tasks.csv invalid field 'run_on'", "faliure")]));
+}

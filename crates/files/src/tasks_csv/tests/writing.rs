@@ -1,0 +1,113 @@
+//! What is written, what survives, and what a wave is given and brings back.
+
+use std::sync::Arc;
+
+use team_executor_core::{TaskIndex, TaskStatus};
+
+use super::*;
+use crate::Findings;
+use crate::tasks_csv::{Outcome, read_wave, write_results, write_wave};
+
+/// R: M-03
+#[test]
+fn extra_columns_surplus_cells_and_foreign_references_survive() {
+    let text = "note,id,deps,context_from,hint, Note \n\
+                \" keep, me \",2,1,other session;1,\"a\"\"b\",z,surplus,\"more, of it\"\n\
+                first,1,,,,\n";
+    let expected = "note,id,deps,context_from,hint,\" Note \",title,description,exec_mode,role,wave,status,findings,error\n\
+                    \" keep, me \",2,1,other session;1,\"a\"\"b\",z,,,csv-wave,worker,2,pending,,,surplus,\"more, of it\"\n\
+                    first,1,,,,,,,csv-wave,worker,1,pending,,\n";
+    assert_eq!(rewritten(text), expected);
+    assert_eq!(rewritten(expected), expected);
+    let (mut session, graph) = loaded(text).session.unwrap();
+    session.tasks[0].context_from.clear();
+    assert!(write(Some(text), &session, &graph).contains(",other session,"), "only the task's own reference goes");
+}
+
+/// R: W-05
+#[test]
+fn without_an_original_the_columns_are_those_of_the_format() {
+    let (mut session, graph) = loaded("id,deps\nB,A\nA,\n").session.unwrap();
+    session.tasks[1].status = TaskStatus::Ready;
+    let expected = format!("{HEADER}\nB,,,A,,csv-wave,worker,2,pending,,\nA,,,,,csv-wave,worker,1,pending,,\n");
+    assert_eq!(write(None, &session, &graph), expected);
+    for useless in ["", "title\nx\n", "id\n\"open\n"] {
+        assert_eq!(write(Some(useless), &session, &graph), expected);
+    }
+}
+
+/// R: W-10
+#[test]
+fn long_findings_are_cut_and_kept_beside() {
+    let (mut session, graph) = loaded(&format!("{HEADER}\n1,x,,,,csv-wave,r,1,completed,f,\n")).session.unwrap();
+    let whole = "ä".repeat(501);
+    session.tasks[0].findings = Some(whole.clone());
+    let text = write(None, &session, &graph);
+    assert_eq!(text, format!("{HEADER},findings_full\n1,x,,,,csv-wave,r,1,completed,{}…,,{whole}\n", "ä".repeat(499)));
+    assert_eq!(found(&text), []);
+    assert_eq!(loaded(&text).session.unwrap().0, session);
+    let edited = text.replacen("ää", "", 1);
+    assert_eq!(found(&edited)[0].0, "`findings_full` was ignored, because `findings` says something else");
+    session.tasks[0].findings = Some("ä".repeat(500));
+    assert!(write(Some(&text), &session, &graph).ends_with("ä,,\n"), "nothing is cut, nothing is kept beside");
+}
+
+#[test]
+fn a_text_that_is_too_long_for_a_cell_is_cut_and_the_table_stays_readable() {
+    let (mut session, graph) = loaded(&format!("{HEADER}\n1,x,,,,csv-wave,r,1,pending,,\n")).session.unwrap();
+    session.tasks[0].description = "ä\"".repeat(crate::csv::MAX_CELL_BYTES);
+    let text = write(None, &session, &graph);
+    assert_eq!(found(&text), []);
+}
+
+#[test]
+fn results_hold_no_formulas() {
+    let rows = "-1,=1+1,+x,,,csv-wave,r,1,completed,\"@a\",\"\t=b\"\nA,a=b,,,,csv-wave,r,1,failed,,\"\rx\"\n";
+    let (session, graph) = loaded(&format!("{HEADER}\n{rows}")).session.unwrap();
+    let expected = "'-1,'=1+1,'+x,,,csv-wave,r,1,completed,'@a,'\t=b\nA,a=b,,,,csv-wave,r,1,failed,,\"'\rx\"\n";
+    assert_eq!(write_results(&session, &graph), format!("{HEADER}\n{expected}"));
+    assert!(write(None, &session, &graph).contains(",=1+1,"), "the master table is left alone");
+}
+
+/// R: W-07
+#[test]
+fn a_wave_is_given_the_findings_that_it_builds_on() {
+    let rows = "1,a,,,,csv-wave,r,1,completed,first,\n2,b,,,,csv-wave,r,1,failed,,why\n\
+                3,c,,1;2,2;1;2,csv-wave,r,2,pending,,\n4,d,,1,1,interactive,r,2,pending,,\n5,e,,1,,csv-wave,r,2,pending,,\n";
+    let (session, graph) = loaded(&format!("{HEADER}\n{rows}")).session.unwrap();
+    let expected = format!(
+        "{HEADER},prev_context\n3,c,,1;2,2;1;2,csv-wave,r,2,pending,,,\"[Task 1] first\n\n[Task 2] \"\n\
+         5,e,,1,,csv-wave,r,2,pending,,,\n"
+    );
+    assert_eq!(write_wave(&session, &graph, 2), expected);
+}
+
+#[test]
+fn a_wave_brings_back_outcomes_and_nothing_else() {
+    let file: Arc<str> = "wave-1.csv".into();
+    let known = |id: &str| (id == "1" || id == "2").then(|| TaskIndex(u32::from(id == "2")));
+    let text =
+        "id,deps,role,status,findings,error\n1,2,boss,done,\"x\ny\",\n9,,,failed,,\n1,,,failed,,\n2,,,odd,,why\n";
+    let mut findings = Findings::default();
+    let outcomes = read_wave(&file, text, known, &mut findings);
+    let outcome = |task, status, findings: Option<&str>, error: Option<&str>| Outcome {
+        task: TaskIndex(task),
+        status,
+        findings: findings.map(str::to_owned),
+        error: error.map(str::to_owned),
+    };
+    let expected = [outcome(0, Some(TaskStatus::Completed), Some("x\ny"), None), outcome(1, None, None, Some("why"))];
+    assert_eq!(outcomes, expected);
+    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    let expected = [
+        "`status` `done` was read as `completed`",
+        "a row about a task that is not of this wave was ignored",
+        "a second row about one task was ignored",
+        "wave-1.csv invalid field 'status'",
+    ];
+    assert_eq!(messages, expected);
+    for broken in ["x\n1\n", "id\n\"1\n"] {
+        assert_eq!(read_wave(&file, broken, known, &mut findings), []);
+    }
+    assert!(!findings.has_errors());
+}
