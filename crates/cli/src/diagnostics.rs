@@ -28,7 +28,13 @@ pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width:
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(escape::line(&finding.message));
+    // Where there is a place to point at, it is told there.
+    let times = if finding.times > 1 && finding.place.as_ref().is_none_or(|place| place.span.is_none()) {
+        format!(" ({} times)", finding.times)
+    } else {
+        String::new()
+    };
+    let title = level.primary_title(escape::line(&format!("{}{times}", finding.message)));
     let mut group = Group::with_title(title);
     for excerpt in excerpts(finding, sources, folder) {
         group = excerpt.add_to(group);
@@ -81,11 +87,13 @@ fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> 
     let places = finding.place.iter().chain(&finding.related);
     let mut groups: Vec<(&str, Vec<(&Place, Span, usize)>)> = Vec::new();
     let mut out = Vec::new();
+    let mut other_files = Vec::new();
     for place in places {
         let source = sources.get(&place.file);
         let (Some(span), Some(source)) = (place.span, source) else {
             let path = shown_path(folder, &place.file);
-            out.push(Excerpt { path, first_line: 0, text: String::new(), cut_at: None, marks: Vec::new() });
+            let list = if finding.place.as_ref() == Some(place) { &mut out } else { &mut other_files };
+            list.push(Excerpt { path, first_line: 0, text: String::new(), cut_at: None, marks: Vec::new() });
             continue;
         };
         let line = source.position(span.start).line;
@@ -102,6 +110,7 @@ fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> 
             out.push(excerpt(source, shown_path(folder, file), &members, finding));
         }
     }
+    out.extend(other_files);
     out
 }
 

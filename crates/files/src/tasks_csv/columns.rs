@@ -151,16 +151,14 @@ impl<'s> Header<'s> {
             findings.push(Finding::warning(code, message).at(file, place, ""));
         }
         let place = Span { start: record.start(), end: record.end() };
+        if self.column("id").is_none() {
+            // Then it is another sort of table, and what else it lacks is beside the point.
+            return findings.push(self.without_id(subject).at(file, place, "no column is called `id`"));
+        }
         for field in ROW.fields.iter().filter(|field| self.column(field.name).is_none()) {
-            match field.presence {
-                Presence::Required => {
-                    findings.push(self.without_id(subject).at(file, place, "no column is called `id`"))
-                }
-                Presence::Expected(without) => {
-                    let message = format!("`{}` is missing: {without}", field.name);
-                    findings.push(Finding::warning(Code::DefaultUsed, message).at(file, place, ""));
-                }
-                Presence::Optional | Presence::Known(_) => {}
+            if let Presence::Expected(without) = field.presence {
+                let message = format!("`{}` is missing: {without}", field.name);
+                findings.push(Finding::warning(Code::DefaultUsed, message).at(file, place, ""));
             }
         }
     }

@@ -39,7 +39,8 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let tasks = match csv::parse(&text) {
         Ok(table) => tasks(&table, &file, &mut reading.findings),
         Err(malformed) => {
-            reading.findings.push(odd::corrupt(ABOUT.subject, malformed, &file).help(ABOUT.if_wrong));
+            let help = format!("fix it by hand, {}", ABOUT.if_wrong);
+            reading.findings.push(odd::corrupt(ABOUT.subject, malformed, &file).help(help));
             None
         }
     };
