@@ -40,7 +40,8 @@ struct Listing {
 
 /// Finds, reads and lists.
 pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Failure> {
-    let workflow = options.dir.join(".workflow");
+    let here = options.dir == Path::new(".");
+    let workflow = if here { PathBuf::from(".workflow") } else { options.dir.join(".workflow") };
     if !workflow.is_dir() {
         let shown = options.dir.display();
         let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));

@@ -1,17 +1,13 @@
 //! How the program answers when it is called in a wrong or unusual way.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
-
 use team_executor_testkit::World;
 
-fn world() -> World {
-    World::new(env!("CARGO_BIN_EXE_team-executor"))
-}
+use crate::fixtures::world as holding;
 
 /// R: S-01
 #[test]
 fn without_a_session_nothing_happens() {
-    let world = world();
+    let world = empty();
     for args in [&[][..], &["validate"], &["plan"]] {
         let run = world.run(args);
         assert_eq!(run.code, Some(2), "{run}");
@@ -23,16 +19,177 @@ fn without_a_session_nothing_happens() {
 /// R: S-02
 #[test]
 fn a_missing_folder_names_its_near_matches() {
-    let world = world();
+    let world = empty();
     world.write(".workflow/.team/TC-auth-2026-02-27/team-session.json", "{}");
     world.write(".workflow/.team/TC-billing-2026-03-01/team-session.json", "{}");
     let run = world.run(&["validate", "--session=.workflow/.team/TC-auth-2026-02-28"]);
-    insta::assert_snapshot!(run, @"");
+    insta::assert_snapshot!(run, @r"
+    $ team-executor validate --session=.workflow/.team/TC-auth-2026-02-28
+    ------- stderr -------
+    error: Session directory not found: .workflow/.team/TC-auth-2026-02-28
+    help: did you mean --session=.workflow/.team/TC-auth-2026-02-27?
+    help: check the path; `team-executor sessions` lists the sessions below
+          .workflow/
+    [exit status: 2]
+    ");
 }
 
 #[test]
 fn a_file_is_no_session() {
-    let world = world();
+    let world = empty();
     world.write("notes.txt", "hello");
-    insta::assert_snapshot!(world.run(&["validate", "--session=notes.txt"]), @"");
+    insta::assert_snapshot!(world.run(&["validate", "--session=notes.txt"]), @r"
+    $ team-executor validate --session=notes.txt
+    ------- stderr -------
+    error: Session directory not found: notes.txt
+    help: this is a file; name the folder that holds the session's files
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn a_session_without_a_command_names_the_commands() {
+    insta::assert_snapshot!(holding("tc-spec-minimal").run(&["--session=tc-spec-minimal"]), @r"
+    $ team-executor --session=tc-spec-minimal
+    ------- stderr -------
+    error: no command was given, so nothing was done
+    help: team-executor validate --session=tc-spec-minimal
+    help: team-executor plan --session=tc-spec-minimal
+    [exit status: 2]
+    ");
+}
+
+/// The folder's name is the session's where the files give none, whatever way leads there.
+#[test]
+fn a_session_is_found_by_any_path_that_leads_to_it() {
+    let world = empty();
+    let tasks = r#"[{"id":"A","title":"A","description":"A","role":"r","deps":[],"wave":1,"status":"pending"}]"#;
+    let folder = world.write("my wörk/会话 1/tasks.json", tasks).parent().expect("a folder").to_owned();
+    let absolute = format!("--session={}", folder.display());
+    for session in
+        ["--session=my wörk/会话 1", "--session=my wörk/会话 1/", "--session=./my wörk/../my wörk/会话 1", &absolute]
+    {
+        let run = world.run(&["validate", session]);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(run.stdout.contains("Session 会话 1 is valid (tasks-json): 1 task,"), "{run}");
+    }
+    let output = world.command(&["validate", "--session=."]).current_dir(&folder).output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains(" --> ./tasks.json:1:1\n") && text.contains("Session 会话 1 is valid"), "{text}");
+}
+
+#[test]
+fn the_dialect_can_be_told() {
+    let world = holding("tc-state-beside");
+    let run = |dialect: &str| world.run(&["validate", "--session=tc-state-beside", "--dialect", dialect]);
+    assert!(run("tc").stdout.contains("is valid (tc): 2 tasks"), "{}", run("tc"));
+    assert!(run("tasks-json").stdout.contains("is valid (tasks-json): 2 tasks"), "{}", run("tasks-json"));
+    assert!(run("tasks-csv").stdout.starts_with("error: Invalid session: tasks.csv missing\n"), "{}", run("tasks-csv"));
+    let wrong = run("toml");
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("[possible values: tc, tls, tasks-json, tasks-csv]"), "{wrong}");
+}
+
+#[test]
+fn what_does_not_exist_is_named_with_what_does() {
+    let world = empty();
+    let run = world.run(&["schema", "nope"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.starts_with("error: there is no schema 'nope'\nhelp: the schemas are: team-session, "), "{run}");
+    let run = world.run(&["validat", "--session=x"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("'validate'"), "{run}");
+}
+
+#[test]
+fn without_a_workflow_folder_there_are_no_sessions() {
+    insta::assert_snapshot!(empty().run(&["sessions"]), @r"
+    $ team-executor sessions
+    ------- stderr -------
+    error: there is no .workflow/ folder in .
+    help: name the folder that holds it: team-executor sessions DIR
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn sessions_lists_sessions_and_runs_and_what_is_wrong_with_them() {
+    let world = workflow();
+    insta::assert_snapshot!(world.run(&["sessions"]), @r#"
+    $ team-executor sessions
+    ------- stdout -------
+    PATH                                          DIALECT     STATUS          DONE  NOTES
+    .workflow/.csv-wave/EX-gift-cards-2026-03-01  tasks-csv   active           1/2  1 failed
+    .workflow/.team/TC-broken-2026-03-02          tc          invalid            -  2 errors
+    .workflow/.team/TC-gift-cards-2026-03-01      tc          paused           1/3
+    [exit status: 0]
+    "#);
+    let before = world.tree();
+    assert_eq!(world.run(&["sessions", "."]).code, Some(0));
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn sessions_as_data() {
+    insta::assert_snapshot!(workflow().run(&["sessions", "--format", "json"]), @r#"
+    $ team-executor sessions --format json
+    ------- stdout -------
+    {
+      "version": 1,
+      "sessions": [
+        {
+          "path": ".workflow/.csv-wave/EX-gift-cards-2026-03-01",
+          "kind": "run",
+          "dialect": "tasks-csv",
+          "status": "active",
+          "tasks": 2,
+          "completed": 1,
+          "failed": 1,
+          "errors": 0,
+          "warnings": 0
+        },
+        {
+          "path": ".workflow/.team/TC-broken-2026-03-02",
+          "kind": "session",
+          "dialect": "tc",
+          "status": "invalid",
+          "tasks": 0,
+          "completed": 0,
+          "failed": 0,
+          "errors": 2,
+          "warnings": 0
+        },
+        {
+          "path": ".workflow/.team/TC-gift-cards-2026-03-01",
+          "kind": "session",
+          "dialect": "tc",
+          "status": "paused",
+          "tasks": 3,
+          "completed": 1,
+          "failed": 0,
+          "errors": 0,
+          "warnings": 0
+        }
+      ]
+    }
+    [exit status: 0]
+    "#);
+}
+
+/// A project with a session, a broken session, a run, and a folder that is neither.
+fn workflow() -> World {
+    let world = holding("tc-spec-literal");
+    let session = world.dir().join("tc-spec-literal");
+    world.copy_tree(&session, ".workflow/.team/TC-gift-cards-2026-03-01");
+    world.copy_tree(session.join("role-specs"), ".workflow/.team/TC-broken-2026-03-02/role-specs");
+    world.write(".workflow/.team/notes/todo.md", "- nothing\n");
+    let table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n\
+                 1,One,Do one,,,csv-wave,builder,1,completed,Done,\n\
+                 2,Two,Do two,1,,csv-wave,builder,2,failed,,No time\n";
+    world.write(".workflow/.csv-wave/EX-gift-cards-2026-03-01/tasks.csv", table);
+    world
+}
+
+fn empty() -> World {
+    World::new(env!("CARGO_BIN_EXE_team-executor"))
 }

@@ -1,0 +1,132 @@
+//! Session folders that hold what a repository cannot: files without permission, pipes, links, very large files.
+
+use std::fs::{File, Permissions, set_permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use team_executor_testkit::{Run, World};
+
+use crate::fixtures::world;
+
+const SESSION: &str = "tc-spec-minimal";
+
+fn validate(world: &World) -> Run {
+    world.run(&["validate", "--session=tc-spec-minimal"])
+}
+
+/// Runs the program as somebody whom permissions bind. The superuser reads everything, so for this run it gives up the
+/// capabilities that let it.
+fn validate_bound_by(path: &Path, world: &World) -> Run {
+    set_permissions(path, Permissions::from_mode(0o000)).expect("permissions can be taken away");
+    let run = if File::open(path).is_err() {
+        validate(world)
+    } else {
+        let program = env!("CARGO_BIN_EXE_team-executor");
+        let session = format!("--session={}", world.dir().join(SESSION).display());
+        let bound = World::new("setpriv");
+        bound.run(&["--bounding-set=-dac_override,-dac_read_search", program, "validate", &session])
+    };
+    set_permissions(path, Permissions::from_mode(0o755)).expect("permissions can be given back");
+    run
+}
+
+#[test]
+fn a_file_without_permission_is_named() {
+    let world = world(SESSION);
+    let run = validate_bound_by(&world.dir().join(SESSION).join("task-analysis.json"), &world);
+    assert_eq!(run.code, Some(2), "{run}");
+    let first = "error: Invalid session: task-analysis.json unreadable: permission denied\n";
+    assert!(run.stdout.starts_with(first), "{run}");
+    assert!(run.stdout.contains("help: look at it in the session folder with: ls -ld task-analysis.json\n"), "{run}");
+}
+
+#[test]
+fn a_folder_without_permission_is_named() {
+    let world = world(SESSION);
+    let run = validate_bound_by(&world.dir().join(SESSION), &world);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.starts_with("error: Session directory not readable: "), "{run}");
+    assert!(run.stderr.contains(": permission denied\nhelp: check it with: ls -ld "), "{run}");
+}
+
+#[test]
+fn role_specs_without_permission_are_named() {
+    let world = world(SESSION);
+    let run = validate_bound_by(&world.dir().join(SESSION).join("role-specs"), &world);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stdout.starts_with("error: Invalid session: role-specs/ unreadable: permission denied\n"), "{run}");
+}
+
+/// Only its size is looked at, so it costs nothing.
+#[test]
+fn a_huge_file_is_refused_unread() {
+    let world = world(SESSION);
+    for (file, limit) in [("team-session.json", 64 << 20), ("task-analysis.json", 256 << 20)] {
+        let path = world.dir().join(SESSION).join(file);
+        File::create(path).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
+        let run = validate(&world);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stdout.contains(&format!("error: Invalid session: {file} too large\n")), "{run}");
+        assert!(
+            run.stdout.contains(&format!("help: 1073741824 bytes are more than the {limit} that are read")),
+            "{run}"
+        );
+    }
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let world = world(SESSION);
+    let path = world.dir().join(SESSION).join("team-session.json");
+    std::fs::remove_file(&path).expect("the file can be removed");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    let run = validate(&world);
+    assert_eq!(run.code, Some(2), "{run}");
+    let first = "error: Invalid session: team-session.json unreadable: it is not a regular file\n";
+    assert!(run.stdout.starts_with(first), "{run}");
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let world = world(SESSION);
+    let path = world.dir().join(SESSION).join("task-analysis.json");
+    std::fs::remove_file(&path).and_then(|()| std::fs::create_dir(&path)).expect("a folder in its place");
+    let run = validate(&world);
+    assert_eq!(run.code, Some(2), "{run}");
+    let first = "error: Invalid session: task-analysis.json unreadable: it is not a regular file\n";
+    assert!(run.stdout.starts_with(first), "{run}");
+}
+
+/// The file that the link leads to is valid, so only the link can be what is refused.
+#[test]
+fn no_link_leads_out_of_the_session() {
+    let world = world(SESSION);
+    let inside = world.dir().join(SESSION);
+    for (file, target) in
+        [("team-session.json", "../outside"), ("task-analysis.json", "/"), ("role-specs/builder.md", "../../outside")]
+    {
+        let path = inside.join(file);
+        let outside = world.dir().join("outside");
+        std::fs::rename(&path, &outside).expect("the file can be moved");
+        let target = if target == "/" { outside.clone() } else { target.into() };
+        symlink(target, &path).expect("a link");
+        let run = validate(&world);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stdout.contains(&format!("{file} leaves the session folder\n")), "{run}");
+        std::fs::rename(&outside, &path).expect("the file can be moved back");
+        assert_eq!(validate(&world).code, Some(0));
+    }
+}
+
+/// Only the role-specs that the session names are read: these are empty, and none is mentioned.
+#[test]
+fn role_specs_that_nobody_names_are_not_read() {
+    let world = world(SESSION);
+    let folder = world.dir().join(SESSION).join("role-specs");
+    for number in 0..10_000 {
+        File::create(folder.join(format!("unused-{number}.md"))).expect("an empty file");
+    }
+    let run = validate(&world);
+    assert_eq!(run.stdout, "Session TC-shop-2026-03-01 is valid (tc): 2 tasks, 1 edge, 2 waves\n");
+}
