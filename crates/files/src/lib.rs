@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod code;
+mod context;
 pub mod csv;
 pub mod dialect;
 pub mod discovery;

@@ -97,10 +97,12 @@ impl Checker<'_> {
             let Some((at, field, exact)) = object.field(&name) else { continue };
             let bit = 1u64 << at;
             if seen & bit != 0 {
-                if !exact {
-                    let message = format!("`{name}` was ignored, because `{}` is there too", field.name);
-                    self.departure(Code::FieldAlias, message, key.span());
-                }
+                let message = if exact {
+                    format!("`{name}` was ignored, because another spelling of it comes first")
+                } else {
+                    format!("`{name}` was ignored, because `{}` is there too", field.name)
+                };
+                self.departure(Code::FieldAlias, message, key.span());
                 continue;
             }
             seen |= bit;
