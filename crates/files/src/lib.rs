@@ -37,6 +37,7 @@ pub mod tasks_csv;
 pub mod tasks_json;
 pub mod tc;
 pub mod time;
+pub mod write;
 
 pub use code::Code;
 pub use dialect::Dialect;
