@@ -3,9 +3,12 @@
 use team_executor_core::{SessionStatus, Task, TaskStatus};
 
 use crate::code::Code;
+use crate::draft::Drafts;
 use crate::finding::Severity;
 use crate::folder::MemoryFolder;
 use crate::load::{Loaded, load};
+use crate::reading::Reading;
+use crate::span::Span;
 
 const HEAD: &str = r#""session_id": "S-1", "skill": "s", "pipeline": "p", "requirement": "r",
     "created_at": "2026-03-24T12:00:00Z""#;
@@ -304,4 +307,27 @@ fn whole_findings_count_where_findings_were_cut() {
     let more = r#""deps": [], "wave": 1, "status": "completed", "findings": "sho", "findings_full": "short""#;
     let loaded = with_tasks(&format!(r#"{{ "A": {} }}"#, task(more)));
     assert_eq!(tasks(&loaded)[0].findings.as_deref(), Some("short"));
+}
+
+#[test]
+fn beside_another_dialect_it_is_the_state_of_what_that_plans() {
+    let planned = team_executor_core::TaskId::parse("A").unwrap();
+    let role = team_executor_core::RoleName::parse("dev").unwrap();
+    let mut drafts = Drafts::new("task-analysis.json".into());
+    drafts.push(Task::new(planned, role), Span::new(0, 1), []);
+    let state = task(r#""deps": [], "wave": 1, "status": "completed", "findings": "f", "quality_score": 7"#);
+    let folder = MemoryFolder::default()
+        .with("tasks.json", format!(r#"{{ {HEAD}, "tasks": {{ "X": {state}, "A": {state}, "Y": {state} }} }}"#));
+    let mut reading = Reading::new(&folder, "f");
+    super::overlay(&mut reading, &mut drafts);
+
+    let [task] = &drafts.tasks[..] else { panic!() };
+    assert_eq!((task.status, task.findings.as_deref()), (TaskStatus::Completed, Some("f")));
+    assert_eq!((task.title.as_str(), task.quality_score), ("t", Some(7.0)));
+    let findings: Vec<_> = reading.findings.iter().collect();
+    let [ignored] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!(ignored.message, "a task of tasks.json that task-analysis.json does not plan was ignored");
+    assert_eq!(ignored.times, 2);
+    let span = ignored.place.as_ref().unwrap().span.unwrap();
+    assert_eq!(span.of(reading.sources.get("tasks.json").unwrap().text()), "\"X\"");
 }

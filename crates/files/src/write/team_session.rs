@@ -1,16 +1,21 @@
 //! `team-session.json` of the `tc` dialect.
 
-use team_executor_core::{ActiveWorker, CompletionAction, Role, Session, SessionStatus, Task, TaskStatus};
+use std::collections::HashSet;
+
+use team_executor_core::{
+    ActiveWorker, CompletionAction, Reconciliation, Role, Session, SessionStatus, TaskId, TaskStatus,
+};
 
 use super::over;
 use super::overlay::{Elements, Fields, Form, New, object};
 use crate::json::{Value, Writer};
 use crate::tc::team_session::{OBJECT, PIPELINE, ROLE, active_worker};
 
-/// The text of `team-session.json`. The list of completed tasks is that of the tasks' own states, so the session must
-/// agree with itself. `pipeline.dependency_graph` stays as it is: the graph that counts is in `task-analysis.json`.
+/// The text of `team-session.json`. What is completed is told by the tasks and by the session's own list together, as
+/// [`Reconciliation`] does. `pipeline.dependency_graph` stays as it is: the graph that counts is in
+/// `task-analysis.json`.
 pub fn team_session(original: Option<&str>, session: &Session) -> String {
-    let completed: Vec<&Task> = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed).collect();
+    let completed = completed(session);
     let pipeline = Fields::default()
         .always("tasks_total", New::Whole(session.tasks.len() as u64))
         .always("tasks_completed", New::Whole(completed.len() as u64));
@@ -22,7 +27,7 @@ pub fn team_session(original: Option<&str>, session: &Session) -> String {
         .always("roles", New::with(|out, original| roles(out, original, &session.roles)))
         .always("pipeline", New::Object(&PIPELINE, pipeline))
         .always("active_workers", New::with(|out, original| workers(out, original, &session.active_workers)))
-        .always("completed_tasks", New::List(completed.iter().map(|task| New::text(&task.id)).collect()))
+        .always("completed_tasks", New::texts(&completed))
         .unless(
             session.completion == CompletionAction::Interactive,
             "completion_action",
@@ -30,6 +35,15 @@ pub fn team_session(original: Option<&str>, session: &Session) -> String {
         )
         .always("created_at", New::time(session.created_at));
     over(original, |out, root| object(out, &OBJECT, root, &fields))
+}
+
+/// The ids of completed tasks: first as the session lists them, then in the order of the tasks.
+fn completed(session: &Session) -> Vec<&TaskId> {
+    let statuses = Reconciliation::of(session).statuses(session);
+    let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| *status == TaskStatus::Completed);
+    let mut left: HashSet<&TaskId> = tasks.map(|(task, _)| &task.id).collect();
+    let tasks = session.tasks.iter().map(|task| &task.id);
+    session.completed_tasks.iter().chain(tasks).filter(|id| left.remove(id)).collect()
 }
 
 /// The format has three words. What was never run can be run, what failed waits for a person, what was put away is done.

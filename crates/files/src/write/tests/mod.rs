@@ -1,6 +1,7 @@
 //! What is written is read back as it was, nothing of the user's is lost, and writing twice changes nothing.
 
 mod arbitrary;
+mod disorder;
 mod originals;
 mod round_trip;
 

@@ -226,6 +226,25 @@ fn each_dialect_writes_only_its_own_words() {
 }
 
 #[test]
+fn the_list_of_completed_tasks_is_kept_true() {
+    let mut session = Session::new(SessionId::parse("S").unwrap());
+    let id = |name: &str| TaskId::parse(name).unwrap();
+    for (name, status) in [
+        ("A", TaskStatus::Completed),
+        ("B", TaskStatus::Pending),
+        ("C", TaskStatus::Failed),
+        ("D", TaskStatus::Completed),
+        ("E", TaskStatus::Pending),
+    ] {
+        session.tasks.push(Task { status, ..Task::new(id(name), role_name(0)) });
+    }
+    session.completed_tasks = ["D", "X", "C", "B", "D"].map(id).to_vec();
+    let text = team_session(Some(r#"{ "completed_tasks": ["D", "B",  "A"] }"#), &session);
+    assert!(text.contains(r#""completed_tasks": ["D", "B",  "A"]"#), "{text}");
+    assert!(text.contains(r#""tasks_completed": 3"#), "{text}");
+}
+
+#[test]
 fn long_findings_are_cut_and_kept() {
     let mut session = Session::new(SessionId::parse("S").unwrap());
     session.created_at = Some(Timestamp::from_micros(0));
@@ -262,6 +281,51 @@ fn a_task_that_only_the_file_has_stays() {
     let original = r#"{ "task_list": { "New": { "role": "dev" } } }"#;
     let text = lifecycle(Some(original), &session);
     assert!(text.contains("\"role\": \"dev\",\n      \"id\": \"New\"\n    },\n    {\n      \"id\": \"A\""), "{text}");
+}
+
+#[test]
+fn a_list_that_changed_is_written_anew() {
+    let mut session = Session::new(SessionId::parse("S").unwrap());
+    for name in ["A", "B", "C"] {
+        session.tasks.push(Task::new(TaskId::parse(name).unwrap(), role_name(0)));
+    }
+    for (original, dependencies) in [
+        ("[  \"A\"]", vec!["A", "B"]),
+        ("[  \"A\", \"B\"]", vec!["A"]),
+        ("[  \"A\"]", vec!["B"]),
+        ("[  \"A\"]", vec![]),
+    ] {
+        session.tasks[2].dependencies = dependencies.iter().map(|name| TaskId::parse(name).unwrap()).collect();
+        let original = format!("{{ \"tasks\": {{ \"C\": {{ \"deps\": {original} }} }} }}");
+        let text = tasks_json(Some(&original), &session, &graph(&session));
+        let document = json::parse(&text).unwrap();
+        let deps = document.root().get("tasks").unwrap().get("C").unwrap().get("deps").unwrap();
+        let written: Vec<_> = deps.items().map(|item| item.as_text().unwrap()).collect();
+        assert_eq!(written, dependencies);
+    }
+}
+
+#[test]
+fn what_stands_twice_is_written_once() {
+    let mut session = Session::new(SessionId::parse("S").unwrap());
+    let id = TaskId::parse("A").unwrap();
+    session.tasks.push(Task::new(id.clone(), role_name(0)));
+    let worker = |agent: &str, task| ActiveWorker { task, agent: agent.to_owned() };
+    session.active_workers = vec![worker("w1", Some(id.clone())), worker("w2", Some(id)), worker("w3", None)];
+    let text = tasks_json(Some(r#"[{ "id": "A" }, { "id": "A" }]"#), &session, &graph(&session));
+    assert!(json::parse(&text).unwrap().repeated_keys().is_empty(), "{text}");
+    assert!(text.contains("\"active_agents\": {\n    \"A\": \"w1\"\n  }"), "{text}");
+}
+
+#[test]
+fn a_pipeline_of_another_dialect_is_not_written() {
+    let mut session = Session::new(SessionId::parse("S").unwrap());
+    for (pipeline, written) in
+        [(None, "full-lifecycle"), (Some("quick"), "full-lifecycle"), (Some("spec-only"), "spec-only")]
+    {
+        session.pipeline = pipeline.map(str::to_owned);
+        assert!(lifecycle(None, &session).contains(&format!("\"pipeline_type\": \"{written}\"")));
+    }
 }
 
 #[test]

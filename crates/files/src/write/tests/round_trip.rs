@@ -1,12 +1,39 @@
 //! Any session, written and read back.
 
 use proptest::prelude::*;
-use team_executor_core::{CompletionAction, Session, TaskStatus};
+use team_executor_core::{CompletionAction, Graph, Session, TaskStatus};
 
 use super::super::{lifecycle, tasks_json, team_session};
 use super::arbitrary::session;
+use super::disorder::{disorder, unknown_keys};
 use super::{graph, load_lifecycle, load_tasks_json, load_team_session, messages};
 use crate::json;
+use crate::load::Loaded;
+use crate::shape::Type;
+
+fn unknown_of(text: &str) -> Vec<String> {
+    unknown_keys(json::parse(text).unwrap().root())
+}
+
+/// Makes a file odd, reads it, writes it over itself and reads it again.
+fn becomes_strict(
+    session: &Session,
+    shape: &Type,
+    choices: &[u8],
+    write: impl Fn(Option<&str>, &(Session, Graph)) -> String,
+    load: impl Fn(&str) -> Loaded,
+) -> Result<(), TestCaseError> {
+    let strict = write(None, &(session.clone(), graph(session)));
+    let odd = disorder(json::parse(&strict).unwrap().root(), shape, choices);
+    let read = load(&odd).session.unwrap();
+    let written = write(Some(&odd), &read);
+    let again = load(&written);
+    prop_assert_eq!(messages(&again), [""; 0], "{}", written);
+    prop_assert_eq!(unknown_of(&written), unknown_of(&odd));
+    prop_assert_eq!(write(Some(&written), &read), written);
+    prop_assert_eq!(write(None, &read), strict);
+    Ok(())
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
@@ -88,6 +115,21 @@ proptest! {
         let Session { supervision, gc_rounds, active_workers, .. } = of_tasks;
         let again = tasks_json(None, &Session { supervision, gc_rounds, active_workers, ..of_lifecycle }, &graph);
         prop_assert_eq!(again, text);
+    }
+
+    /// R: M-03
+    #[test]
+    fn odd_files_become_strict_and_keep_what_nobody_knows(
+        session in session(),
+        choices in prop::collection::vec(any::<u8>(), 1..200),
+    ) {
+        let of_tasks = |original: Option<&str>, (session, graph): &(Session, Graph)| tasks_json(original, session, graph);
+        becomes_strict(&session, &crate::tasks_json::SHAPE, &choices, of_tasks, load_tasks_json)?;
+        let of_lifecycle = |original: Option<&str>, (session, _): &(Session, Graph)| lifecycle(original, session);
+        becomes_strict(&session, &crate::lifecycle::SHAPE, &choices, of_lifecycle, load_lifecycle)?;
+        let of_team = |original: Option<&str>, (session, _): &(Session, Graph)| team_session(original, session);
+        let load_team = |text: &str| load_team_session(text, &session);
+        becomes_strict(&session, &crate::tc::team_session::SHAPE, &choices, of_team, load_team)?;
     }
 
     #[test]
