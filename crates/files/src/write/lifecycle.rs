@@ -2,8 +2,9 @@
 
 use team_executor_core::{Artifact, Checkpoint, ExecMode, Position, Role, RoleKind, RunOn, Session, Task};
 
+use super::elements::{Elements, Form};
 use super::over;
-use super::overlay::{Elements, Fields, Form, New, object};
+use super::overlay::{Fields, New, object};
 use crate::json::{Value, Writer};
 use crate::lifecycle::shape::{ARTIFACT, ARTIFACT_METADATA, CHECKPOINT, CRITERIA, METADATA, OBJECT, ROLE, TASK};
 use crate::lifecycle::{DEFAULT_PIPELINE, PIPELINES, checkpoint};
@@ -11,30 +12,35 @@ use crate::lifecycle::{DEFAULT_PIPELINE, PIPELINES, checkpoint};
 /// The text of a lifecycle session. A pipeline that the format does not know is written as the default one. With an
 /// original, only the roles that it lists are written; the others follow from tasks and role-specs.
 pub fn lifecycle(original: Option<&str>, session: &Session) -> String {
-    let is_new = original.is_none();
     let pipeline = session.pipeline.as_deref().filter(|name| PIPELINES.contains(name)).unwrap_or(DEFAULT_PIPELINE);
-    let fields = Fields::default()
-        .always("session_id", New::text(&session.id))
-        .always("slug", New::text(&session.name))
-        .always("created_at", New::time(session.created_at))
-        .always("updated_at", New::time(session.updated_at))
-        .always("status", New::text(session.status.word()))
-        .always("pipeline_type", New::text(pipeline))
-        .unless(
-            session.artifacts.is_empty(),
-            "artifact_registry",
-            New::with(|out, original| artifacts(out, original, &session.artifacts)),
-        )
-        .always("task_list", New::with(|out, original| tasks(out, original, &session.tasks)))
-        .unless(session.injected_roles.is_empty(), "injected_roles", New::texts(&session.injected_roles))
-        .always("checkpoint_history", New::with(|out, original| checkpoints(out, original, &session.checkpoints)))
-        .unless(
-            !is_new || session.roles.is_empty(),
-            "roles",
-            New::with(|out, original| roles(out, original, &session.roles)),
-        )
-        .unless(session.requirement.is_empty(), "requirement", New::text(&session.requirement));
-    over(original, |out, root| object(out, &OBJECT, root, &fields))
+    over(original, |out, root| {
+        let fields = Fields::default()
+            .always("session_id", New::text(&session.id))
+            .always("slug", New::text(&session.name))
+            .always("created_at", New::time(session.created_at))
+            .always("updated_at", New::time(session.updated_at))
+            .always("status", New::text(session.status.word()))
+            .always("pipeline_type", New::text(pipeline))
+            .unless(
+                session.artifacts.is_empty(),
+                "artifact_registry",
+                New::with(|out, original| artifacts(out, original, &session.artifacts)),
+            )
+            .always("task_list", New::with(|out, original| tasks(out, original, &session.tasks)))
+            .unless(session.injected_roles.is_empty(), "injected_roles", New::texts(&session.injected_roles))
+            .unless(
+                session.checkpoints.is_empty(),
+                "checkpoint_history",
+                New::with(|out, original| checkpoints(out, original, &session.checkpoints)),
+            )
+            .unless(
+                root.is_some() || session.roles.is_empty(),
+                "roles",
+                New::with(|out, original| roles(out, original, &session.roles)),
+            )
+            .unless(session.requirement.is_empty(), "requirement", New::text(&session.requirement));
+        object(out, &OBJECT, root, &fields);
+    })
 }
 
 fn tasks(out: &mut Writer, original: Option<Value<'_, '_>>, tasks: &[Task]) {
@@ -60,12 +66,12 @@ fn task(task: &Task) -> Fields<'_> {
         .unless(task.title.is_empty(), "title", New::text(&task.title))
         .unless(task.description.is_empty(), "description", New::text(&task.description))
         .unless(task.context_from.is_empty(), "context_from", New::texts(&task.context_from))
-        .text_or_gone("findings", task.findings.as_deref())
+        .text_or_null("findings", task.findings.as_deref())
         .unless(task.exec_mode == ExecMode::CsvWave, "exec_mode", New::text(task.exec_mode.word()))
         .unless(task.position == Position::PostWave, "position", New::text(task.position.word()))
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
-        .text_or_gone("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
+        .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
 }
 
 fn artifacts(out: &mut Writer, original: Option<Value<'_, '_>>, artifacts: &[Artifact]) {

@@ -3,6 +3,7 @@
 //! Given the text that a session was read from, what the format does not know survives byte for byte and in its place,
 //! and what did not change keeps its spelling. A text that is no JSON counts as none.
 
+mod elements;
 mod lifecycle;
 mod overlay;
 mod tasks_json;

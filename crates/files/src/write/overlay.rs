@@ -3,11 +3,10 @@
 //! that says already, in the form that the format demands, what the model says keeps its bytes.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use team_executor_core::Timestamp;
 
-use crate::fields::{self, Named};
+use crate::fields;
 use crate::json::{Kind, Value, Writer};
 use crate::shape::Object;
 use crate::time;
@@ -82,6 +81,11 @@ impl<'a> Fields<'a> {
         self.always(name, text.map_or(New::Gone, New::text))
     }
 
+    /// A text, or `null` where the field stands already.
+    pub(super) fn text_or_null(self, name: &'static str, text: Option<&'a str>) -> Self {
+        self.unless(text.is_none(), name, text.map_or(New::Null, New::text))
+    }
+
     /// Whether nothing is added to an object that is not there.
     pub(super) fn add_nothing(&self) -> bool {
         self.0.iter().all(|(_, new, is_added)| !is_added || matches!(new, New::Kept | New::Gone))
@@ -114,87 +118,6 @@ pub(super) fn object(out: &mut Writer, shape: &'static Object, original: Option<
         }
     }
     out.end_object();
-}
-
-/// Whether elements are known by their keys or by a field inside them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Map,
-    List,
-}
-
-/// The elements of a container, each known by the field `key` of its shape.
-pub(super) struct Elements<'a, 'n> {
-    pub(super) form: Form,
-    pub(super) shape: &'static Object,
-    pub(super) key: &'static str,
-    /// The names of the model's elements.
-    pub(super) names: Vec<&'a str>,
-    /// What the model says about the element with that position.
-    pub(super) fields: &'n dyn Fn(usize) -> Fields<'a>,
-}
-
-impl Elements<'_, '_> {
-    /// Writes the elements of the original in their order and form, then those that it lacks. An element that only the
-    /// original has stays: somebody may just have added it.
-    pub(super) fn write(&self, out: &mut Writer, original: Option<Value<'_, '_>>) {
-        let mut left: HashMap<&str, usize> = HashMap::with_capacity(self.names.len());
-        for (at, name) in self.names.iter().enumerate() {
-            left.entry(name).or_insert(at);
-        }
-        let mut written = vec![false; self.names.len()];
-        self.begin(out);
-        for entry in fields::named(original, self.shape, self.key) {
-            match left.get(&*entry.name) {
-                Some(at) if written[*at] => {}
-                Some(at) => {
-                    written[*at] = true;
-                    self.element(out, &entry.name, Some(entry.value), &(self.fields)(*at));
-                }
-                None => self.stays(out, &entry),
-            }
-        }
-        for (at, name) in self.names.iter().enumerate() {
-            if !written[at] && left.get(name) == Some(&at) {
-                self.element(out, name, None, &(self.fields)(at));
-            }
-        }
-        self.end(out);
-    }
-
-    fn begin(&self, out: &mut Writer) {
-        match self.form {
-            Form::Map => out.begin_object(),
-            Form::List => out.begin_array(),
-        }
-    }
-
-    fn end(&self, out: &mut Writer) {
-        match self.form {
-            Form::Map => out.end_object(),
-            Form::List => out.end_array(),
-        }
-    }
-
-    fn element(&self, out: &mut Writer, name: &str, original: Option<Value<'_, '_>>, fields: &Fields<'_>) {
-        if self.form == Form::Map {
-            out.key(name);
-        }
-        object(out, self.shape, original, fields);
-    }
-
-    fn stays(&self, out: &mut Writer, entry: &Named<'_, '_>) {
-        if entry.value.kind() == Kind::Object {
-            let key = Fields::default().always(self.key, New::text(&*entry.name));
-            let fields = if self.form == Form::List { key } else { Fields::default() };
-            self.element(out, &entry.name, Some(entry.value), &fields);
-        } else {
-            if self.form == Form::Map {
-                out.key(&entry.name);
-            }
-            out.raw(entry.value.raw());
-        }
-    }
 }
 
 /// Writes one field, unless there is nothing to write.

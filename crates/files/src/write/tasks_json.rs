@@ -6,8 +6,9 @@ use team_executor_core::{
     ActiveWorker, ExecMode, Graph, Position, Priority, RunOn, Session, SessionStatus, Task, TaskStatus,
 };
 
+use super::elements::{Elements, Form};
 use super::over;
-use super::overlay::{Elements, Fields, Form, New, object};
+use super::overlay::{Fields, New, object};
 use crate::json::{Kind, Writer};
 use crate::limits;
 use crate::tasks_json::{OBJECT, TASK, container};
@@ -69,7 +70,6 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
     let findings = task.findings.as_deref();
     let short = findings.map(cut).or((task.status == TaskStatus::Completed).then_some(""));
     let is_cut = short.map(str::len) < findings.map(str::len);
-    let or_null = |text: Option<&'static str>| text.map_or(New::Null, New::text);
     Fields::default()
         .always("title", New::text(&task.title))
         .always("description", New::text(&task.description))
@@ -81,7 +81,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
         .always("status", New::text(status(task.status)))
         .always("findings", short.map_or(New::Null, New::text))
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
-        .unless(task.verdict.is_none(), "supervision_verdict", or_null(task.verdict.map(|verdict| verdict.word())))
+        .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
         .always("error", task.error.as_deref().map_or(New::Null, New::text))
         .unless(true, "id", New::text(&task.id))
         .unless(task.priority == Priority::P1, "priority", New::text(task.priority.word()))

@@ -6,16 +6,18 @@ use team_executor_core::{
     ActiveWorker, CompletionAction, Reconciliation, Role, Session, SessionStatus, TaskId, TaskStatus,
 };
 
+use super::elements::{Elements, Form};
 use super::over;
-use super::overlay::{Elements, Fields, Form, New, object};
+use super::overlay::{Fields, New, object};
 use crate::json::{Value, Writer};
 use crate::tc::team_session::{OBJECT, PIPELINE, ROLE, active_worker};
 
 /// The text of `team-session.json`. What is completed is told by the tasks and by the session's own list together, as
 /// [`Reconciliation`] does. `pipeline.dependency_graph` stays as it is: the graph that counts is in
-/// `task-analysis.json`.
+/// `task-analysis.json`. A team without a name is named after its session.
 pub fn team_session(original: Option<&str>, session: &Session) -> String {
     let completed = completed(session);
+    let name = if session.name.trim().is_empty() { session.id.as_str() } else { &session.name };
     let pipeline = Fields::default()
         .always("tasks_total", New::Whole(session.tasks.len() as u64))
         .always("tasks_completed", New::Whole(completed.len() as u64));
@@ -23,7 +25,7 @@ pub fn team_session(original: Option<&str>, session: &Session) -> String {
         .always("session_id", New::text(&session.id))
         .always("task_description", New::text(&session.requirement))
         .always("status", New::text(status(session.status)))
-        .always("team_name", New::text(&session.name))
+        .always("team_name", New::text(name))
         .always("roles", New::with(|out, original| roles(out, original, &session.roles)))
         .always("pipeline", New::Object(&PIPELINE, pipeline))
         .always("active_workers", New::with(|out, original| workers(out, original, &session.active_workers)))
