@@ -65,7 +65,9 @@ impl fmt::Display for Dialect {
 
 /// The file that holds a lifecycle session.
 pub(crate) fn lifecycle_file(folder: &dyn Folder) -> &'static str {
-    if folder.has("team-session.json") { "team-session.json" } else { "session.json" }
+    let of_team = folder.has("team-session.json")
+        && (is_lifecycle(folder, "team-session.json") || !is_lifecycle(folder, "session.json"));
+    if of_team { "team-session.json" } else { "session.json" }
 }
 
 /// Whether a file holds at least one of the fields that only lifecycle sessions have.
@@ -96,5 +98,16 @@ mod tests {
         let lifecycle =
             MemoryFolder::default().with("team-session.json", "\u{FEFF}{\"pipeline_type\": 1}").with("tasks.json", "");
         assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
+    }
+
+    #[test]
+    fn the_file_that_holds_a_lifecycle_is_the_one_that_says_so() {
+        let folder = |team: &str, session: &str| {
+            MemoryFolder::default().with("team-session.json", team).with("session.json", session)
+        };
+        assert_eq!(lifecycle_file(&folder("{}", "{\"task_list\": []}")), "session.json");
+        assert_eq!(lifecycle_file(&folder("{\"task_list\": []}", "{\"task_list\": []}")), "team-session.json");
+        assert_eq!(lifecycle_file(&folder("{}", "{}")), "team-session.json");
+        assert_eq!(lifecycle_file(&MemoryFolder::default()), "session.json");
     }
 }

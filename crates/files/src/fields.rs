@@ -37,6 +37,7 @@ pub const STATUS_SYNONYMS: &[(&str, &str)] = &[
     ("blocked", "pending"),
     ("todo", "pending"),
     ("queued", "pending"),
+    ("ready", "pending"),
     ("running", "in_progress"),
     ("in-progress", "in_progress"),
     ("done", "completed"),
@@ -67,6 +68,50 @@ pub fn field<'d, 's>(object: Value<'d, 's>, shape: &Object, name: &str) -> Optio
         .filter(|value| !value.is_null())
 }
 
+/// Each field of an object once, whatever its spelling. The first spelling counts; `null` counts as absent.
+pub fn known<'d, 's>(
+    object: Value<'d, 's>,
+    shape: &'static Object,
+) -> impl Iterator<Item = (&'static str, Value<'d, 's>)> {
+    let mut seen = 0_u64;
+    object.entries().filter_map(move |entry| {
+        let (at, field, _) = shape.field(&entry.name())?;
+        let is_first = seen & (1 << at) == 0;
+        seen |= 1 << at;
+        (is_first && !entry.value.is_null()).then_some((field.name, entry.value))
+    })
+}
+
+/// One element of a container whose elements have names.
+#[derive(Debug, Clone)]
+pub struct Named<'d, 's> {
+    /// Its name; empty if it has none.
+    pub name: Cow<'s, str>,
+    /// Where the name stands, or the element where it has none.
+    pub span: Span,
+    /// The element.
+    pub value: Value<'d, 's>,
+}
+
+/// The elements of an object by key, or those of an array by a field inside them. A string is its own name.
+pub fn named<'d, 's>(
+    container: Option<Value<'d, 's>>,
+    shape: &'static Object,
+    name: &'static str,
+) -> impl Iterator<Item = Named<'d, 's>> {
+    let by_key = container.into_iter().flat_map(Value::entries).map(|entry| Named {
+        name: entry.name(),
+        span: entry.key.span(),
+        value: entry.value,
+    });
+    let by_field = container.into_iter().flat_map(Value::items).map(move |value| {
+        let own = if value.kind() == Kind::Object { field(value, shape, name) } else { Some(value) };
+        let head = Span { start: value.span().start, end: value.span().start + 1 };
+        Named { name: own.and_then(text_of).unwrap_or_default(), span: own.map_or(head, Value::span), value }
+    });
+    by_key.chain(by_field)
+}
+
 /// A string, or a number as it is written.
 pub fn text_of<'s>(value: Value<'_, 's>) -> Option<Cow<'s, str>> {
     if value.kind() == Kind::Number { Some(Cow::Borrowed(value.raw())) } else { value.as_text() }
@@ -75,6 +120,16 @@ pub fn text_of<'s>(value: Value<'_, 's>) -> Option<Cow<'s, str>> {
 /// The text of a field, or nothing.
 pub fn text(object: Value<'_, '_>, shape: &Object, name: &str) -> Option<String> {
     field(object, shape, name).and_then(text_of).map(Cow::into_owned)
+}
+
+/// The text of a value, unless it is empty or no text.
+pub fn filled(value: Value<'_, '_>) -> Option<String> {
+    value.as_text().filter(|text| !text.is_empty()).map(Cow::into_owned)
+}
+
+/// The whole number of a value, if it fits.
+pub fn whole<N: TryFrom<i64>>(value: Value<'_, '_>) -> Option<N> {
+    N::try_from(value.as_i64()?).ok()
 }
 
 /// The time of a field, or nothing.

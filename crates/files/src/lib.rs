@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod code;
+mod context;
 pub mod csv;
 pub mod dialect;
 pub mod discovery;
@@ -36,6 +37,7 @@ pub mod tasks_csv;
 pub mod tasks_json;
 pub mod tc;
 pub mod time;
+pub mod write;
 
 pub use code::Code;
 pub use dialect::Dialect;

@@ -1,6 +1,6 @@
 //! Roles of the dialects that name them only in their tasks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use team_executor_core::{ExecMode, Role, RoleName, TaskIndex};
@@ -12,28 +12,47 @@ use crate::front_matter::{self, Split, Yaml};
 use crate::limits;
 use crate::reading::Reading;
 
+/// A role that the session itself lists.
+#[derive(Debug)]
+pub struct Listed {
+    /// The role.
+    pub role: Role,
+    /// Whether the list says how its workers are held; then its instructions are not asked.
+    pub is_settled: bool,
+}
+
 /// The roles that tasks name, in order of appearance. Where the folder holds instructions for roles, each role must
 /// have some, and they decide how its workers are held.
 pub fn of_tasks(reading: &mut Reading<'_>, drafts: &mut Drafts) -> Vec<Role> {
-    let mut roles: Vec<Role> = Vec::new();
-    let mut known: HashMap<RoleName, usize> = HashMap::new();
+    with_listed(reading, drafts, Vec::new())
+}
+
+/// The roles that the session lists, each once, then those that only tasks name.
+pub fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed: Vec<Listed>) -> Vec<Role> {
+    let settled: HashSet<RoleName> = listed.iter().filter(|l| l.is_settled).map(|l| l.role.name.clone()).collect();
+    let mut roles: Vec<Role> = listed.into_iter().map(|listed| listed.role).collect();
+    let mut known: HashMap<RoleName, usize> =
+        roles.iter().enumerate().map(|(at, role)| (role.name.clone(), at)).collect();
+    let mut complete: HashSet<usize> = HashSet::new();
     let instructions = Instructions::find(reading);
     for index in 0..drafts.tasks.len() {
         let name = drafts.tasks[index].role.clone();
-        let at = match known.get(&name) {
-            Some(at) => *at,
-            None => {
-                let mut role = Role::new(name.clone());
+        let at = *known.entry(name).or_insert_with_key(|name| {
+            roles.push(Role::new(name.clone()));
+            roles.len() - 1
+        });
+        let role = &mut roles[at];
+        if complete.insert(at) {
+            if role.prefix.is_empty() {
                 role.prefix = drafts.tasks[index].id.as_str().split('-').next().unwrap_or_default().to_owned();
-                if let Some(instructions) = &instructions {
-                    instructions.give(reading, &mut role, drafts, index);
-                }
-                known.insert(name, roles.len());
-                roles.push(role);
-                roles.len() - 1
             }
-        };
-        if roles[at].inner_loop {
+            if let Some(instructions) = &instructions {
+                let listed = settled.contains(&role.name).then_some(role.inner_loop);
+                instructions.give(reading, role, drafts, index);
+                role.inner_loop = listed.unwrap_or(role.inner_loop);
+            }
+        }
+        if role.inner_loop {
             drafts.tasks[index].exec_mode = ExecMode::Interactive;
         }
     }

@@ -1,5 +1,7 @@
 //! The built binary, from outside.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+
 mod corpus;
 mod disk;
 mod fixtures;

@@ -95,12 +95,18 @@ impl Checker<'_> {
         for entry in value.entries() {
             let name = entry.name();
             let Some((at, field, exact)) = object.field(&name) else { continue };
-            if found[at].is_none() {
-                found[at] = Some((entry, exact));
-            } else if !exact {
-                let message = format!("`{name}` was ignored, because `{}` is there too", field.name);
-                self.departure(Code::FieldAlias, message, entry.key.span());
-            }
+            let message = match found[at] {
+                None => {
+                    found[at] = Some((entry, exact));
+                    continue;
+                }
+                Some((_, true)) if exact => continue, // the same key twice, which has been said
+                Some((_, false)) if exact => {
+                    format!("`{name}` was ignored, because another spelling of it comes first")
+                }
+                Some(_) => format!("`{name}` was ignored, because `{}` is there too", field.name),
+            };
+            self.departure(Code::FieldAlias, message, entry.key.span());
         }
         // In the order of the shape, which is that of the specification, whatever the order in the file.
         for (field, found) in object.fields.iter().zip(found) {

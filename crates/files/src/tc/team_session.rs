@@ -26,7 +26,7 @@ pub static ABOUT: About = About {
 /// Its shape.
 pub static SHAPE: Type = Type::Object(&OBJECT);
 
-static OBJECT: Object = Object {
+pub(crate) static OBJECT: Object = Object {
     about: "State of a team session and its roles",
     fields: &[
         Field::required("session_id", &Type::Name, "Unique name of the session"),
@@ -54,7 +54,7 @@ static ROLES: Type = Type::Or(
     &[Other { ty: &Type::Name, understood: "a role that is a string was read as its name" }],
 );
 
-static ROLE: Object = Object {
+pub(crate) static ROLE: Object = Object {
     about: "One role of the team",
     fields: &[
         Field::required("name", &Type::Name, "Name of the role, and of its file"),
@@ -70,7 +70,7 @@ static ROLE: Object = Object {
     ],
 };
 
-static PIPELINE: Object = Object {
+pub(crate) static PIPELINE: Object = Object {
     about: "Progress of the pipeline",
     fields: &[
         Field::optional("dependency_graph", &Type::Map(&GRAPH), "The graph of task-analysis.json"),
@@ -183,7 +183,7 @@ fn session_role(value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) 
     })
 }
 
-fn active_worker(value: Value<'_, '_>) -> ActiveWorker {
+pub(crate) fn active_worker(value: Value<'_, '_>) -> ActiveWorker {
     let named = value.as_text().map(|text| text.into_owned());
     let task = text(value, &WORKER, "task_id").or_else(|| named.clone());
     let agent = text(value, &WORKER, "agent_id").or(named);

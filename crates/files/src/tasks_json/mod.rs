@@ -1,0 +1,179 @@
+//! `tasks.json`: the `tasks-json` dialect, and the state of tasks beside other dialects.
+
+mod rules;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use team_executor_core::{
+    ActiveWorker, ExecMode, Phase, Position, Priority, RoleName, RunOn, Session, SessionStatus, Task, TaskId,
+    TaskStatus, Verdict,
+};
+
+pub use self::rules::incomplete;
+pub use self::shape::{ABOUT, SHAPE};
+pub(crate) use self::shape::{OBJECT, TASK};
+use crate::code::Code;
+use crate::draft::{self, Draft, Drafts};
+use crate::fields::{self, Named, field, filled, text, whole};
+use crate::finding::{Finding, Findings, Severity};
+use crate::json::{Kind, Value};
+use crate::reading::Reading;
+use crate::roles;
+use crate::span::{Source, Span};
+
+/// Reads and judges a session of this dialect.
+pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
+    let file: Arc<str> = "tasks.json".into();
+    let text = reading.required_text(&file, &ABOUT)?;
+    let mut draft = None;
+    if let Some(document) = reading.document(&file, &ABOUT, Severity::Error, &text) {
+        let root = document.root();
+        reading.check(&file, &ABOUT, Severity::Error, &document, &SHAPE);
+        let mut tasks = tasks(root, &file, Severity::Error, &mut reading.findings);
+        let session = session(root, &file, reading).map(|mut session| {
+            session.roles = roles::of_tasks(reading, &mut tasks);
+            session
+        });
+        rules::check(root, &tasks, &mut reading.findings);
+        draft = Some(Draft { session, tasks });
+    }
+    reading.sources.insert(file, Source::new(text));
+    draft
+}
+
+/// The state of tasks that another dialect has planned, where a `tasks.json` stands beside its files.
+pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts) {
+    let file: Arc<str> = "tasks.json".into();
+    let Some(text) = reading.optional_text(&file, &ABOUT, Severity::Warning) else { return };
+    if let Some(document) = reading.document(&file, &ABOUT, Severity::Warning, &text) {
+        reading.check(&file, &ABOUT, Severity::Warning, &document, &SHAPE);
+        let state = tasks(document.root(), &file, Severity::Warning, &mut reading.findings);
+        let mut by_id: HashMap<TaskId, Task> = state.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
+        for task in &mut planned.tasks {
+            let Some(state) = by_id.remove(&task.id) else { continue };
+            task.status = state.status;
+            task.findings = state.findings;
+            task.error = state.error;
+            task.quality_score = state.quality_score;
+            task.verdict = state.verdict;
+            if task.title.is_empty() {
+                task.title = state.title;
+            }
+            if task.description.is_empty() {
+                task.description = state.description;
+            }
+        }
+        for entry in entries(document.root()).filter(|entry| by_id.contains_key(&*entry.name)) {
+            let message = "a task of tasks.json that task-analysis.json does not plan was ignored";
+            reading.findings.push(Finding::warning(Code::Disagreement, message).at(&file, entry.span, ""));
+        }
+    }
+    reading.sources.insert(file, Source::new(text));
+}
+
+/// What holds the tasks: a field, or the whole file.
+pub(crate) fn container<'d, 's>(root: Value<'d, 's>) -> Option<Value<'d, 's>> {
+    if root.kind() == Kind::Array { Some(root) } else { field(root, &OBJECT, "tasks") }
+}
+
+/// Every task with its id, whatever the form of the file.
+fn entries<'d, 's>(root: Value<'d, 's>) -> impl Iterator<Item = Named<'d, 's>> {
+    fields::named(container(root), &TASK, "id")
+}
+
+fn tasks(root: Value<'_, '_>, file: &Arc<str>, severity: Severity, findings: &mut Findings) -> Drafts {
+    let mut drafts = Drafts::new(file.clone());
+    let is_list = container(root).is_some_and(|tasks| tasks.kind() == Kind::Array);
+    for Named { name, span, value } in entries(root) {
+        if name.is_empty() && is_list {
+            let finding =
+                Finding::error(Code::MissingField, format!("{} missing required field 'tasks[].id'", ABOUT.subject));
+            let finding = finding.at(file, span, "this task has no id").help("add \"id\": a unique name");
+            findings.push(Finding { severity, ..finding });
+            continue;
+        }
+        let task = draft::task_id(&name, file, span, findings).and_then(|id| task(id, value, file, findings));
+        if let Some((task, places)) = task {
+            drafts.push(task, span, places);
+        }
+    }
+    drafts
+}
+
+fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {
+    // Without a role the session is refused by its shape; the task stays, because others may depend on it.
+    let role =
+        field(value, &TASK, "role").and_then(|role| draft::role_name(&role.as_text()?, file, role.span(), findings));
+    let role = role.or_else(|| RoleName::parse(id.as_str()).ok())?;
+    let mut task = Task::new(id, role);
+    let mut places = Vec::new();
+    let mut description = None;
+    let mut whole_findings = None;
+    for (name, value) in fields::known(value, &TASK) {
+        let word = || value.as_text().unwrap_or_default();
+        match name {
+            "title" => task.title = word().into_owned(),
+            "description" => description = Some(word().into_owned()),
+            "pipeline_phase" => task.phase = Phase::from_word(&word()),
+            "deps" => (task.dependencies, places) = fields::ids(value, file, findings).into_iter().unzip(),
+            "context_from" => {
+                task.context_from = fields::ids(value, file, findings).into_iter().map(|(id, _)| id).collect();
+            }
+            "wave" => task.declared_wave = whole(value),
+            "status" => {
+                task.status = TaskStatus::from_word(fields::status_word(&word())).unwrap_or(TaskStatus::Pending);
+            }
+            "findings" => task.findings = filled(value),
+            "findings_full" => whole_findings = filled(value),
+            "quality_score" => task.quality_score = value.as_f64(),
+            "supervision_verdict" => task.verdict = Verdict::from_word(&word()),
+            "error" => task.error = filled(value),
+            "priority" => task.priority = Priority::from_word(&word()).unwrap_or(task.priority),
+            "exec_mode" => task.exec_mode = ExecMode::from_word(&word()).unwrap_or(task.exec_mode),
+            "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
+            "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
+            _ => {}
+        }
+    }
+    task.description = description.unwrap_or_else(|| task.title.clone());
+    task.findings = whole_findings.or(task.findings);
+    Some((task, places))
+}
+
+fn session(root: Value<'_, '_>, file: &Arc<str>, reading: &mut Reading<'_>) -> Option<Session> {
+    let id = field(root, &OBJECT, "session_id").filter(|id| id.as_text().is_some());
+    let id = match id {
+        Some(id) => draft::session_id(&id.as_text()?, file, id.span(), &mut reading.findings)?,
+        None => draft::session_id(&reading.name.clone(), file, Span::new(0, 0), &mut reading.findings)?,
+    };
+    let mut session = Session::new(id);
+    session.pipeline = field(root, &OBJECT, "pipeline").and_then(filled);
+    session.name = text(root, &OBJECT, "skill").unwrap_or_default();
+    session.requirement = text(root, &OBJECT, "requirement").unwrap_or_default();
+    session.created_at = fields::timestamp(root, &OBJECT, "created_at");
+    session.updated_at = fields::timestamp(root, &OBJECT, "updated_at");
+    session.supervision = field(root, &OBJECT, "supervision").and_then(Value::as_bool).unwrap_or(true);
+    let status = text(root, &OBJECT, "status").unwrap_or_default();
+    session.status = match status.as_str() {
+        "done" => SessionStatus::Completed,
+        word => SessionStatus::from_word(word).unwrap_or(SessionStatus::Active),
+    };
+    if let Some(waves) = field(root, &OBJECT, "completed_waves") {
+        session.completed_waves = waves.items().filter_map(whole).collect();
+    }
+    session.gc_rounds = field(root, &OBJECT, "gc_rounds").and_then(whole).unwrap_or(0);
+    if let Some(agents) = field(root, &OBJECT, "active_agents") {
+        session.active_workers = agents
+            .entries()
+            .map(|entry| ActiveWorker {
+                task: TaskId::parse(&entry.name()).ok(),
+                agent: entry.value.as_text().unwrap_or_default().into_owned(),
+            })
+            .collect();
+    }
+    Some(session)
+}
