@@ -70,12 +70,17 @@ pub(crate) fn lifecycle_file(folder: &dyn Folder) -> &'static str {
     if of_team { "team-session.json" } else { "session.json" }
 }
 
+const LIFECYCLE_FIELDS: [&str; 3] = ["task_list", "pipeline_type", "artifact_registry"];
+
 /// Whether a file holds at least one of the fields that only lifecycle sessions have.
 fn is_lifecycle(folder: &dyn Folder, path: &str) -> bool {
     let Ok(bytes) = folder.read(path, limits::SESSION_BYTES) else { return false };
     let text = String::from_utf8_lossy(&bytes);
-    let Ok(document) = json::parse(text.trim_start_matches('\u{FEFF}')) else { return false };
-    document.root().entries().any(|entry| matches!(&*entry.name(), "task_list" | "pipeline_type" | "artifact_registry"))
+    match json::parse(text.trim_start_matches('\u{FEFF}')) {
+        Ok(document) => document.root().entries().any(|entry| LIFECYCLE_FIELDS.contains(&&*entry.name())),
+        // What is wrong with it is said by the reader that it was written for.
+        Err(_) => LIFECYCLE_FIELDS.iter().any(|name| text.contains(&format!("\"{name}\""))),
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +100,8 @@ mod tests {
         assert_eq!(detect(&["wisdom/a.md", "session.json"]), None);
         let lifecycle = MemoryFolder::default().with("session.json", "{\"task_list\": []}");
         assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
+        let broken = MemoryFolder::default().with("team-session.json", "{\"task_list\": [");
+        assert_eq!(Dialect::detect(&broken), Some(Dialect::Tls));
         let lifecycle =
             MemoryFolder::default().with("team-session.json", "\u{FEFF}{\"pipeline_type\": 1}").with("tasks.json", "");
         assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));

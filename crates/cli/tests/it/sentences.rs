@@ -146,7 +146,9 @@ fn roles_are_reported_and_never_made() {
 /// What the specifications themselves write is beyond reproach.
 #[test]
 fn a_session_to_the_letter_has_no_warning() {
-    for name in ["tc-spec-literal", "tc-spec-minimal", "tasks-json-spec-literal", "tasks-csv-spec-literal"] {
+    for name in
+        ["tc-spec-literal", "tc-spec-minimal", "tls-spec-literal", "tasks-json-spec-literal", "tasks-csv-spec-literal"]
+    {
         let run = validate(name, &["--strict"]);
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout.lines().filter(|line| line.starts_with("Session ")).count(), 1, "{run}");
