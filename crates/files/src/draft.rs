@@ -164,22 +164,22 @@ impl Drafts {
 
 /// An id, or a finding that says why not.
 pub fn task_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<TaskId> {
-    checked(TaskId::parse(text), "task id", text, file, span, findings)
+    checked(TaskId::parse(text), "a task id", text, file, span, findings)
 }
 
 /// A role's name, or a finding that says why not.
 pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<RoleName> {
-    checked(RoleName::parse(text), "role name", text, file, span, findings)
+    checked(RoleName::parse(text), "a role name", text, file, span, findings)
 }
 
 /// A session's id, or a finding that says why not.
 pub fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
-    checked(SessionId::parse(text), "session id", text, file, span, findings)
+    checked(SessionId::parse(text), "a session id", text, file, span, findings)
 }
 
 /// An artifact's id, or a finding that says why not.
 pub fn artifact_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<ArtifactId> {
-    checked(ArtifactId::parse(text), "artifact id", text, file, span, findings)
+    checked(ArtifactId::parse(text), "an artifact id", text, file, span, findings)
 }
 
 fn checked<T>(
@@ -193,7 +193,7 @@ fn checked<T>(
     result
         .map_err(|error| {
             let shown: String = text.chars().take(40).collect();
-            let finding = Finding::error(Code::InvalidId, format!("'{shown}' cannot be a {what}"));
+            let finding = Finding::error(Code::InvalidId, format!("'{shown}' cannot be {what}"));
             findings.push(finding.at(file, span, error.to_string()).help("use letters, digits, `-`, `_` and `.`"));
         })
         .ok()

@@ -1,7 +1,7 @@
 //! The published JSON Schemas, by name. They come from the shapes that the readers use.
 
 use crate::shape::{self, Type};
-use crate::{tasks_json, tc};
+use crate::{board, discovery, lifecycle, manifest, messages, registry, role_state, tasks_csv, tasks_json, tc};
 
 /// One published schema.
 #[derive(Debug)]
@@ -25,5 +25,13 @@ pub static ALL: &[Schema] = &[
     Schema { name: "team-session", title: "team-session.json", shape: &tc::team_session::SHAPE },
     Schema { name: "task-analysis", title: "task-analysis.json", shape: &tc::task_analysis::SHAPE },
     Schema { name: "role-spec", title: "front matter of role-specs/<role>.md", shape: &tc::role_spec::SHAPE },
+    Schema { name: "lifecycle", title: "team-session.json or session.json with a task_list", shape: &lifecycle::SHAPE },
     Schema { name: "tasks", title: "tasks.json", shape: &tasks_json::SHAPE },
+    Schema { name: "tasks-csv", title: "a row of tasks.csv and results.csv", shape: &tasks_csv::SHAPE },
+    Schema { name: "discovery", title: "discoveries/<task>.json", shape: &discovery::SHAPE },
+    Schema { name: "board", title: "a line of discoveries.ndjson", shape: &board::SHAPE },
+    Schema { name: "message", title: "a line of .msg/messages.jsonl", shape: &messages::SHAPE },
+    Schema { name: "role-state", title: ".msg/meta.json", shape: &role_state::SHAPE },
+    Schema { name: "registry", title: "agents/registry.json", shape: &registry::SHAPE },
+    Schema { name: "artifact", title: "artifacts/<task>/artifact-manifest.json", shape: &manifest::SHAPE },
 ];
