@@ -49,7 +49,8 @@ impl Drafts {
     }
 
     /// Adds a task whose dependencies stand at these places, in the order of its list.
-    pub fn push(&mut self, task: Task, id: Span, dependencies: impl IntoIterator<Item = Span>) {
+    pub fn push(&mut self, mut task: Task, id: Span, dependencies: impl IntoIterator<Item = Span>) {
+        share_names(&mut task, self.tasks.last());
         self.starts.push(u32::try_from(self.dependencies.len()).unwrap_or(u32::MAX));
         self.dependencies.extend(dependencies);
         self.ids.push(id);
@@ -157,6 +158,22 @@ impl Drafts {
                     String::new()
                 };
                 finding.help(format!("remove {}{more} ({how}{knot})", cut.join(", ")))
+            }
+        }
+    }
+}
+
+/// Lets equal names that stand close together be one: of 100,000 tasks, most name the role of the task before, and take
+/// context from what they wait for.
+fn share_names(task: &mut Task, before: Option<&Task>) {
+    const FEW: usize = 16;
+    if let Some(before) = before.filter(|before| before.role == task.role) {
+        task.role = before.role.clone();
+    }
+    if task.dependencies.len() <= FEW {
+        for context in &mut task.context_from {
+            if let Some(dependency) = task.dependencies.iter().find(|dependency| *dependency == context) {
+                *context = dependency.clone();
             }
         }
     }
