@@ -81,11 +81,14 @@ impl Excerpt {
     }
 }
 
+/// A place with its bytes and its line.
+type Member<'a> = (&'a Place, Span, usize);
+
 fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> {
     /// Places closer than this are shown together.
     const NEIGHBOURS: usize = 6;
     let places = finding.place.iter().chain(&finding.related);
-    let mut groups: Vec<(&str, Vec<(&Place, Span, usize)>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<Member<'_>>)> = Vec::new();
     let mut out = Vec::new();
     let mut other_files = Vec::new();
     for place in places {
@@ -114,7 +117,7 @@ fn excerpts(finding: &Finding, sources: &Sources, folder: &str) -> Vec<Excerpt> 
     out
 }
 
-fn excerpt(source: &Source, path: String, members: &[(&Place, Span, usize)], finding: &Finding) -> Excerpt {
+fn excerpt(source: &Source, path: String, members: &[Member<'_>], finding: &Finding) -> Excerpt {
     let first_line = members.iter().map(|(_, _, line)| *line).min().unwrap_or(1);
     let last_line = members.iter().map(|(_, _, line)| *line).max().unwrap_or(1);
     let position = members.first().map(|(_, span, _)| source.position(span.start));

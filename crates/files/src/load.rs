@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Finding, Findings, Sources};
 use crate::folder::Folder;
 use crate::reading::Reading;
-use crate::{board, discovery, lifecycle, messages, tasks_csv, tasks_json, tc};
+use crate::{board, discovery, lifecycle, manifest, messages, tasks_csv, tasks_json, tc};
 
 /// Everything that a folder says.
 #[derive(Debug)]
@@ -43,6 +43,9 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
         discovery::check_all(&mut reading, &draft.tasks.tasks, dialect == Dialect::TasksJson);
         board::read(&mut reading);
         messages::read(&mut reading);
+        let manifests = manifest::read_all(&mut reading);
+        let roles = draft.session.as_ref().filter(|_| dialect == Dialect::Tc).map(|session| &session.roles);
+        manifest::check(&manifests, roles.map(|roles| roles.iter().map(|role| &role.name)), &mut reading.findings);
     }
     let Reading { mut findings, sources, .. } = reading;
     let mut session = None;

@@ -20,8 +20,6 @@ impl Schema {
     }
 }
 
-static ROW: Type = Type::Object(&tasks_csv::ROW);
-
 /// Every schema.
 pub static ALL: &[Schema] = &[
     Schema { name: "team-session", title: "team-session.json", shape: &tc::team_session::SHAPE },
@@ -29,11 +27,11 @@ pub static ALL: &[Schema] = &[
     Schema { name: "role-spec", title: "front matter of role-specs/<role>.md", shape: &tc::role_spec::SHAPE },
     Schema { name: "lifecycle", title: "team-session.json or session.json with a task_list", shape: &lifecycle::SHAPE },
     Schema { name: "tasks", title: "tasks.json", shape: &tasks_json::SHAPE },
-    Schema { name: "tasks-csv", title: "one row of tasks.csv", shape: &ROW },
-    Schema { name: "discovery", title: "discoveries/<task_id>.json", shape: &discovery::SHAPE },
-    Schema { name: "discoveries", title: "one line of discoveries.ndjson", shape: &board::SHAPE },
-    Schema { name: "message", title: "one line of .msg/messages.jsonl", shape: &messages::SHAPE },
+    Schema { name: "tasks-csv", title: "a row of tasks.csv and results.csv", shape: &tasks_csv::SHAPE },
+    Schema { name: "discovery", title: "discoveries/<task>.json", shape: &discovery::SHAPE },
+    Schema { name: "board", title: "a line of discoveries.ndjson", shape: &board::SHAPE },
+    Schema { name: "message", title: "a line of .msg/messages.jsonl", shape: &messages::SHAPE },
     Schema { name: "role-state", title: ".msg/meta.json", shape: &role_state::SHAPE },
-    Schema { name: "agents", title: "agents/registry.json", shape: &registry::SHAPE },
-    Schema { name: "artifact", title: "manifest of an artifact", shape: &manifest::SHAPE },
+    Schema { name: "registry", title: "agents/registry.json", shape: &registry::SHAPE },
+    Schema { name: "artifact", title: "artifacts/<task>/artifact-manifest.json", shape: &manifest::SHAPE },
 ];

@@ -15,10 +15,10 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("tasks", "tasks-json-spec-literal", "tasks.json"),
     ("tasks-csv", "tasks-csv-spec-literal", "tasks.csv"),
     ("discovery", "tasks-json-spec-literal", "discoveries/BUILD-001.json"),
-    ("discoveries", "tasks-json-spec-literal", "discoveries.ndjson"),
+    ("board", "tasks-json-spec-literal", "discoveries.ndjson"),
     ("message", "tc-spec-literal", ".msg/messages.jsonl"),
     ("role-state", "tc-spec-literal", ".msg/meta.json"),
-    ("agents", "tc-spec-literal", "agents/registry.json"),
+    ("registry", "tc-spec-literal", "agents/registry.json"),
     ("artifact", "tls-spec-literal", "team-session.json#/artifact_registry/gift-card-plan-v1"),
 ];
 

@@ -34,13 +34,13 @@ fn a_file_as_workers_write_it_is_understood() {
         said,
         [
             "Warning field-alias `id` was read as `task_id`",
+            "Warning default-used `timestamp` is missing: it is unknown",
             "Warning other-word `status` `done` was read as `completed`",
             "Warning other-form `findings` that are a list were read as one line each",
+            "Warning other-form an empty `error` was read as none",
+            "Warning default-used `data` is missing: its fields are looked for beside it",
             "Warning field-alias `artifact` was read as `artifacts_produced`",
             "Warning other-form one text was read as a list of one",
-            "Warning other-form an empty `error` was read as none",
-            "Warning default-used `timestamp` is missing: it is unknown",
-            "Warning default-used `data` is missing: its fields are looked for beside it",
         ]
     );
 }

@@ -38,9 +38,11 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         reading.check(&file, about, Severity::Error, &document, &SHAPE);
         let mut tasks = tasks(root, &file, &mut reading.findings);
         let listed = roles::read(field(root, &OBJECT, "roles"), about, &file, &mut reading.findings);
+        let lists_roles = !listed.is_empty();
         let roles = crate::roles::with_listed(reading, &mut tasks, listed);
         let registry = field(root, &OBJECT, "artifact_registry");
-        let artifacts = artifacts::read(registry, &tasks.tasks, &file, &mut reading.findings);
+        let artifacts =
+            artifacts::read(registry, &tasks.tasks, lists_roles.then_some(&roles), &file, &mut reading.findings);
         let session = session(root, &file, &mut reading.findings);
         let session = session.map(|session| Session { roles, artifacts, ..session });
         if let Some(session) = &session {

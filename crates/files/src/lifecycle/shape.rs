@@ -2,12 +2,13 @@
 
 use team_executor_core::role::Complexity;
 use team_executor_core::{
-    ArtifactKind, CheckpointAction, ExecMode, InjectionTrigger, Phase, Position, Priority, RoleKind, RunOn,
-    SessionStatus, TaskStatus, Validation, Verdict,
+    CheckpointAction, ExecMode, InjectionTrigger, Phase, Position, Priority, RoleKind, RunOn, SessionStatus,
+    TaskStatus, Verdict,
 };
 
 use crate::fields::{ID, IDS, INNER_LOOP, STATUS_SYNONYMS};
 use crate::limits;
+use crate::manifest;
 use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
 
@@ -41,9 +42,9 @@ pub(crate) static OBJECT: Object = Object {
         Field::optional(
             "artifact_registry",
             &Type::Or(
-                &Type::Map(&Type::Object(&ARTIFACT)),
+                &Type::Map(&manifest::SHAPE),
                 &[Other {
-                    ty: &Type::List(&Type::Object(&ARTIFACT)),
+                    ty: &Type::List(&manifest::SHAPE),
                     understood: "`artifact_registry` that is an array was read with the ids inside its elements",
                 }],
             ),
@@ -83,32 +84,6 @@ pub(crate) static METADATA: Object = Object {
         Field::optional("updated_at", &Type::Time, "When it last changed"),
         Field::optional("attempt_count", &Type::Whole(0), "Attempts after the first"),
         Field::optional("error_message", &Type::Text, "Why it failed or was skipped"),
-    ],
-};
-
-pub(crate) static ARTIFACT: Object = Object {
-    about: "The manifest of one artifact",
-    fields: &[
-        Field::expected("artifact_id", &ID, "its key is used", "Unique name of the artifact").or(&["id"]),
-        Field::required("artifact_type", &Type::Word(ArtifactKind::WORDS, &[]), "What sort of thing it is"),
-        Field::required("path", &Type::Path, "Where it is, relative to the session folder"),
-        Field::required("creator_role", &Type::Name, "Who made it"),
-        Field::optional("version", &Type::Text, "Its version, such as 1.0"),
-        Field::required("validation_status", &Type::Word(Validation::WORDS, &[]), "Whether it may be built on"),
-        Field::optional("validation_summary", &Type::Text, "Why, for people"),
-        Field::optional("dependencies", &Type::List(&ID), "Ids of the artifacts that it builds on"),
-        Field::optional("metadata", &Type::Object(&ARTIFACT_METADATA), "Where it comes from"),
-    ],
-};
-
-pub(crate) static ARTIFACT_METADATA: Object = Object {
-    about: "Where an artifact comes from",
-    fields: &[
-        Field::optional("created_at", &Type::Time, "When it was made"),
-        Field::optional("task_id", &ID, "The task that made it"),
-        Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "The priority of that task"),
-        Field::optional("file_size", &Type::Whole(0), "Its size in bytes"),
-        Field::optional("checksum", &Type::Text, "Its checksum, such as sha256:…"),
     ],
 };
 

@@ -176,11 +176,11 @@ fn what_is_required_is_missed_and_the_rest_has_defaults() {
     assert_eq!(
         messages(&bare),
         [
+            "`slug` is missing: it is taken from `session_id`",
+            "`pipeline_type` is missing: `full-lifecycle` is used",
             "`phase` is missing: it has none",
             "`status` is missing: `pending` is used",
             "`priority` is missing: `P1` is used",
-            "`slug` is missing: it is taken from `session_id`",
-            "`pipeline_type` is missing: `full-lifecycle` is used",
         ]
     );
     let (session, _) = bare.session.unwrap();
@@ -211,7 +211,7 @@ fn real_files_do_these_things() {
     let done = warning(r#""status": "completed""#, r#""status": "done""#);
     assert_eq!(done.1, "`status` `done` was read as `completed`");
     let version = warning(r#""1.0""#, r#""v1""#);
-    assert_eq!(version, (Code::OtherForm, "a `version` that is not like `1.0` was kept as it is".to_owned()));
+    assert_eq!(version, (Code::OtherForm, "a version that is not written as `1.0` was kept as it is".to_owned()));
     let role = warning("\"roles\": [", "\"roles\": [ \"planner\",");
     assert_eq!(role.1, "a role that is a string was read as its name");
 
@@ -239,11 +239,11 @@ fn artifacts_keep_the_invariants() {
     let invalid = |message: &str| (Code::InvalidArtifact, message.to_owned());
     assert_eq!(
         error("artifacts/plan.md", "artifacts/auth-service.ts"),
-        invalid("two artifacts have the path 'artifacts/auth-service.ts'")
+        invalid("artifacts 'plan-v1' and 'impl-v1' have one path")
     );
     assert_eq!(
         error(r#"["plan-v1"]"#, r#"["plan-v2"]"#),
-        invalid("artifact 'impl-v1' depends on 'plan-v2', which does not exist")
+        invalid("artifact 'impl-v1' builds on 'plan-v2', which does not exist")
     );
     assert_eq!(
         error(r#""task_id": "IMPL-001""#, r#""task_id": "IMPL-009""#),
@@ -271,8 +271,8 @@ fn artifacts_keep_the_invariants() {
 /// R: S-09
 #[test]
 fn an_artifact_stays_in_the_session_folder() {
-    for path in ["/etc/passwd", "../x", "a/../../b", "~/x", "C:/x", ""] {
-        let message = "Invalid session: session.json field 'artifact_registry.plan-v1.path' leaves the session folder";
+    for path in ["/etc/passwd", "../x", "a/../../b", "~/x", "C:/x"] {
+        let message = "the path of artifact 'plan-v1' leaves the session folder";
         assert_eq!(error("artifacts/plan.md", path), (Code::LeavesSession, message.to_owned()), "{path}");
     }
 }

@@ -10,8 +10,12 @@ use crate::finding::{Finding, Findings};
 use crate::paths;
 
 /// Says everything that is wrong with the artifacts of a session whose roles have these names.
-pub fn check<'r>(manifests: &[Manifest], roles: impl IntoIterator<Item = &'r RoleName>, findings: &mut Findings) {
-    let roles: HashSet<&str> = roles.into_iter().map(RoleName::as_str).collect();
+pub fn check<'r>(
+    manifests: &[Manifest],
+    roles: Option<impl IntoIterator<Item = &'r RoleName>>,
+    findings: &mut Findings,
+) {
+    let roles: Option<HashSet<&str>> = roles.map(|roles| roles.into_iter().map(RoleName::as_str).collect());
     let mut ids: HashMap<&str, &Manifest> = HashMap::new();
     let mut paths: HashMap<String, &Manifest> = HashMap::new();
     for manifest in manifests {
@@ -42,7 +46,7 @@ pub fn check<'r>(manifests: &[Manifest], roles: impl IntoIterator<Item = &'r Rol
                 paths.insert(path, manifest);
             }
         }
-        if !roles.contains(artifact.creator.as_str()) {
+        if roles.as_ref().is_some_and(|roles| !roles.contains(artifact.creator.as_str())) {
             let message = format!("artifact '{id}' was made by '{}', which is no role", artifact.creator);
             let finding = Finding::error(Code::InvalidArtifact, message);
             let finding = finding.at(&manifest.file, manifest.creator, "no role has this name");
@@ -51,7 +55,7 @@ pub fn check<'r>(manifests: &[Manifest], roles: impl IntoIterator<Item = &'r Rol
         if artifact.version.as_deref().is_some_and(|version| !is_version(version)) {
             let message = "a version that is not written as `1.0` was kept as it is";
             let place = manifest.version.unwrap_or(manifest.id);
-            findings.push(Finding::warning(Code::InvalidArtifact, message).at(&manifest.file, place, ""));
+            findings.push(Finding::warning(Code::OtherForm, message).at(&manifest.file, place, ""));
         }
     }
     for manifest in manifests {

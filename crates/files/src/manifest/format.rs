@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use team_executor_core::{Artifact, ArtifactId, ArtifactKind, Priority, TaskId, Validation};
+use team_executor_core::{Artifact, ArtifactKind, Priority, TaskId, Validation};
 
+use crate::draft;
 use crate::fields::{self, ID, field, text, text_of};
 use crate::finding::{Findings, Severity};
-use crate::json::{Document, Layout, Value, Writer};
+use crate::json::Value;
 use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::{Field, Object, Other, Type};
-use crate::side::{names, read_each, write_plain, write_text, write_unknown};
+use crate::side::{names, read_each};
 use crate::span::{Source, Span};
-use crate::{draft, time};
 
 const FOLDER: &str = "artifacts";
 const NAME: &str = "artifact-manifest.json";
@@ -64,7 +64,7 @@ pub static OBJECT: Object = Object {
     ],
 };
 
-static METADATA: Object = Object {
+pub(crate) static METADATA: Object = Object {
     about: "More about an artifact",
     fields: &[
         Field::optional("created_at", &Type::Time, "When it was made"),
@@ -201,35 +201,6 @@ pub fn understand(value: Value<'_, '_>, name: &str, file: &Arc<str>, findings: &
     }
     let (path, version) = (place("path").unwrap_or(start), place("version"));
     Some(Manifest { artifact, file: file.clone(), id: id_place, path, creator: creator_place, version, dependencies })
-}
-
-/// The file for an artifact. Keys of the original that the format does not know are kept as they were.
-pub fn write(artifact: &Artifact, original: Option<&Document<'_>>) -> String {
-    let original = original.map(Document::root);
-    let mut writer = Writer::new(Layout::Pretty);
-    let out = &mut writer;
-    out.begin_object();
-    write_text(out, "artifact_id", Some(artifact.id.as_str()));
-    write_text(out, "artifact_type", Some(artifact.kind.word()));
-    write_text(out, "path", Some(&artifact.path));
-    write_text(out, "creator_role", Some(artifact.creator.as_str()));
-    write_text(out, "version", artifact.version.as_deref());
-    write_text(out, "validation_status", Some(artifact.validation.word()));
-    write_text(out, "validation_summary", artifact.validation_summary.as_deref());
-    out.key("dependencies");
-    out.texts(artifact.dependencies.iter().map(ArtifactId::as_str));
-    out.key("metadata");
-    out.begin_object();
-    write_text(out, "created_at", artifact.created_at.map(time::format).as_deref());
-    write_text(out, "task_id", artifact.task.as_ref().map(TaskId::as_str));
-    write_text(out, "priority", artifact.priority.map(Priority::word));
-    write_plain(out, "file_size", artifact.file_size);
-    write_text(out, "checksum", artifact.checksum.as_deref());
-    write_unknown(out, original.and_then(|original| original.get("metadata")), &METADATA);
-    out.end_object();
-    write_unknown(out, original, &OBJECT);
-    out.end_object();
-    writer.finish()
 }
 
 /// The word of a field, its meaning where it is a synonym, or what is used without it.

@@ -6,4 +6,5 @@ mod format;
 mod tests;
 
 pub use check::check;
-pub use format::{ABOUT, Manifest, OBJECT, SHAPE, read, read_all, understand, write};
+pub(crate) use format::METADATA;
+pub use format::{ABOUT, Manifest, OBJECT, SHAPE, read, read_all, understand};

@@ -18,6 +18,9 @@ pub(super) const CANONICAL: usize = 11;
 /// The role of every task of a table that names none.
 pub(super) const DEFAULT_ROLE: &str = "worker";
 
+/// The shape of a row, as an object with a key for each column.
+pub static SHAPE: Type = Type::Object(&ROW);
+
 /// Its columns. Names of real headers are compared without blanks around them and in lower case.
 pub static ROW: Object = Object {
     about: "One task and its state",

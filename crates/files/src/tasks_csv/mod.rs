@@ -12,7 +12,7 @@ mod tests;
 mod wave;
 mod write;
 
-pub use columns::ROW;
+pub use columns::{ROW, SHAPE};
 pub use read::{ABOUT, read};
 pub use wave::{Outcome, read_wave, write_wave};
 pub use write::{write, write_results};

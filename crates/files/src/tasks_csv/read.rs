@@ -70,7 +70,7 @@ fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<
         }
     }
     let mut reader = Rows { header, known, default_role, cells };
-    let mut drafts = Drafts::new(file.clone());
+    let mut drafts = Drafts::with_capacity(file.clone(), rows.len());
     for (id, place, record) in rows {
         let (task, places) = reader.task(id, record);
         drafts.push(task, place, places);

@@ -86,7 +86,7 @@ fn entries<'d, 's>(root: Value<'d, 's>) -> impl Iterator<Item = Named<'d, 's>> {
 }
 
 fn tasks(root: Value<'_, '_>, file: &Arc<str>, severity: Severity, findings: &mut Findings) -> Drafts {
-    let mut drafts = Drafts::new(file.clone());
+    let mut drafts = Drafts::with_capacity(file.clone(), entries(root).count());
     let is_list = container(root).is_some_and(|tasks| tasks.kind() == Kind::Array);
     for Named { name, span, value } in entries(root) {
         if name.is_empty() && is_list {

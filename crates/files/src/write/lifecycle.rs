@@ -6,8 +6,9 @@ use super::elements::{Elements, Form};
 use super::over;
 use super::overlay::{Fields, New, object};
 use crate::json::{Value, Writer};
-use crate::lifecycle::shape::{ARTIFACT, ARTIFACT_METADATA, CHECKPOINT, CRITERIA, METADATA, OBJECT, ROLE, TASK};
+use crate::lifecycle::shape::{CHECKPOINT, CRITERIA, METADATA, OBJECT, ROLE, TASK};
 use crate::lifecycle::{DEFAULT_PIPELINE, PIPELINES, checkpoint};
+use crate::manifest;
 
 /// The text of a lifecycle session. A pipeline that the format does not know is written as the default one. With an
 /// original, only the roles that it lists are written; the others follow from tasks and role-specs.
@@ -74,10 +75,16 @@ fn task(task: &Task) -> Fields<'_> {
         .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
 }
 
+/// `artifact-manifest.json`.
+pub fn manifest(original: Option<&str>, one: &Artifact) -> String {
+    over(original, |out, root| object(out, &manifest::OBJECT, root, &artifact(one)))
+}
+
 fn artifacts(out: &mut Writer, original: Option<Value<'_, '_>>, artifacts: &[Artifact]) {
     let names = artifacts.iter().map(|artifact| artifact.id.as_str()).collect();
     let fields = |at: usize| artifact(&artifacts[at]);
-    Elements { form: Form::Map, shape: &ARTIFACT, key: "artifact_id", names, fields: &fields }.write(out, original);
+    Elements { form: Form::Map, shape: &manifest::OBJECT, key: "artifact_id", names, fields: &fields }
+        .write(out, original);
 }
 
 fn artifact(artifact: &Artifact) -> Fields<'_> {
@@ -96,7 +103,7 @@ fn artifact(artifact: &Artifact) -> Fields<'_> {
         .always("validation_status", New::text(artifact.validation.word()))
         .text_or_gone("validation_summary", artifact.validation_summary.as_deref())
         .unless(artifact.dependencies.is_empty(), "dependencies", New::texts(&artifact.dependencies))
-        .unless(metadata.add_nothing(), "metadata", New::Object(&ARTIFACT_METADATA, metadata))
+        .unless(metadata.add_nothing(), "metadata", New::Object(&manifest::METADATA, metadata))
 }
 
 /// A history only grows: each entry that can be read belongs to the model's entry of the same position.

@@ -1,5 +1,7 @@
 //! `tasks.json`.
 
+use std::borrow::Cow;
+
 use std::collections::HashSet;
 
 use team_executor_core::{
@@ -9,8 +11,8 @@ use team_executor_core::{
 use super::elements::{Elements, Form};
 use super::over;
 use super::overlay::{Fields, New, object};
+use crate::findings_text;
 use crate::json::{Kind, Writer};
-use crate::limits;
 use crate::tasks_json::{OBJECT, TASK, container};
 
 /// The text of `tasks.json`, with the waves of the graph. A worker that has no task is left out, because the format
@@ -68,8 +70,9 @@ fn agents(out: &mut Writer, workers: &[ActiveWorker]) {
 
 fn task(task: &Task, wave: u32) -> Fields<'_> {
     let findings = task.findings.as_deref();
-    let short = findings.map(cut).or((task.status == TaskStatus::Completed).then_some(""));
-    let is_cut = short.map(str::len) < findings.map(str::len);
+    let completed = task.status == TaskStatus::Completed;
+    let short = findings.map(findings_text::cut).or(completed.then_some(Cow::Borrowed("")));
+    let is_cut = matches!(short, Some(Cow::Owned(_)));
     Fields::default()
         .always("title", New::text(&task.title))
         .always("description", New::text(&task.description))
@@ -79,7 +82,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
         .unless(task.context_from.is_empty(), "context_from", New::texts(&task.context_from))
         .always("wave", New::Whole(wave.into()))
         .always("status", New::text(status(task.status)))
-        .always("findings", short.map_or(New::Null, New::text))
+        .always("findings", short.map_or(New::Null, New::Text))
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
         .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
         .always("error", task.error.as_deref().map_or(New::Null, New::text))
@@ -97,9 +100,4 @@ const fn status(status: TaskStatus) -> &'static str {
         TaskStatus::Ready => TaskStatus::Pending.word(),
         status => status.word(),
     }
-}
-
-/// The start of a text that is as long as findings may be.
-fn cut(text: &str) -> &str {
-    text.char_indices().nth(limits::FINDINGS_CHARS).map_or(text, |(end, _)| &text[..end])
 }
