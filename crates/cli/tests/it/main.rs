@@ -2,4 +2,5 @@
 
 mod corpus;
 mod fixtures;
+mod readme;
 mod usage;
