@@ -7,6 +7,7 @@ mod departures;
 mod disk;
 mod fixtures;
 mod output;
+mod readme;
 mod schemas;
 mod sentences;
 mod usage;
