@@ -20,7 +20,7 @@ pub const FILE: &str = "agents/registry.json";
 
 /// What is said about it.
 pub static ABOUT: About = About {
-    subject: "Invalid session: agents/registry.json",
+    subject: "agents/registry.json",
     schema: "agents",
     limit: limits::SESSION_BYTES,
     if_missing: "it is written when an agent is spawned",

@@ -19,7 +19,7 @@ const ELSEWHERE: &str = "wisdom/.msg/meta.json";
 
 /// What is said about it.
 pub static ABOUT: About = About {
-    subject: "Invalid session: .msg/meta.json",
+    subject: ".msg/meta.json",
     schema: "role-state",
     limit: limits::SESSION_BYTES,
     if_missing: "it is written when a role has something to remember",

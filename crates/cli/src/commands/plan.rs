@@ -9,6 +9,7 @@ use std::path::Path;
 use team_executor_core::{Plan, Session};
 use team_executor_files::picture::{Node, Picture};
 
+use super::report;
 use super::validate::count;
 use crate::args::{self, PlanFormat};
 use crate::diagnostics;
@@ -17,11 +18,22 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
-/// Reads, plans and prints. Findings go to standard error, unless the format holds them.
+/// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
+/// the report of `validate`.
 pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Printer) -> Result<Exit, Failure> {
-    let mut opened = open::session(session, &options.reading)?;
+    let mut opened = match open::session(session, &options.reading) {
+        Err(Failure::Usage(finding)) if options.format == PlanFormat::Json => {
+            report::write_failure(&finding, printer.out())?;
+            return Ok(Exit::Invalid);
+        }
+        result => result?,
+    };
     let planned = opened.session.take().map(|(session, graph)| (Plan::of(&session, graph), session));
-    if options.format != PlanFormat::Json || planned.is_none() {
+    if options.format == PlanFormat::Json && planned.is_none() {
+        report::write(&opened, printer.out())?;
+        return Ok(Exit::Invalid);
+    }
+    if options.format != PlanFormat::Json {
         let width = printer.width();
         let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
         write!(printer.err(), "{findings}")?;

@@ -23,7 +23,7 @@ pub const FOLDER: &str = "discoveries";
 
 /// What is said about them.
 pub static ABOUT: About = About {
-    subject: "Invalid session: discoveries/<task>.json",
+    subject: "discoveries/<task>.json",
     schema: "discovery",
     limit: limits::DISCOVERY_BYTES,
     if_missing: "it is written when its task is over",

@@ -19,7 +19,7 @@ const NAME: &str = "artifact-manifest.json";
 
 /// What is said about them.
 pub static ABOUT: About = About {
-    subject: "Invalid session: artifact-manifest.json",
+    subject: "artifact-manifest.json",
     schema: "artifact",
     limit: limits::DISCOVERY_BYTES,
     if_missing: "it is written when a worker delivers",

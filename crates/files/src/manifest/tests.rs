@@ -86,7 +86,7 @@ fn words_are_those_of_the_format() {
         }
         let (manifest, said) = read_one(&text("song"));
         assert!(manifest.is_none());
-        let expected = format!("Warning invalid-field Invalid session: artifact-manifest.json invalid field '{field}'");
+        let expected = format!("Warning invalid-field artifact-manifest.json invalid field '{field}'");
         assert_eq!(said, [expected]);
     }
 }
