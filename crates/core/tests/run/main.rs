@@ -2,7 +2,9 @@
 //! decisions; and what the schedule costs.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod beats;
 mod cost;
+mod drive;
 mod oracle;
 mod plan;
 mod random;
