@@ -1,10 +1,10 @@
 //! What each event does to a run. Total: what cannot have happened is ignored.
 
-use super::event::{Event, SkipReason, Then, WaveThen};
+use super::event::{Event, PauseReason, SkipReason, Then, WaveThen};
 use super::input::{ErrorClass, Work};
 use super::policy::Cadence;
 use super::skip::{Judgement, judge};
-use super::state::{NEVER, PauseReason, Run, Stage, State};
+use super::state::{NEVER, Run, Stage, State};
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
 use crate::time::Timestamp;
@@ -31,7 +31,7 @@ impl Run {
             Event::Skipped { task, reason, at } => self.skipped(*task, reason, *at),
             Event::Reset { tasks, at } => tasks.iter().for_each(|task| self.reset(*task, *at)),
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
-            Event::Paused { reason, .. } => self.turn_to(Stage::Paused(PauseReason::Told(reason.clone()))),
+            Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.turn_to(Stage::Going),
             Event::Draining { .. } => self.turn_to(Stage::Draining),
             Event::Stopping { .. } => self.turn_to(Stage::Stopping),
@@ -161,8 +161,15 @@ impl Run {
     }
 
     fn turn_to(&mut self, stage: Stage) {
-        if !matches!(self.state.stage, Stage::NotBegun | Stage::Finished) {
-            self.state.stage = stage;
+        if matches!(self.state.stage, Stage::NotBegun | Stage::Finished) {
+            return;
+        }
+        let ends = matches!(stage, Stage::Draining | Stage::Stopping);
+        let before = std::mem::replace(&mut self.state.stage, stage);
+        match before {
+            _ if !ends => self.state.pause = None,
+            Stage::Paused(reason) => self.state.pause = Some(reason),
+            _ => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run answers to each input: the one place where inputs are told apart.
 
 use super::effect::{Effect, Step};
-use super::event::Event;
+use super::event::{Event, PauseReason, SkipReason};
 use super::input::{ErrorClass, Input, Outcome, Refused, Work};
 use super::state::{Run, Stage};
 use crate::moves::Moves;
@@ -80,7 +80,7 @@ impl Turn<'_> {
                 }
             }
             Input::Pause { reason, .. } => match self.run.state.stage {
-                Stage::Going => self.emit(Event::Paused { reason, at }),
+                Stage::Going => self.emit(Event::Paused { reason: PauseReason::Told(reason), at }),
                 _ => return Err(self.wrong_stage()),
             },
             Input::Resume { .. } => match self.run.state.stage {
@@ -102,7 +102,7 @@ impl Turn<'_> {
             Input::Skip { task, reason, .. } => {
                 let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
                 status.moved(TaskStatus::Skipped)?;
-                self.emit(Event::Skipped { task, reason: super::SkipReason::Person(reason), at });
+                self.emit(Event::Skipped { task, reason: SkipReason::Person(reason), at });
             }
         }
         Ok(())

@@ -89,8 +89,8 @@ pub enum Event {
     },
     /// No new workers for now.
     Paused {
-        /// For people.
-        reason: String,
+        /// Why.
+        reason: PauseReason,
         /// When.
         at: Timestamp,
     },
@@ -171,6 +171,15 @@ pub enum WaveThen {
     Ask,
     /// All workers of the wave failed: the run stops.
     Abort,
+}
+
+/// Why a run is paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PauseReason {
+    /// It was told to, for this reason.
+    Told(String),
+    /// All workers of this wave failed.
+    WaveFailed(u32),
 }
 
 /// Why a task will not run.

@@ -15,6 +15,7 @@ impl Run {
     fn is_finished(&self) -> bool {
         let merged = self.policy.cadence == Cadence::Beat || self.current_wave().is_none();
         matches!(self.state.stage, Stage::Going | Stage::Draining | Stage::Stopping)
+            && self.state.pause.is_none()
             && self.everything_is_over()
             && merged
     }

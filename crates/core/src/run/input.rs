@@ -45,12 +45,12 @@ pub enum Input {
         /// When.
         now: Timestamp,
     },
-    /// No new workers; over when the running ones have ended.
+    /// No new workers; over when the running ones have ended. The next incarnation goes on, or pauses if this one did.
     Drain {
         /// When.
         now: Timestamp,
     },
-    /// No new workers, and the running ones are ended.
+    /// No new workers, and the running ones are ended. The next incarnation goes on, or pauses if this one did.
     Stop {
         /// When.
         now: Timestamp,

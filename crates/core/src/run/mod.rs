@@ -32,8 +32,8 @@ mod view;
 mod wave_cadence;
 
 pub use effect::{Effect, Ending, Step};
-pub use event::{Event, SkipReason, Then, WaveThen};
+pub use event::{Event, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
 pub use policy::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
-pub use state::{NotTheGraph, PauseReason, Run, Stage};
+pub use state::{NotTheGraph, Run, Stage};
 pub use view::{Counts, TaskView};

@@ -98,7 +98,7 @@ impl Backoff {
     pub fn wait(&self, failures: u32, chance: u64) -> Millis {
         let times = u64::from(self.factor).saturating_pow(failures.saturating_sub(1));
         let wait = self.first.0.saturating_mul(times).min(self.cap.0);
-        let most = u128::from(wait) * u128::from(self.jitter) / 100;
+        let most = (u128::from(wait) * u128::from(self.jitter) / 100).min(u128::from(u64::MAX));
         let more = (most * u128::from(chance)) >> 64;
         Millis(wait.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)))
     }

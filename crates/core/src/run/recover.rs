@@ -29,7 +29,9 @@ impl Turn<'_> {
         let strangers = alive.into_iter().filter(|work| !at_work.contains(work));
         self.effects.extend(strangers.map(|work| Effect::EndWorker { work }));
         if matches!(self.run.state.stage, Stage::Draining | Stage::Stopping) {
-            self.emit(Event::Resumed { at: self.now });
+            let at = self.now;
+            let pause = self.run.state.pause.clone();
+            self.emit(pause.map_or(Event::Resumed { at }, |reason| Event::Paused { reason, at }));
         }
         self.ask();
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::event::PauseReason;
 use super::facts::Facts;
 use super::input::Work;
 use super::policy::Policy;
@@ -60,19 +61,12 @@ impl Stage {
     }
 }
 
-/// Why a run is paused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PauseReason {
-    /// It was told to, for this reason.
-    Told(String),
-    /// All workers of this wave failed.
-    WaveFailed(u32),
-}
-
 /// Everything that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) stage: Stage,
+    /// Why it is paused again after draining or stopping.
+    pub(super) pause: Option<PauseReason>,
     /// The latest time that was told.
     pub(super) clock: Timestamp,
     pub(super) tasks: Vec<TaskState>,
@@ -148,6 +142,7 @@ impl Run {
         let facts = Facts::of(tasks, &graph, &policy);
         let state = State {
             stage: Stage::NotBegun,
+            pause: None,
             clock: NEVER,
             tasks: Vec::with_capacity(tasks.len()),
             counts: Counts::default(),

@@ -1,10 +1,11 @@
 //! Wave by wave: no wave starts before the one before is merged, and inside a wave each turn comes after the other.
 
 use super::decide::Turn;
-use super::event::{Event, WaveThen};
+use super::effect::Effect;
+use super::event::{Event, PauseReason, WaveThen};
 use super::facts::WaveTurn;
 use super::policy::{Cadence, WaveFailed};
-use super::state::{PauseReason, Run, Stage};
+use super::state::{Run, Stage};
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
 
@@ -84,6 +85,7 @@ impl Run {
             Stage::Draining | Stage::Stopping if then == WaveThen::GoOn => Some((wave, then)), // who would be asked?
             _ => None,
         }
+        .filter(|_| self.state.pause.is_none())
     }
 }
 
@@ -101,7 +103,7 @@ impl Turn<'_> {
     /// Asks a person, if the run waits for an answer.
     pub(super) fn ask(&mut self) {
         if let Stage::Paused(PauseReason::WaveFailed(wave)) = self.run.state.stage {
-            self.effects.push(super::Effect::AskWaveFailed { wave });
+            self.effects.push(Effect::AskWaveFailed { wave });
         }
     }
 }

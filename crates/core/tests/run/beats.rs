@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use team_executor_core::run::{
-    Effect, Ending, ErrorClass, Event, Input, Outcome, Policy, Refused, SkipReason, Then, WaveThen, Which, Work,
-    WorkEnded, invariants,
+    Effect, Ending, ErrorClass, Event, Input, Outcome, PauseReason, Policy, Refused, SkipReason, Stage, Then, WaveThen,
+    Which, Work, WorkEnded, invariants,
 };
 use team_executor_core::{Graph, TaskStatus};
 
@@ -84,6 +84,20 @@ fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
     assert_eq!(drive.picture(), ["A ready", "B ready"]);
     let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
     assert_eq!(drive.started(&step), "A", "the same command just continues");
+}
+
+#[test]
+fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], slots(1)));
+    drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
+    drive.tell(|now| Input::Drain { now });
+    drive.tell(|now| Input::Stop { now });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Paused }]);
+    assert_eq!(*drive.run.stage(), Stage::Paused(PauseReason::Told("a checkpoint".to_owned())));
+    assert_eq!(drive.picture(), ["A ready", "B ready"]);
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(drive.started(&step), "A");
 }
 
 #[test]
@@ -204,7 +218,7 @@ fn events() -> impl Strategy<Value = Event> {
         [
             Event::Began { at },
             Event::Recovered { at },
-            Event::Paused { reason, at },
+            Event::Paused { reason: PauseReason::Told(reason), at },
             Event::Resumed { at },
             Event::Draining { at },
             Event::Stopping { at },

@@ -58,6 +58,14 @@ fn when_a_whole_wave_failed_a_person_is_asked_and_can_go_on() {
 }
 
 #[test]
+fn who_was_asked_and_left_is_asked_again() {
+    let (mut drive, step) = failed_wave(WaveFailed::Ask);
+    assert_eq!(drive.tell(|now| Input::Stop { now }).effects, [Effect::Over { ending: Ending::Stopped }]);
+    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!(again.effects, step.effects);
+}
+
+#[test]
 fn when_a_whole_wave_failed_a_person_is_asked_and_can_retry() {
     let (mut drive, _) = failed_wave(WaveFailed::Ask);
     drive.tell(|now| Input::Retry { now, which: Which::AllFailed, downstream: false });
