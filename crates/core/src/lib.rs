@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`ids`] and [`time`] (the alphabet), [`task`], [`role`], [`artifact`], [`session`], [`bus`] (the
 //! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what; `waves`, `near`,
-//! `knot` and `cut` do the work), [`reconcile`] and [`plan`] (what a run would do).
+//! `knot` and `cut` do the work), [`reconcile`] and [`plan`] (what a run would do), [`run`] (what a run does, step by step).
 //!
 //! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
 //! order, no serialisation. Everything is a value, and the same input gives the same output on every machine. Nothing
@@ -22,6 +22,7 @@ mod near;
 pub mod plan;
 pub mod reconcile;
 pub mod role;
+pub mod run;
 pub mod session;
 pub mod task;
 pub mod time;
@@ -39,4 +40,4 @@ pub use reconcile::{Cause, Change, Reconciliation, Unlisting};
 pub use role::{InjectionTrigger, Role, RoleKind};
 pub use session::{ActiveWorker, CompletionAction, Session, SessionStatus};
 pub use task::{Brief, ExecMode, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};
-pub use time::Timestamp;
+pub use time::{Millis, Timestamp};

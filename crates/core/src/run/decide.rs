@@ -1,0 +1,122 @@
+//! What a run answers to each input: the one place where inputs are told apart.
+
+use super::effect::{Effect, Step};
+use super::event::{Event, PauseReason, SkipReason};
+use super::input::{ErrorClass, Input, Outcome, Refused, Work};
+use super::state::{Run, Stage};
+use crate::moves::Moves;
+use crate::task::TaskStatus;
+use crate::time::Timestamp;
+
+impl Run {
+    /// Decides what follows from an input, applies it, and says it. The events must be durable before any of the
+    /// effects is carried out.
+    pub fn step(&mut self, input: Input) -> Step {
+        let now = match input {
+            Input::Recovered { now, .. } => now,
+            _ => {
+                self.advance(input.now());
+                self.state.clock // time never goes back within an incarnation
+            }
+        };
+        let mut turn = Turn { run: self, now, events: Vec::new(), effects: Vec::new() };
+        match turn.decide(input) {
+            Ok(()) => {
+                turn.settle();
+                Step { events: turn.events, effects: turn.effects, refused: None }
+            }
+            Err(refused) => Step { refused: Some(refused), ..Step::default() },
+        }
+    }
+}
+
+/// One step while it is being decided.
+pub(super) struct Turn<'a> {
+    pub(super) run: &'a mut Run,
+    pub(super) now: Timestamp,
+    events: Vec<Event>,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Turn<'_> {
+    /// Something happens.
+    pub(super) fn emit(&mut self, event: Event) {
+        self.run.apply(&event);
+        self.events.push(event);
+    }
+
+    /// A worker ended; the attempt is running.
+    pub(super) fn ended(&mut self, work: Work, outcome: Outcome) {
+        let at = self.now;
+        let (class, error) = match outcome {
+            Outcome::Completed { findings } => return self.emit(Event::Completed { work, findings, at }),
+            Outcome::Interrupted => {
+                let then = self.run.after_interruption(work, at);
+                return self.emit(Event::Interrupted { work, then, at });
+            }
+            Outcome::Failed { class, error } => (class, error),
+            Outcome::TimedOut { error } | Outcome::CouldNotStart { error } => (ErrorClass::Transient, error),
+        };
+        let then = self.run.after_failure(work, class, at);
+        self.emit(Event::Failed { work, class, error, then, at });
+    }
+
+    /// What follows directly from an input. Refuses before anything happened, or not at all.
+    fn decide(&mut self, input: Input) -> Result<(), Refused> {
+        let at = self.now;
+        let begun = self.run.state.stage != Stage::NotBegun;
+        match input {
+            Input::Recovered { alive, harvested, .. } => self.recover(alive, harvested),
+            Input::Start { .. } if !begun => self.emit(Event::Began { at }),
+            _ if !begun => return Err(Refused::NotBegun),
+            Input::Start { .. } => return Err(self.wrong_stage()),
+            Input::Woke { .. } => {}
+            Input::Ended { ended, .. } => {
+                let slot = self.run.running(ended.work).ok_or(Refused::NotRunning(ended.work))?.slot;
+                let completed = matches!(ended.outcome, Outcome::Completed { .. });
+                self.ended(ended.work, ended.outcome);
+                if completed {
+                    self.fast_advance(ended.work.task, slot);
+                }
+            }
+            Input::Pause { reason, .. } => match self.run.state.stage {
+                Stage::Going => self.emit(Event::Paused { reason: PauseReason::Told(reason), at }),
+                _ => return Err(self.wrong_stage()),
+            },
+            Input::Resume { .. } => match self.run.state.stage {
+                Stage::Paused(_) | Stage::Draining | Stage::Stopping => self.emit(Event::Resumed { at }),
+                _ => return Err(self.wrong_stage()),
+            },
+            Input::Drain { .. } => match self.run.state.stage {
+                Stage::Going | Stage::Paused(_) => self.emit(Event::Draining { at }),
+                _ => return Err(self.wrong_stage()),
+            },
+            Input::Stop { .. } => match self.run.state.stage {
+                Stage::Going | Stage::Paused(_) | Stage::Draining => {
+                    self.emit(Event::Stopping { at });
+                    self.effects.extend(self.run.at_work().map(|work| Effect::EndWorker { work }));
+                }
+                _ => return Err(self.wrong_stage()),
+            },
+            Input::Retry { which, downstream, .. } => self.retry(which, downstream)?,
+            Input::Skip { task, reason, .. } => {
+                let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
+                status.moved(TaskStatus::Skipped)?;
+                self.emit(Event::Skipped { task, reason: SkipReason::Person(reason), at });
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows from the state alone, whatever the input was.
+    fn settle(&mut self) {
+        self.skip_all();
+        self.merge_waves();
+        self.start_all();
+        self.finish();
+    }
+
+    fn wrong_stage(&self) -> Refused {
+        Refused::Stage { stage: self.run.state.stage.word() }
+    }
+}

@@ -1,0 +1,196 @@
+//! What happened in a run. Events are all that must be kept: applying them again gives the same run.
+//!
+//! Each decision that a later incarnation must not make differently is inside the event that it follows from, so that no
+//! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
+
+use super::input::{ErrorClass, Work};
+use crate::graph::TaskIndex;
+use crate::time::Timestamp;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The run began.
+    Began {
+        /// When.
+        at: Timestamp,
+    },
+    /// Another incarnation took over.
+    Recovered {
+        /// When, by its clock; waits go on from here.
+        at: Timestamp,
+    },
+    /// A task was given to a worker.
+    Claimed {
+        /// Which attempt at which task.
+        work: Work,
+        /// Which worker.
+        slot: u32,
+        /// The worker had just completed what the task waited for.
+        fast_advance: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// A worker completed its task.
+    Completed {
+        /// Which attempt at which task.
+        work: Work,
+        /// What came out.
+        findings: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A worker did not complete its task.
+    Failed {
+        /// Which attempt at which task.
+        work: Work,
+        /// Whether another attempt can help.
+        class: ErrorClass,
+        /// For people.
+        error: String,
+        /// What becomes of the task. After [`ErrorClass::Quota`] its whole pool waits.
+        then: Then,
+        /// When.
+        at: Timestamp,
+    },
+    /// A worker was lost.
+    Interrupted {
+        /// Which attempt at which task.
+        work: Work,
+        /// What becomes of the task.
+        then: Then,
+        /// When.
+        at: Timestamp,
+    },
+    /// A task will not run.
+    Skipped {
+        /// Which task.
+        task: TaskIndex,
+        /// Why.
+        reason: SkipReason,
+        /// When.
+        at: Timestamp,
+    },
+    /// Tasks that were over begin anew, all at once.
+    Reset {
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Every task of a wave is over.
+    WaveMerged {
+        /// Which wave, from 1.
+        wave: u32,
+        /// What becomes of the run.
+        then: WaveThen,
+        /// When.
+        at: Timestamp,
+    },
+    /// No new workers for now.
+    Paused {
+        /// Why.
+        reason: PauseReason,
+        /// When.
+        at: Timestamp,
+    },
+    /// New workers again.
+    Resumed {
+        /// When.
+        at: Timestamp,
+    },
+    /// No new workers in this incarnation.
+    Draining {
+        /// When.
+        at: Timestamp,
+    },
+    /// No workers in this incarnation.
+    Stopping {
+        /// When.
+        at: Timestamp,
+    },
+    /// Every task is over.
+    Finished {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl Event {
+    /// When it happened.
+    pub const fn at(&self) -> Timestamp {
+        match self {
+            Self::Began { at }
+            | Self::Recovered { at }
+            | Self::Claimed { at, .. }
+            | Self::Completed { at, .. }
+            | Self::Failed { at, .. }
+            | Self::Interrupted { at, .. }
+            | Self::Skipped { at, .. }
+            | Self::Reset { at, .. }
+            | Self::WaveMerged { at, .. }
+            | Self::Paused { at, .. }
+            | Self::Resumed { at }
+            | Self::Draining { at }
+            | Self::Stopping { at }
+            | Self::Finished { at } => *at,
+        }
+    }
+
+    /// The one task that it is about, if there is one.
+    pub const fn task(&self) -> Option<TaskIndex> {
+        match self {
+            Self::Claimed { work, .. }
+            | Self::Completed { work, .. }
+            | Self::Failed { work, .. }
+            | Self::Interrupted { work, .. } => Some(work.task),
+            Self::Skipped { task, .. } => Some(*task),
+            _ => None,
+        }
+    }
+}
+
+/// What becomes of a task after an attempt that did not complete it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// It is tried again.
+    Again {
+        /// Not earlier than this.
+        not_before: Timestamp,
+    },
+    /// It failed.
+    Over,
+}
+
+/// What becomes of a run after a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaveThen {
+    /// The next wave starts.
+    GoOn,
+    /// All workers of the wave failed: a person is asked, and the run is paused until then.
+    Ask,
+    /// All workers of the wave failed: the run stops.
+    Abort,
+}
+
+/// Why a run is paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PauseReason {
+    /// It was told to, for this reason.
+    Told(String),
+    /// All workers of this wave failed.
+    WaveFailed(u32),
+}
+
+/// Why a task will not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// It depends on this task, which failed.
+    DependencyFailed(TaskIndex),
+    /// It depends on this task, which was skipped.
+    DependencySkipped(TaskIndex),
+    /// It runs only after a failure, and there was none.
+    NoDependencyFailed,
+    /// A person said so, for this reason.
+    Person(String),
+}

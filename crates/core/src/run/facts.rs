@@ -1,0 +1,116 @@
+//! What never changes in a run about each task: its place in the order, its wave, whose worker and whose quota it uses.
+
+use std::cmp::Reverse;
+
+use super::policy::{Cadence, Policy};
+use crate::graph::{Graph, TaskIndex};
+use crate::ids::{RoleName, TaskId};
+use crate::map::Map;
+use crate::task::{ExecMode, Position, Priority, RunOn, Task, TaskStatus};
+
+/// What never changes about all tasks.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    pub(super) tasks: Vec<TaskFacts>,
+    /// The best task first.
+    pub(super) by_rank: Vec<TaskIndex>,
+    /// For each lane, whose resident worker takes its tasks and whose quota they use.
+    pub(super) lanes: Vec<Lane>,
+    /// How many pools there are.
+    pub(super) pools: usize,
+    /// How many resident workers there are.
+    pub(super) residents: usize,
+}
+
+/// What never changes about one task.
+#[derive(Debug, Clone)]
+pub(super) struct TaskFacts {
+    pub(super) id: TaskId,
+    /// How it stood when the run was planned: pending or over.
+    pub(super) initially: TaskStatus,
+    pub(super) priority: Priority,
+    pub(super) run_on: RunOn,
+    pub(super) wave: u32,
+    pub(super) turn: WaveTurn,
+    pub(super) retries: u32,
+    /// Its position in the order of starting.
+    pub(super) rank: u32,
+    pub(super) pool: usize,
+    /// Where it queues, if a resident worker takes it.
+    pub(super) lane: Option<usize>,
+}
+
+/// Where the tasks of one resident worker that use one quota queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Lane {
+    pub(super) resident: usize,
+    pub(super) pool: usize,
+}
+
+/// Which tasks of a wave have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WaveTurn {
+    /// Conversations before the one-shot tasks, one after the other.
+    Before,
+    /// One-shot tasks, side by side.
+    Together,
+    /// Conversations after them, one after the other.
+    After,
+}
+
+impl Facts {
+    /// The graph is the one of these tasks.
+    pub(super) fn of(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
+        let mut residents: Map<&RoleName, ()> = Map::default();
+        let mut pools: Map<u32, ()> = Map::default();
+        let mut lanes: Map<Lane, ()> = Map::default();
+        let mut facts = Vec::with_capacity(tasks.len());
+        for (index, task) in (0..).map(TaskIndex).zip(tasks) {
+            let own = policy.tasks.get(&index).copied().unwrap_or_default();
+            let pool = pools.insert_full(own.pool, ()).0;
+            let lane = (task.exec_mode == ExecMode::Interactive).then(|| {
+                let resident = residents.insert_full(&task.role, ()).0;
+                lanes.insert_full(Lane { resident, pool }, ()).0
+            });
+            facts.push(TaskFacts {
+                id: task.id.clone(),
+                initially: if task.status.is_over() { task.status } else { TaskStatus::Pending },
+                priority: task.priority,
+                run_on: task.run_on,
+                wave: graph.wave(index),
+                turn: WaveTurn::of(task),
+                retries: own.retries.unwrap_or(policy.retries),
+                rank: 0,
+                pool,
+                lane,
+            });
+        }
+        let by_rank = by_rank(&facts, graph, policy.cadence);
+        for (rank, task) in (0..).zip(&by_rank) {
+            facts[task.get()].rank = rank;
+        }
+        let lanes = lanes.into_keys().collect();
+        Self { tasks: facts, by_rank, lanes, pools: pools.len(), residents: residents.len() }
+    }
+}
+
+impl WaveTurn {
+    const fn of(task: &Task) -> Self {
+        match (task.exec_mode, task.position) {
+            (ExecMode::CsvWave, _) => Self::Together,
+            (ExecMode::Interactive, Position::PreWave) => Self::Before,
+            (ExecMode::Interactive, Position::PostWave) => Self::After,
+        }
+    }
+}
+
+/// By priority, then by the length of what hangs on it, then in order of appearance; waves and their turns first.
+fn by_rank(facts: &[TaskFacts], graph: &Graph, cadence: Cadence) -> Vec<TaskIndex> {
+    let mut order = graph.order().to_vec();
+    order.sort_by_key(|task| {
+        let own = &facts[task.get()];
+        let turn = (cadence == Cadence::Wave).then_some((own.wave, own.turn));
+        (turn, own.priority, Reverse(graph.remaining(*task)), *task)
+    });
+    order
+}

@@ -1,0 +1,199 @@
+//! What a run can be told, and why it may refuse to listen.
+
+use crate::graph::TaskIndex;
+use crate::moves::IllegalMove;
+use crate::time::Timestamp;
+
+/// Something that happened outside, with the time at which it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The run begins.
+    Start {
+        /// When.
+        now: Timestamp,
+    },
+    /// All durable events of an earlier incarnation were applied; this is what became of its workers.
+    Recovered {
+        /// When; the clock may have been set back in between.
+        now: Timestamp,
+        /// What a live worker still holds.
+        alive: Vec<Work>,
+        /// What ended while nobody listened.
+        harvested: Vec<WorkEnded>,
+    },
+    /// A worker ended.
+    Ended {
+        /// When.
+        now: Timestamp,
+        /// Which, and how.
+        ended: WorkEnded,
+    },
+    /// The time of the last [`Effect::WakeAt`](super::Effect::WakeAt) has come.
+    Woke {
+        /// When.
+        now: Timestamp,
+    },
+    /// No new workers until [`Input::Resume`].
+    Pause {
+        /// When.
+        now: Timestamp,
+        /// For people.
+        reason: String,
+    },
+    /// Goes on after a pause, a drain or a stop.
+    Resume {
+        /// When.
+        now: Timestamp,
+    },
+    /// No new workers; over when the running ones have ended. The next incarnation goes on, or pauses if this one did.
+    Drain {
+        /// When.
+        now: Timestamp,
+    },
+    /// No new workers, and the running ones are ended. The next incarnation goes on, or pauses if this one did.
+    Stop {
+        /// When.
+        now: Timestamp,
+    },
+    /// A person wants tasks that are over to run again, with all their retries. What was skipped because of them runs
+    /// again too.
+    Retry {
+        /// When.
+        now: Timestamp,
+        /// Which tasks.
+        which: Which,
+        /// Also everything that depends on them and is over, whatever became of it.
+        downstream: bool,
+    },
+    /// A person wants a task not to run.
+    Skip {
+        /// When.
+        now: Timestamp,
+        /// Which task.
+        task: TaskIndex,
+        /// For people.
+        reason: String,
+    },
+}
+
+impl Input {
+    /// When it happened.
+    pub const fn now(&self) -> Timestamp {
+        match self {
+            Self::Start { now }
+            | Self::Recovered { now, .. }
+            | Self::Ended { now, .. }
+            | Self::Woke { now }
+            | Self::Pause { now, .. }
+            | Self::Resume { now }
+            | Self::Drain { now }
+            | Self::Stop { now }
+            | Self::Retry { now, .. }
+            | Self::Skip { now, .. } => *now,
+        }
+    }
+}
+
+/// One attempt at one task: what a worker holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Work {
+    /// Which task.
+    pub task: TaskIndex,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+}
+
+/// How one attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkEnded {
+    /// What the worker held.
+    pub work: Work,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Which tasks a person wants to run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// This one: failed or skipped; a completed one only together with what depends on it.
+    Task(TaskIndex),
+    /// Every failed one.
+    AllFailed,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The work is done.
+    Completed {
+        /// What came out, in a few words.
+        findings: Option<String>,
+    },
+    /// The work is not done.
+    Failed {
+        /// Whether another attempt can help.
+        class: ErrorClass,
+        /// For people.
+        error: String,
+    },
+    /// It took too long; another attempt can help.
+    TimedOut {
+        /// For people.
+        error: String,
+    },
+    /// The worker never ran; another attempt can help.
+    CouldNotStart {
+        /// For people.
+        error: String,
+    },
+    /// The worker was lost or ended from outside: the task is not to blame.
+    Interrupted,
+}
+
+/// What an error says about another attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// It can help.
+    Transient,
+    /// It can help when there is quota again; the whole pool waits, and no retry is spent.
+    Quota {
+        /// When that is, where the agent said so.
+        until: Option<Timestamp>,
+    },
+    /// It cannot help: nobody is logged in.
+    Auth,
+    /// It cannot help.
+    Fatal,
+}
+
+/// Why an input changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Only a run that has begun can be told anything.
+    #[error("the run has not begun")]
+    NotBegun,
+    /// The run is not in a state in which this makes sense.
+    #[error("the run is {stage}")]
+    Stage {
+        /// What it is.
+        stage: &'static str,
+    },
+    /// The plan has no such task.
+    #[error("there is no task number {}", .0.0)]
+    NoSuchTask(TaskIndex),
+    /// No worker of this run holds that: it ended already, or it never was.
+    #[error("attempt {} at task number {} is not running", .0.attempt, .0.task.0)]
+    NotRunning(Work),
+    /// The task cannot make that move.
+    #[error(transparent)]
+    Move(#[from] IllegalMove),
+    /// No task failed.
+    #[error("no task failed")]
+    NothingFailed,
+    /// A task that depends on it is running.
+    #[error("task number {}, which depends on it, is running", .0.0)]
+    DependentRuns(TaskIndex),
+    /// A task of a later wave is running.
+    #[error("task number {} of a later wave is running", .0.0)]
+    LaterWaveRuns(TaskIndex),
+}

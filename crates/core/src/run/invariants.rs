@@ -1,0 +1,117 @@
+//! What holds after every event, computed anew from the statuses alone. A debug build checks it after every event.
+
+use super::event::Event;
+use super::facts::WaveTurn;
+use super::policy::Cadence;
+use super::skip::{Judgement, judge};
+use super::state::{Place, Run, Stage};
+use crate::graph::TaskIndex;
+use crate::task::TaskStatus;
+
+/// A run of more tasks is checked only around the task that changed.
+const SMALL: usize = 200;
+
+/// What does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// A task runs, or will, in a place that its dependencies forbid.
+    #[error("task number {} is not where its dependencies say", .0.0)]
+    Dependencies(TaskIndex),
+    /// A task is ready and not in the queue, or the other way round.
+    #[error("task number {} is not where its status says", .0.0)]
+    Place(TaskIndex),
+    /// A task is in progress without a worker of its own.
+    #[error("task number {} and its worker disagree", .0.0)]
+    Worker(TaskIndex),
+    /// Attempts and ends of attempts do not match.
+    #[error("the attempts of task number {} do not add up", .0.0)]
+    Attempts(TaskIndex),
+    /// A task of another wave than the current one is running, or out of turn.
+    #[error("task number {} runs out of turn", .0.0)]
+    Wave(TaskIndex),
+    /// The numbers of tasks by status are wrong.
+    #[error("the counts are wrong")]
+    Counts,
+    /// The run says that it is finished, and it is not.
+    #[error("the run is finished and a task is not over")]
+    Finished,
+}
+
+/// Checks everything. The cost grows with the number of tasks.
+pub fn check(run: &Run) -> Result<(), Broken> {
+    for task in run.graph.order() {
+        check_task(run, *task)?;
+    }
+    let statuses = || run.state.tasks.iter().map(|task| task.status);
+    let counts = run.state.counts;
+    let right = TaskStatus::ALL.iter().all(|status| counts.of(*status) == statuses().filter(|s| s == status).count());
+    let queued = run.state.tasks.iter().filter(|task| task.place == Place::Queue).count();
+    let waiting = run.state.tasks.iter().filter(|task| matches!(task.place, Place::Waiting(_))).count();
+    let doomed = run.state.tasks.iter().filter(|task| task.place == Place::Doomed).count();
+    let kept = (run.state.queue.len(), run.state.waiting.len(), run.state.doomed.len());
+    if !right || run.state.slots.running() != counts.in_progress || kept != (queued, waiting, doomed) {
+        return Err(Broken::Counts);
+    }
+    check_waves(run)
+}
+
+/// Checks what an event can have broken: everything in a small run, else only its task and what depends on it.
+pub(super) fn after(run: &Run, event: &Event) -> Result<(), Broken> {
+    if run.graph.len() <= SMALL {
+        return check(run);
+    }
+    let Some(task) = event.task().filter(|task| task.get() < run.graph.len()) else { return Ok(()) };
+    check_task(run, task)?;
+    let cheap = |dependent: &&TaskIndex| run.graph.dependencies(**dependent).len() <= SMALL;
+    let mut dependents = run.graph.dependents(task).iter().take(SMALL).filter(cheap);
+    dependents.try_for_each(|dependent| check_task(run, *dependent))
+}
+
+fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
+    let (task, facts) = (&run.state.tasks[index.get()], &run.facts.tasks[index.get()]);
+    let dependencies = || run.graph.dependencies(index).iter().map(|on| run.state.tasks[on.get()].status);
+    let open = dependencies().filter(|status| !status.is_over()).count();
+    let bad = dependencies().filter(|status| matches!(status, TaskStatus::Failed | TaskStatus::Skipped)).count();
+    let judgement = judge(facts.run_on, task.open, task.bad);
+    let is_running = task.status == TaskStatus::InProgress;
+    if (task.open as usize, task.bad as usize) != (open, bad) || is_running && judgement != Judgement::Run {
+        return Err(Broken::Dependencies(index));
+    }
+    let place = match judgement {
+        _ if task.status != TaskStatus::Pending => Place::Nowhere,
+        Judgement::Wait => Place::Nowhere,
+        Judgement::Skip => Place::Doomed,
+        Judgement::Run if task.not_before > run.state.clock => Place::Waiting(task.not_before),
+        Judgement::Run => Place::Queue,
+    };
+    let queued = run.state.queue.contains(facts);
+    if task.place != place || queued != (place == Place::Queue) || task.status == TaskStatus::Ready {
+        return Err(Broken::Place(index));
+    }
+    let has_worker = run.state.slots.task(task.slot) == Some(index);
+    if is_running != has_worker || is_running && facts.lane.is_some() && !run.state.queue.is_busy(facts) {
+        return Err(Broken::Worker(index));
+    }
+    if task.failures.saturating_add(task.interruptions).saturating_add(task.refusals) > task.attempt {
+        return Err(Broken::Attempts(index));
+    }
+    Ok(())
+}
+
+fn check_waves(run: &Run) -> Result<(), Broken> {
+    if run.state.stage == Stage::Finished && !run.everything_is_over() {
+        return Err(Broken::Finished);
+    }
+    if run.policy.cadence == Cadence::Beat {
+        return Ok(());
+    }
+    for task in run.state.slots.tasks() {
+        let facts = &run.facts.tasks[task.get()];
+        let alone = facts.turn == WaveTurn::Together || run.state.slots.running() == 1;
+        if run.current_wave() != Some(facts.wave) || !alone {
+            return Err(Broken::Wave(task));
+        }
+    }
+    let merged = run.facts.tasks.iter().zip(&run.state.tasks).filter(|(facts, _)| facts.wave <= run.state.merged);
+    if merged.into_iter().any(|(_, task)| !task.status.is_over()) { Err(Broken::Counts) } else { Ok(()) }
+}

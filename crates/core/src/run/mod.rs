@@ -1,0 +1,39 @@
+//! The rules of a run: what happens when, as a function.
+//!
+//! A [`Run`] is fed with inputs ([`Run::step`]) and answers with events and effects. Only events change it
+//! ([`Run::apply`]). Whoever drives it makes the events of a step durable *before* carrying out any effect of that step;
+//! after a crash a new run is fed all durable events through `apply`, whole steps or not, and then
+//! [`Input::Recovered`]. Everything that a cut-off step had not yet said is derived again from the state, and comes out
+//! the same.
+//!
+//! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
+//! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
+//! `wave_cadence`, `retry`, `skip`, `reset`, `recover`, `finish`. `view` is what others see, [`invariants`] what always
+//! holds.
+
+mod apply;
+mod decide;
+mod effect;
+mod event;
+mod facts;
+mod finish;
+mod input;
+pub mod invariants;
+mod policy;
+mod queue;
+mod recover;
+mod reset;
+mod retry;
+mod schedule;
+mod skip;
+mod slots;
+mod state;
+mod view;
+mod wave_cadence;
+
+pub use effect::{Effect, Ending, Step};
+pub use event::{Event, PauseReason, SkipReason, Then, WaveThen};
+pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
+pub use policy::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
+pub use state::{NotTheGraph, Run, Stage};
+pub use view::{Counts, TaskView};

@@ -1,0 +1,38 @@
+//! What a new incarnation does first: it finds out what became of the workers of the one before.
+
+use std::collections::BTreeMap;
+
+use super::decide::Turn;
+use super::effect::Effect;
+use super::event::Event;
+use super::input::{Outcome, Work, WorkEnded};
+use super::state::Stage;
+
+impl Turn<'_> {
+    /// Workers that ended are harvested, workers that live go on, all others are lost.
+    pub(super) fn recover(&mut self, alive: Vec<Work>, harvested: Vec<WorkEnded>) {
+        match self.run.state.stage {
+            Stage::Finished if self.now >= self.run.state.clock => self.run.advance(self.now),
+            Stage::NotBegun => self.emit(Event::Began { at: self.now }),
+            _ => self.emit(Event::Recovered { at: self.now }),
+        }
+        self.skip_all(); // what the last step had left to say comes first, so that it is said as it would have been
+        let mut outcomes: BTreeMap<Work, Outcome> = harvested.into_iter().rev().map(|e| (e.work, e.outcome)).collect();
+        let at_work: Vec<_> = self.run.at_work().collect();
+        for &work in &at_work {
+            match outcomes.remove(&work) {
+                Some(outcome) => self.ended(work, outcome),
+                None if alive.contains(&work) => {}
+                None => self.ended(work, Outcome::Interrupted),
+            }
+        }
+        let strangers = alive.into_iter().filter(|work| !at_work.contains(work));
+        self.effects.extend(strangers.map(|work| Effect::EndWorker { work }));
+        if matches!(self.run.state.stage, Stage::Draining | Stage::Stopping) {
+            let at = self.now;
+            let pause = self.run.state.pause.clone();
+            self.emit(pause.map_or(Event::Resumed { at }, |reason| Event::Paused { reason, at }));
+        }
+        self.ask();
+    }
+}

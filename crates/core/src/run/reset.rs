@@ -1,0 +1,86 @@
+//! A person wants tasks to run again: which ones begin anew.
+
+use std::collections::BTreeSet;
+
+use super::decide::Turn;
+use super::event::Event;
+use super::input::{Refused, Which};
+use super::policy::Cadence;
+use super::state::{Run, TaskState};
+use crate::graph::TaskIndex;
+use crate::moves::{IllegalMove, Moves};
+use crate::task::TaskStatus;
+
+impl Turn<'_> {
+    pub(super) fn retry(&mut self, which: Which, downstream: bool) -> Result<(), Refused> {
+        let tasks = self.run.to_reset(which, downstream)?;
+        self.emit(Event::Reset { tasks, at: self.now });
+        Ok(())
+    }
+}
+
+impl Run {
+    /// The tasks that begin anew, in order of appearance.
+    fn to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
+        let mut next = self.first_to_reset(which, downstream)?;
+        let mut tasks: BTreeSet<_> = next.iter().copied().collect();
+        while let Some(task) = next.pop() {
+            for &dependent in self.graph.dependents(task) {
+                let state = &self.state.tasks[dependent.get()];
+                if state.status == TaskStatus::InProgress {
+                    return Err(Refused::DependentRuns(dependent));
+                }
+                if follows(state, downstream) && tasks.insert(dependent) {
+                    next.push(dependent);
+                }
+            }
+        }
+        let wave = |task: &TaskIndex| self.facts.tasks[task.get()].wave;
+        let first = tasks.iter().map(wave).min();
+        if self.policy.cadence == Cadence::Wave
+            && let Some(later) = self.state.slots.tasks().find(|running| Some(wave(running)) > first)
+        {
+            return Err(Refused::LaterWaveRuns(later));
+        }
+        Ok(tasks.into_iter().collect())
+    }
+
+    /// Whether something runs that could not run if this task were not over.
+    pub(super) fn is_behind(&self, task: TaskIndex) -> bool {
+        let runs = |task: &TaskIndex| self.state.tasks[task.get()].status == TaskStatus::InProgress;
+        let wave = |task: TaskIndex| self.facts.tasks[task.get()].wave;
+        self.graph.dependents(task).iter().any(runs)
+            || self.policy.cadence == Cadence::Wave
+                && self.state.slots.tasks().any(|running| wave(running) > wave(task))
+    }
+
+    fn first_to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
+        match which {
+            Which::Task(task) => {
+                let status = self.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
+                match status {
+                    TaskStatus::Failed | TaskStatus::Skipped => Ok(vec![task]),
+                    TaskStatus::Completed if downstream => Ok(vec![task]),
+                    _ => Err(illegal(status).into()),
+                }
+            }
+            Which::AllFailed => {
+                let failed = |task: &TaskIndex| self.state.tasks[task.get()].status == TaskStatus::Failed;
+                let tasks: Vec<_> = self.graph.order().iter().copied().filter(failed).collect();
+                if tasks.is_empty() { Err(Refused::NothingFailed) } else { Ok(tasks) }
+            }
+        }
+    }
+}
+
+/// Whether a task begins anew together with one that it depends on. What a person skipped stays skipped.
+fn follows(task: &TaskState, downstream: bool) -> bool {
+    match task.status {
+        TaskStatus::Skipped => task.skipped_by_rule,
+        status => downstream && status.is_over(),
+    }
+}
+
+fn illegal(from: TaskStatus) -> IllegalMove {
+    IllegalMove { machine: TaskStatus::MACHINE, from: from.name(), to: TaskStatus::Pending.name() }
+}

@@ -1,0 +1,52 @@
+//! What becomes of a task after an attempt that did not complete it.
+
+use super::event::Then;
+use super::input::{ErrorClass, Work};
+use super::state::{Run, Stage};
+use crate::time::Timestamp;
+
+impl Run {
+    /// After a failure: another attempt if one can help and is left. The attempt is running.
+    pub(super) fn after_failure(&self, work: Work, class: ErrorClass, now: Timestamp) -> Then {
+        let task = &self.state.tasks[work.task.get()];
+        let facts = &self.facts.tasks[work.task.get()];
+        let wait = |times| {
+            let chance = chance(self.policy.seed, facts.id.as_str(), work.attempt);
+            now.after(self.policy.backoff.wait(times, chance))
+        };
+        match class {
+            ErrorClass::Auth | ErrorClass::Fatal => Then::Over,
+            ErrorClass::Transient if task.failures >= facts.retries => Then::Over,
+            ErrorClass::Transient => Then::Again { not_before: wait(task.failures + 1) },
+            ErrorClass::Quota { until } => {
+                let wait = wait(task.refusals.saturating_add(1)); // an agent may name a time that has passed
+                Then::Again { not_before: until.map_or(wait, |until| until.max(wait)) }
+            }
+        }
+    }
+
+    /// After the loss of a worker: another attempt, unless that happens again and again. Workers that were ended on
+    /// purpose do not count.
+    pub(super) fn after_interruption(&self, work: Work, now: Timestamp) -> Then {
+        let lost = self.state.tasks[work.task.get()].interruptions;
+        if self.state.stage == Stage::Stopping || lost < self.policy.interruptions {
+            Then::Again { not_before: now }
+        } else {
+            Then::Over
+        }
+    }
+}
+
+/// A number that looks like chance and is the same on every machine.
+fn chance(seed: u64, id: &str, attempt: u32) -> u64 {
+    let bytes = id.bytes().chain(attempt.to_le_bytes());
+    let start = mixed(seed ^ 0xcbf2_9ce4_8422_2325);
+    mixed(bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+}
+
+/// Spreads the bits of a number over all its bits.
+const fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}

@@ -1,0 +1,70 @@
+//! Which task starts next, and where. Per start: one look at each pool, and a step down a sorted set.
+
+use super::decide::Turn;
+use super::effect::Effect;
+use super::event::Event;
+use super::input::Work;
+use super::policy::Cadence;
+use super::state::{Place, Run, Stage};
+use crate::graph::TaskIndex;
+use crate::time::Timestamp;
+
+impl Run {
+    /// Whether another worker may start.
+    fn has_room(&self) -> bool {
+        self.state.stage == Stage::Going && self.state.slots.running() < self.policy.slots.max(1) as usize
+    }
+
+    /// The best task that can start, whether or not there is a slot.
+    fn best(&self) -> Option<TaskIndex> {
+        let open = (0..self.facts.pools).filter(|pool| self.state.held[*pool] <= self.state.clock);
+        let rank = open.filter_map(|pool| self.state.queue.best(pool)).min()?;
+        let task = self.facts.by_rank[rank as usize];
+        (self.policy.cadence == Cadence::Beat || self.has_its_turn(task)).then_some(task)
+    }
+
+    /// The one task that a completed task made ready, if it can start before everything else that is ready.
+    fn successor(&self, completed: TaskIndex) -> Option<TaskIndex> {
+        let is_ready = |task: &&TaskIndex| self.state.tasks[task.get()].place == Place::Queue;
+        let mut ready = self.graph.dependents(completed).iter().filter(is_ready);
+        let (&next, None) = (ready.next()?, ready.next()) else { return None };
+        let facts = &self.facts.tasks[next.get()];
+        let can_start = !self.state.queue.is_busy(facts) && self.state.held[facts.pool] <= self.state.clock;
+        let first = self.facts.tasks[self.best()?.get()].priority >= facts.priority;
+        (can_start && first).then_some(next)
+    }
+
+    /// The first time at which something can start that cannot start now; nothing if that is not a matter of time.
+    pub(super) fn next_wake(&self) -> Option<Timestamp> {
+        let held = (0..self.facts.pools).filter(|pool| self.state.queue.best(*pool).is_some());
+        let held = held.map(|pool| self.state.held[pool]).filter(|until| *until > self.state.clock);
+        held.chain(self.state.waiting.first().map(|(until, _)| *until)).min()
+    }
+}
+
+impl Turn<'_> {
+    /// Starts as many tasks as there are slots, the best first.
+    pub(super) fn start_all(&mut self) {
+        while self.run.has_room()
+            && let Some(task) = self.run.best()
+        {
+            self.claim(task, self.run.state.slots.lowest(), false);
+        }
+    }
+
+    /// A simple linear successor of a completed task starts at once in its slot.
+    pub(super) fn fast_advance(&mut self, completed: TaskIndex, slot: u32) {
+        if self.run.has_room()
+            && self.run.policy.cadence == Cadence::Beat
+            && let Some(task) = self.run.successor(completed)
+        {
+            self.claim(task, slot, true);
+        }
+    }
+
+    fn claim(&mut self, task: TaskIndex, slot: u32, fast_advance: bool) {
+        let work = Work { task, attempt: self.run.state.tasks[task.get()].attempt.saturating_add(1) };
+        self.emit(Event::Claimed { work, slot, fast_advance, at: self.now });
+        self.effects.push(Effect::Spawn { work, slot });
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether the outcome of its dependencies lets a task run.
+
+use super::event::{Event, SkipReason};
+use super::state::Run;
+use crate::graph::TaskIndex;
+use crate::task::{RunOn, TaskStatus};
+
+/// What a task's dependencies say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// Not yet known.
+    Wait,
+    /// It can run.
+    Run,
+    /// It will never run.
+    Skip,
+}
+
+/// Judges a task by how many of its dependencies are not over and how many failed or were skipped.
+pub(super) const fn judge(run_on: RunOn, open: u32, bad: u32) -> Judgement {
+    match run_on {
+        RunOn::Success if bad > 0 => Judgement::Skip,
+        _ if open > 0 => Judgement::Wait,
+        RunOn::Failure if bad == 0 => Judgement::Skip,
+        _ => Judgement::Run,
+    }
+}
+
+impl Run {
+    /// The next task that will never run, and why; nothing if there is no more. Each skip can bring forth others.
+    pub(super) fn next_skip(&self) -> Option<(TaskIndex, SkipReason)> {
+        let task = *self.state.doomed.first()?;
+        let reason = self.graph.dependencies(task).iter().find_map(|on| match self.state.tasks[on.get()].status {
+            TaskStatus::Failed => Some(SkipReason::DependencyFailed(*on)),
+            TaskStatus::Skipped => Some(SkipReason::DependencySkipped(*on)),
+            _ => None,
+        });
+        Some((task, reason.unwrap_or(SkipReason::NoDependencyFailed)))
+    }
+
+    /// The reason in words, for people and for files.
+    pub fn explain(&self, reason: &SkipReason) -> String {
+        let id = |task: &TaskIndex| self.facts.tasks.get(task.get()).map_or("?", |facts| facts.id.as_str());
+        match reason {
+            SkipReason::DependencyFailed(on) => format!("dependency {} failed", id(on)),
+            SkipReason::DependencySkipped(on) => format!("dependency {} was skipped", id(on)),
+            SkipReason::NoDependencyFailed => "no dependency failed".to_owned(),
+            SkipReason::Person(reason) => reason.clone(),
+        }
+    }
+}
+
+impl super::decide::Turn<'_> {
+    /// Skips everything that will never run.
+    pub(super) fn skip_all(&mut self) {
+        while let Some((task, reason)) = self.run.next_skip() {
+            self.emit(Event::Skipped { task, reason, at: self.now });
+        }
+    }
+}

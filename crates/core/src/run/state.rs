@@ -1,0 +1,277 @@
+//! A run: what it knows of each task, kept in step with every change. Nothing is decided here.
+
+use std::collections::BTreeSet;
+
+use super::event::PauseReason;
+use super::facts::Facts;
+use super::input::Work;
+use super::policy::Policy;
+use super::queue::Queue;
+use super::skip::{Judgement, judge};
+use super::slots::Slots;
+use super::view::Counts;
+use super::wave_cadence::WaveState;
+use crate::graph::{Graph, TaskIndex};
+use crate::moves::Moves;
+use crate::task::{Task, TaskStatus};
+use crate::time::Timestamp;
+
+/// The tasks of a plan, on their way from pending to over.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub(super) graph: Graph,
+    pub(super) facts: Facts,
+    pub(super) policy: Policy,
+    pub(super) state: State,
+}
+
+/// The graph is that of other tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the graph is not the one of these tasks")]
+pub struct NotTheGraph;
+
+/// What a run is about at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Waiting to be started.
+    NotBegun,
+    /// Starting what can start.
+    Going,
+    /// Starting nothing until told so.
+    Paused(PauseReason),
+    /// Starting nothing more, letting workers finish.
+    Draining,
+    /// Starting nothing more, ending workers.
+    Stopping,
+    /// Every task is over.
+    Finished,
+}
+
+impl Stage {
+    /// What the run is, in a word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::NotBegun => "not begun",
+            Self::Going => "going on",
+            Self::Paused(_) => "paused",
+            Self::Draining => "draining",
+            Self::Stopping => "stopping",
+            Self::Finished => "finished",
+        }
+    }
+}
+
+/// Everything that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) stage: Stage,
+    /// Why it is paused again after draining or stopping.
+    pub(super) pause: Option<PauseReason>,
+    /// The latest time that was told.
+    pub(super) clock: Timestamp,
+    pub(super) tasks: Vec<TaskState>,
+    pub(super) counts: Counts,
+    /// What can run now.
+    pub(super) queue: Queue,
+    /// What can run later, and when.
+    pub(super) waiting: BTreeSet<(Timestamp, TaskIndex)>,
+    /// What will never run, and was not skipped yet.
+    pub(super) doomed: BTreeSet<TaskIndex>,
+    pub(super) slots: Slots,
+    /// For each pool, until when it has no quota.
+    pub(super) held: Vec<Timestamp>,
+    /// Of each wave, from the first.
+    pub(super) waves: Vec<WaveState>,
+    /// How many waves are merged.
+    pub(super) merged: u32,
+}
+
+/// Everything that changes about one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TaskState {
+    /// Never ready: that is whether it is in the queue.
+    pub(super) status: TaskStatus,
+    pub(super) place: Place,
+    /// The last attempt, from 1; grows for ever.
+    pub(super) attempt: u32,
+    /// Failed attempts that count, lost workers that count, and refusals for want of quota; since it last began anew.
+    pub(super) failures: u32,
+    pub(super) interruptions: u32,
+    pub(super) refusals: u32,
+    pub(super) not_before: Timestamp,
+    /// How many of its dependencies are not over.
+    pub(super) open: u32,
+    /// How many of its dependencies failed or were skipped.
+    pub(super) bad: u32,
+    /// The last place where it ran.
+    pub(super) slot: u32,
+    /// When its status last changed.
+    pub(super) since: Option<Timestamp>,
+    pub(super) findings: Option<String>,
+    pub(super) error: Option<String>,
+    /// It was skipped because of its dependencies.
+    pub(super) skipped_by_rule: bool,
+}
+
+/// Where a pending task is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Nowhere,
+    Queue,
+    Waiting(Timestamp),
+    Doomed,
+}
+
+/// Before every other time.
+pub(super) const NEVER: Timestamp = Timestamp::from_micros(i64::MIN);
+
+/// Two runs of one plan are equal if they are in the same state.
+impl PartialEq for Run {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+}
+
+impl Run {
+    /// A run that has not begun. The same tasks and the same cadence must be given again after a crash.
+    pub fn new(tasks: &[Task], graph: Graph, policy: Policy) -> Result<Self, NotTheGraph> {
+        let known = |(index, task): (TaskIndex, &Task)| graph.index_of(task.id.as_str()) == Some(index);
+        if graph.len() != tasks.len() || !(0..).map(TaskIndex).zip(tasks).all(known) {
+            return Err(NotTheGraph);
+        }
+        let facts = Facts::of(tasks, &graph, &policy);
+        let state = State {
+            stage: Stage::NotBegun,
+            pause: None,
+            clock: NEVER,
+            tasks: Vec::with_capacity(tasks.len()),
+            counts: Counts::default(),
+            queue: Queue::new(&facts),
+            waiting: BTreeSet::new(),
+            doomed: BTreeSet::new(),
+            slots: Slots::default(),
+            held: vec![NEVER; facts.pools],
+            waves: vec![WaveState::default(); graph.wave_count() as usize],
+            merged: 0,
+        };
+        let mut run = Self { graph, facts, policy, state };
+        run.settle_in();
+        Ok(run)
+    }
+
+    /// Time passes: waits that are over are over. The only change that is no event; it follows from the time alone.
+    pub(super) fn advance(&mut self, now: Timestamp) {
+        self.state.clock = self.state.clock.max(now);
+        while let Some(&(until, task)) = self.state.waiting.first()
+            && until <= self.state.clock
+        {
+            self.put_in_place(task);
+        }
+    }
+
+    /// The state of a task that is running this attempt.
+    pub(super) fn running(&self, work: Work) -> Option<&TaskState> {
+        let task = self.state.tasks.get(work.task.get())?;
+        (task.status == TaskStatus::InProgress && task.attempt == work.attempt).then_some(task)
+    }
+
+    /// Gives each task the status that the plan says.
+    fn settle_in(&mut self) {
+        let dependencies = (0..).map(TaskIndex).take(self.graph.len()).map(|task| self.graph.dependencies(task).len());
+        let tasks = dependencies.map(|open| TaskState::new(u32::try_from(open).unwrap_or(u32::MAX)));
+        self.state.tasks = tasks.collect();
+        self.state.counts.pending = self.state.tasks.len();
+        for facts in &self.facts.tasks {
+            self.state.waves[facts.wave as usize - 1].open[facts.turn as usize] += 1;
+        }
+        for task in (0..).map(TaskIndex).take(self.graph.len()) {
+            let status = self.facts.tasks[task.get()].initially;
+            if status == TaskStatus::Pending { self.put_in_place(task) } else { self.put(task, status) }
+        }
+    }
+
+    /// Moves a task along a path of the table; not at all if the table lacks a part of it.
+    pub(super) fn moved(&mut self, task: TaskIndex, path: &[TaskStatus], at: Timestamp) -> bool {
+        let Some(state) = self.state.tasks.get_mut(task.get()) else { return false };
+        let Ok(end) = path.iter().try_fold(state.status, |from, to| from.moved(*to)) else { return false };
+        state.since = Some(at);
+        self.put(task, end);
+        true
+    }
+
+    /// Gives a task a status, and tells everything that counts statuses.
+    pub(super) fn put(&mut self, task: TaskIndex, to: TaskStatus) {
+        let from = std::mem::replace(&mut self.state.tasks[task.get()].status, to);
+        *self.state.counts.of_mut(from) -= 1;
+        *self.state.counts.of_mut(to) += 1;
+        let ran = self.state.tasks[task.get()].attempt > 0;
+        let facts = &self.facts.tasks[task.get()];
+        self.state.waves[facts.wave as usize - 1].count(facts.turn, from, to, ran);
+        self.put_in_place(task);
+        if from.is_over() == to.is_over() {
+            return;
+        }
+        for nth in 0..self.graph.dependents(task).len() {
+            let dependent = self.graph.dependents(task)[nth];
+            let state = &mut self.state.tasks[dependent.get()];
+            if to.is_over() {
+                state.open -= 1;
+                state.bad += u32::from(to != TaskStatus::Completed);
+            } else {
+                state.open += 1;
+                state.bad -= u32::from(from != TaskStatus::Completed);
+            }
+            self.put_in_place(dependent);
+        }
+    }
+
+    /// Keeps a task where its status, its dependencies and the time say.
+    pub(super) fn put_in_place(&mut self, index: TaskIndex) {
+        let State { tasks, queue, waiting, doomed, clock, .. } = &mut self.state;
+        let (task, facts) = (&mut tasks[index.get()], &self.facts.tasks[index.get()]);
+        let place = match judge(facts.run_on, task.open, task.bad) {
+            _ if task.status != TaskStatus::Pending => Place::Nowhere,
+            Judgement::Wait => Place::Nowhere,
+            Judgement::Skip => Place::Doomed,
+            Judgement::Run if task.not_before > *clock => Place::Waiting(task.not_before),
+            Judgement::Run => Place::Queue,
+        };
+        let before = std::mem::replace(&mut task.place, place);
+        if before == place {
+            return;
+        }
+        match before {
+            Place::Nowhere => {}
+            Place::Queue => queue.remove(facts),
+            Place::Waiting(until) => drop(waiting.remove(&(until, index))),
+            Place::Doomed => drop(doomed.remove(&index)),
+        }
+        match place {
+            Place::Nowhere => {}
+            Place::Queue => queue.insert(facts),
+            Place::Waiting(until) => drop(waiting.insert((until, index))),
+            Place::Doomed => drop(doomed.insert(index)),
+        }
+    }
+}
+
+impl TaskState {
+    const fn new(open: u32) -> Self {
+        Self {
+            status: TaskStatus::Pending,
+            place: Place::Nowhere,
+            attempt: 0,
+            failures: 0,
+            interruptions: 0,
+            refusals: 0,
+            not_before: NEVER,
+            open,
+            bad: 0,
+            slot: 0,
+            since: None,
+            findings: None,
+            error: None,
+            skipped_by_rule: false,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What can be seen of a run from outside.
+
+use super::input::Work;
+use super::state::{Place, Run, Stage};
+use crate::graph::{Graph, TaskIndex};
+use crate::task::TaskStatus;
+use crate::time::Timestamp;
+
+/// How many tasks there are of each status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Cannot start yet.
+    pub pending: usize,
+    /// Can start.
+    pub ready: usize,
+    /// A worker has it.
+    pub in_progress: usize,
+    /// Done.
+    pub completed: usize,
+    /// Failed for good.
+    pub failed: usize,
+    /// Will not run.
+    pub skipped: usize,
+}
+
+impl Counts {
+    /// How many tasks of that status there are.
+    pub const fn of(&self, status: TaskStatus) -> usize {
+        match status {
+            TaskStatus::Pending => self.pending,
+            TaskStatus::Ready => self.ready,
+            TaskStatus::InProgress => self.in_progress,
+            TaskStatus::Completed => self.completed,
+            TaskStatus::Failed => self.failed,
+            TaskStatus::Skipped => self.skipped,
+        }
+    }
+
+    pub(super) const fn of_mut(&mut self, status: TaskStatus) -> &mut usize {
+        match status {
+            TaskStatus::Pending => &mut self.pending,
+            TaskStatus::Ready => &mut self.ready,
+            TaskStatus::InProgress => &mut self.in_progress,
+            TaskStatus::Completed => &mut self.completed,
+            TaskStatus::Failed => &mut self.failed,
+            TaskStatus::Skipped => &mut self.skipped,
+        }
+    }
+}
+
+/// How one task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskView<'a> {
+    /// Where it stands; ready if only a worker is missing.
+    pub status: TaskStatus,
+    /// The last attempt, from 1; 0 if it was never tried.
+    pub attempt: u32,
+    /// Attempts that failed and count, since it last began anew.
+    pub failures: u32,
+    /// Times that its worker was lost, since it last began anew.
+    pub interruptions: u32,
+    /// Where it runs, if it does.
+    pub slot: Option<u32>,
+    /// When it will be ready, if that is known.
+    pub not_before: Option<Timestamp>,
+    /// When its status last changed in this run.
+    pub since: Option<Timestamp>,
+    /// What came out.
+    pub findings: Option<&'a str>,
+    /// Why the last attempt failed, or why it was skipped.
+    pub error: Option<&'a str>,
+}
+
+impl Run {
+    /// How many tasks there are of each status.
+    pub fn counts(&self) -> Counts {
+        let ready = self.state.queue.len();
+        Counts { pending: self.state.counts.pending - ready, ready, ..self.state.counts }
+    }
+
+    /// How one task stands; nothing if there is no such task.
+    pub fn view(&self, task: TaskIndex) -> Option<TaskView<'_>> {
+        let state = self.state.tasks.get(task.get())?;
+        Some(TaskView {
+            status: if state.place == Place::Queue { TaskStatus::Ready } else { state.status },
+            attempt: state.attempt,
+            failures: state.failures,
+            interruptions: state.interruptions,
+            slot: (state.status == TaskStatus::InProgress).then_some(state.slot),
+            not_before: if let Place::Waiting(until) = state.place { Some(until) } else { None },
+            since: state.since,
+            findings: state.findings.as_deref(),
+            error: state.error.as_deref(),
+        })
+    }
+
+    /// Where one task stands; nothing if there is no such task.
+    pub fn status(&self, task: TaskIndex) -> Option<TaskStatus> {
+        self.view(task).map(|view| view.status)
+    }
+
+    /// What workers hold, by slot.
+    pub fn at_work(&self) -> impl Iterator<Item = Work> {
+        self.state.slots.tasks().map(|task| Work { task, attempt: self.state.tasks[task.get()].attempt })
+    }
+
+    /// What the run is about at the moment.
+    pub const fn stage(&self) -> &Stage {
+        &self.state.stage
+    }
+
+    /// What waits for what.
+    pub const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+}

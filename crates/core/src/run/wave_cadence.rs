@@ -1,0 +1,109 @@
+//! Wave by wave: no wave starts before the one before is merged, and inside a wave each turn comes after the other.
+
+use super::decide::Turn;
+use super::effect::Effect;
+use super::event::{Event, PauseReason, WaveThen};
+use super::facts::WaveTurn;
+use super::policy::{Cadence, WaveFailed};
+use super::state::{Run, Stage};
+use crate::graph::TaskIndex;
+use crate::task::TaskStatus;
+
+/// What became of the tasks of one wave.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct WaveState {
+    /// How many are not over, by turn.
+    pub(super) open: [u32; 3],
+    pub(super) completed: u32,
+    /// How many failed in this run.
+    pub(super) failed: u32,
+}
+
+impl WaveState {
+    /// A task of the wave changed its status.
+    pub(super) fn count(&mut self, turn: WaveTurn, from: TaskStatus, to: TaskStatus, ran: bool) {
+        let counts = |status: TaskStatus| {
+            let failed = status == TaskStatus::Failed && ran;
+            (u32::from(!status.is_over()), u32::from(status == TaskStatus::Completed), u32::from(failed))
+        };
+        let (old, new) = (counts(from), counts(to));
+        let open = &mut self.open[turn as usize];
+        *open = *open + new.0 - old.0;
+        self.completed = self.completed + new.1 - old.1;
+        self.failed = self.failed + new.2 - old.2;
+    }
+
+    /// Whether there were workers, and all failed.
+    const fn all_failed(&self) -> bool {
+        self.failed > 0 && self.completed == 0
+    }
+
+    /// Whose turn it is.
+    fn turn(&self) -> Option<WaveTurn> {
+        let turns = [WaveTurn::Before, WaveTurn::Together, WaveTurn::After];
+        turns.into_iter().find(|turn| self.open[*turn as usize] > 0)
+    }
+}
+
+impl Run {
+    /// The first wave that is not merged.
+    pub(super) fn current_wave(&self) -> Option<u32> {
+        Some(self.state.merged + 1).filter(|wave| *wave <= self.graph.wave_count())
+    }
+
+    /// Whether a task of this wave is not over.
+    pub(super) fn wave_is_open(&self, wave: u32) -> bool {
+        self.state.waves.get(wave as usize - 1).is_some_and(|wave| wave.turn().is_some())
+    }
+
+    /// Whether the wave and its turn let the task run now.
+    pub(super) fn has_its_turn(&self, task: TaskIndex) -> bool {
+        let facts = &self.facts.tasks[task.get()];
+        let turn = self.state.waves[facts.wave as usize - 1].turn();
+        let side_by_side = |running: TaskIndex| {
+            facts.turn == WaveTurn::Together && self.facts.tasks[running.get()].turn == WaveTurn::Together
+        };
+        self.current_wave() == Some(facts.wave)
+            && turn == Some(facts.turn)
+            && self.state.slots.tasks().next().is_none_or(side_by_side)
+    }
+
+    /// The current wave, if it is to be merged, and what is to become of the run.
+    fn next_merge(&self) -> Option<(u32, WaveThen)> {
+        let wave = self.current_wave().filter(|wave| !self.wave_is_open(*wave))?;
+        let failed = self.state.waves[wave as usize - 1].all_failed();
+        let nothing_left = self.everything_is_over();
+        let then = match self.policy.wave_failed {
+            _ if !failed => WaveThen::GoOn,
+            WaveFailed::GoOn => WaveThen::GoOn,
+            WaveFailed::Abort if nothing_left => WaveThen::GoOn,
+            WaveFailed::Abort => WaveThen::Abort,
+            WaveFailed::Ask => WaveThen::Ask,
+        };
+        match self.state.stage {
+            Stage::Going => Some((wave, then)),
+            Stage::Draining | Stage::Stopping if then == WaveThen::GoOn => Some((wave, then)), // who would be asked?
+            _ => None,
+        }
+        .filter(|_| self.state.pause.is_none())
+    }
+}
+
+impl Turn<'_> {
+    /// Merges every wave that is over.
+    pub(super) fn merge_waves(&mut self) {
+        while self.run.policy.cadence == Cadence::Wave
+            && let Some((wave, then)) = self.run.next_merge()
+        {
+            self.emit(Event::WaveMerged { wave, then, at: self.now });
+            self.ask();
+        }
+    }
+
+    /// Asks a person, if the run waits for an answer.
+    pub(super) fn ask(&mut self) {
+        if let Stage::Paused(PauseReason::WaveFailed(wave)) = self.run.state.stage {
+            self.effects.push(Effect::AskWaveFailed { wave });
+        }
+    }
+}

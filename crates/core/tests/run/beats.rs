@@ -1,0 +1,272 @@
+//! What starts when, without waves; what people can do to a run; what is left after a crash.
+
+use proptest::prelude::*;
+use team_executor_core::run::{
+    Effect, Ending, ErrorClass, Event, Input, Outcome, PauseReason, Policy, Refused, SkipReason, Stage, Then, WaveThen,
+    Which, Work, WorkEnded, invariants,
+};
+use team_executor_core::{Graph, TaskStatus};
+
+use crate::drive::Drive;
+use crate::plan::{Plan, at, index};
+
+fn slots(slots: u32) -> Policy {
+    Policy { slots, retries: 0, ..Policy::default() }
+}
+
+/// R: E-02
+/// R: D-07
+#[test]
+fn every_end_of_a_task_starts_the_best_ones() {
+    let lines = ["low P2:", "short:", "long:", "same:", "first P0:", "next: long", "last: next low"];
+    let (mut drive, step) = Drive::start(Plan::new(&lines, slots(2)));
+    let mut started = vec![drive.started(&step)];
+    for id in ["first", "long", "short", "next", "same", "low", "last"] {
+        let step = drive.complete(id);
+        started.push(drive.started(&step));
+    }
+    assert_eq!(started, ["first long", "short", "+next", "same", "low", "", "+last", ""]);
+    assert!(drive.all(TaskStatus::Completed));
+}
+
+/// R: E-03
+#[test]
+fn a_linear_successor_starts_at_once_in_the_same_slot() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B:", "longer:", "C: B", "last: longer"], slots(2)));
+    let step = drive.complete("B");
+    let work = Work { task: index(3), attempt: 1 };
+    let claimed = Event::Claimed { work, slot: 1, fast_advance: true, at: at(0) };
+    assert_eq!(step.events.last(), Some(&claimed), "before the longer one, which has the same priority");
+    assert_eq!(step.effects, [Effect::Spawn { work, slot: 1 }]);
+}
+
+/// R: E-03
+#[test]
+fn no_fast_advance_past_a_higher_priority_or_to_one_of_several() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B P0:", "C P1: A"], slots(1)));
+    assert_eq!(drive.complete("A").events.len(), 2);
+    assert_eq!(drive.picture(), ["A completed", "B in_progress", "C ready"]);
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C: A"], slots(1)));
+    let step = drive.complete("A");
+    assert_eq!(drive.started(&step), "B", "and C waits");
+}
+
+#[test]
+fn a_resident_worker_takes_one_task_at_a_time() {
+    let lines = ["A interactive writer:", "B interactive writer P0:", "C interactive tester:", "D writer:"];
+    let (mut drive, step) = Drive::start(Plan::new(&lines, slots(9)));
+    assert_eq!(drive.started(&step), "B C D");
+    assert_eq!(drive.run.status(index(0)), Some(TaskStatus::Ready));
+    let step = drive.complete("B");
+    assert_eq!(drive.started(&step), "A");
+}
+
+#[test]
+fn a_pause_lets_workers_finish_and_starts_none() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A"], slots(2)));
+    let step = drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
+    assert_eq!(step.effects, []);
+    let step = drive.complete("A");
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Paused }]);
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(drive.started(&step), "B");
+}
+
+#[test]
+fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
+    let policy = Policy { interruptions: 0, ..slots(1) };
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy));
+    assert_eq!(drive.tell(|now| Input::Drain { now }).effects, []);
+    let work = Work { task: index(0), attempt: 1 };
+    assert_eq!(drive.tell(|now| Input::Stop { now }).effects, [Effect::EndWorker { work }]);
+    let step = drive.end("A", Outcome::Interrupted);
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Stopped }]);
+    assert_eq!(drive.picture(), ["A ready", "B ready"]);
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!(drive.started(&step), "A", "the same command just continues");
+}
+
+#[test]
+fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], slots(1)));
+    drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
+    drive.tell(|now| Input::Drain { now });
+    drive.tell(|now| Input::Stop { now });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Paused }]);
+    assert_eq!(*drive.run.stage(), Stage::Paused(PauseReason::Told("a checkpoint".to_owned())));
+    assert_eq!(drive.picture(), ["A ready", "B ready"]);
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(drive.started(&step), "A");
+}
+
+#[test]
+fn a_drain_that_lets_the_last_task_complete_finishes_the_run() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
+    drive.tell(|now| Input::Drain { now });
+    assert_eq!(drive.complete("A").effects, [Effect::Over { ending: Ending::AllCompleted }]);
+}
+
+#[test]
+fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_again() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A"], slots(3)));
+    let work = |task| Work { task: index(task), attempt: 1 };
+    let harvested = vec![WorkEnded { work: work(0), outcome: Outcome::Completed { findings: Some("x".to_owned()) } }];
+    let alive = vec![work(1), work(3)];
+    let step = drive.tell(|now| Input::Recovered { now, alive, harvested });
+    assert_eq!(drive.started(&step), "C D");
+    assert_eq!(step.effects.first(), Some(&Effect::EndWorker { work: work(3) }), "nobody knows it");
+    assert_eq!(drive.run.view(index(2)).map(|view| (view.attempt, view.interruptions)), Some((2, 1)));
+    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert!(!again.events.iter().any(|event| matches!(event, Event::Completed { .. })));
+    assert_eq!(drive.run.status(index(0)), Some(TaskStatus::Completed));
+}
+
+#[test]
+fn a_finished_run_starts_nothing_when_it_is_started_again() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
+    drive.complete("A");
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!((step.events, step.effects), (vec![], vec![Effect::Over { ending: Ending::AllCompleted }]));
+}
+
+#[test]
+fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
+    let lines = ["A:", "B: A", "C: B", "mine: A", "fix failure: A"];
+    let (mut drive, _) = Drive::start(Plan::new(&lines, slots(1)));
+    drive.tell(|now| Input::Skip { now, task: index(3), reason: "not needed".to_owned() });
+    drive.fail("A");
+    drive.complete("fix");
+    let retry = |downstream| move |now| Input::Retry { now, which: Which::Task(index(0)), downstream };
+    let mut other = drive.clone();
+    drive.tell(retry(false));
+    let picture = ["A in_progress", "B pending", "C pending", "mine skipped: not needed", "fix completed"];
+    assert_eq!(drive.picture(), picture);
+    assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
+    other.tell(retry(true));
+    assert_eq!(other.picture()[4], "fix pending");
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B always: A", "C: B"], slots(1)));
+    let mut refused = Vec::new();
+    let mut tell = |drive: &mut Drive, input: Input| {
+        let before = drive.run.clone();
+        let step = drive.run.step(input);
+        assert!(step.events.is_empty() && step.effects.is_empty() && before == drive.run);
+        refused.push(step.refused.map(|refused| refused.to_string()).unwrap_or_default());
+    };
+    let now = at(0);
+    let ended = |task, attempt| {
+        let work = Work { task: index(task), attempt };
+        Input::Ended { now, ended: WorkEnded { work, outcome: Outcome::Interrupted } }
+    };
+    let retry = |which, downstream| Input::Retry { now, which, downstream };
+    tell(&mut drive, Input::Skip { now, task: index(0), reason: String::new() });
+    tell(&mut drive, Input::Skip { now, task: index(9), reason: String::new() });
+    tell(&mut drive, retry(Which::Task(index(1)), true));
+    tell(&mut drive, retry(Which::Task(index(9)), true));
+    tell(&mut drive, retry(Which::AllFailed, false));
+    tell(&mut drive, ended(0, 2));
+    tell(&mut drive, ended(9, 1));
+    drive.fail("A");
+    tell(&mut drive, ended(0, 1));
+    tell(&mut drive, retry(Which::AllFailed, false));
+    drive.complete("B");
+    tell(&mut drive, retry(Which::Task(index(1)), false));
+    assert_eq!(
+        refused,
+        [
+            "task cannot go from in_progress to skipped",
+            "there is no task number 9",
+            "task cannot go from pending to pending",
+            "there is no task number 9",
+            "no task failed",
+            "attempt 2 at task number 0 is not running",
+            "attempt 1 at task number 9 is not running",
+            "attempt 1 at task number 0 is not running",
+            "task number 1, which depends on it, is running",
+            "task cannot go from completed to pending",
+        ]
+    );
+    assert_eq!(drive.tell(|now| Input::Start { now }).refused, Some(Refused::Stage { stage: "going on" }));
+}
+
+#[test]
+fn a_run_of_nothing_is_finished_at_once_and_a_foreign_graph_is_refused() {
+    let (_, step) = Drive::start(Plan::new(&[], slots(1)));
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::AllCompleted }]);
+    let (plan, other) = (Plan::new(&["A:", "B:"], slots(1)), Plan::new(&["B:", "A:"], slots(1)));
+    let graph = |plan: &Plan| Graph::seal(&plan.tasks).graph.unwrap();
+    assert!(team_executor_core::run::Run::new(&plan.tasks, graph(&other), slots(1)).is_err());
+    assert!(team_executor_core::run::Run::new(&plan.tasks[..1], graph(&plan), slots(1)).is_err());
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let time = || prop_oneof![4 => 0..9_i64, 1 => prop::sample::select(vec![i64::MIN / 1000, i64::MAX / 1000])];
+    let work = || (0..6_usize, 0..4_u32).prop_map(|(task, attempt)| Work { task: index(task), attempt });
+    let then = prop_oneof![time().prop_map(|t| Then::Again { not_before: at(t) }), Just(Then::Over)];
+    let class = prop_oneof![Just(ErrorClass::Transient), Just(ErrorClass::Quota { until: None })];
+    let ends = (work(), class, then, time(), any::<bool>()).prop_map(|(work, class, then, t, lost)| match lost {
+        true => Event::Interrupted { work, then, at: at(t) },
+        false => Event::Failed { work, class, error: String::new(), then, at: at(t) },
+    });
+    let stages = (time(), 0..8_usize).prop_map(|(t, nth)| {
+        let at = at(t);
+        let reason = String::new();
+        [
+            Event::Began { at },
+            Event::Recovered { at },
+            Event::Paused { reason: PauseReason::Told(reason), at },
+            Event::Resumed { at },
+            Event::Draining { at },
+            Event::Stopping { at },
+            Event::Finished { at },
+            Event::Began { at },
+        ][nth]
+            .clone()
+    });
+    let merged = (prop_oneof![0..5_u32, Just(u32::MAX)], time()).prop_map(|(wave, t)| Event::WaveMerged {
+        wave,
+        then: WaveThen::Ask,
+        at: at(t),
+    });
+    let slot = prop_oneof![9 => 0..5_u32, 1 => Just(u32::MAX)];
+    let skip = (0..6_usize, time()).prop_map(|(task, t)| Event::Skipped {
+        task: index(task),
+        reason: SkipReason::DependencyFailed(index(task + 1)),
+        at: at(t),
+    });
+    prop_oneof![
+        2 => stages,
+        6 => (work(), slot, time()).prop_map(|(work, slot, t)| Event::Claimed { work, slot, fast_advance: false, at: at(t) }),
+        3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, at: at(t) }),
+        3 => ends,
+        1 => skip,
+        1 => (prop::collection::vec((0..6_usize).prop_map(index), 0..4), time())
+            .prop_map(|(tasks, t)| Event::Reset { tasks, at: at(t) }),
+        1 => merged,
+    ]
+}
+
+proptest! {
+    /// Whatever a damaged or foreign journal says: the run stays whole, and can go on.
+    ///
+    /// R: D-06
+    #[test]
+    fn events_that_cannot_have_happened_are_ignored(
+        events in prop::collection::vec(events(), 0..80),
+        wave in any::<bool>(),
+    ) {
+        let cadence = team_executor_core::run::Cadence::ALL[usize::from(wave)];
+        let lines = ["A:", "B interactive:", "C interactive always: A", "D: A B", "E failure: D"];
+        let mut run = Plan::new(&lines, Policy { cadence, ..slots(3) }).run();
+        for event in &events {
+            run.apply(event);
+            prop_assert_eq!(invariants::check(&run), Ok(()));
+        }
+        run.step(Input::Recovered { now: at(5), alive: vec![], harvested: vec![] });
+        prop_assert_eq!(invariants::check(&run), Ok(()));
+    }
+}

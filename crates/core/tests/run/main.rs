@@ -1,0 +1,13 @@
+//! The rules of a run against a slow and obvious oracle, through crashes at every point; complete tables of the small
+//! decisions; and what the schedule costs.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod beats;
+mod cost;
+mod drive;
+mod oracle;
+mod plan;
+mod random;
+mod tables;
+mod waves;
+mod world;

@@ -1,0 +1,369 @@
+//! Judges a list of events by scanning: was each of them right at its moment? Shares no code with the rules.
+
+use std::collections::BTreeMap;
+
+use team_executor_core::run::{Cadence, ErrorClass, Event, SkipReason, Then, WaveFailed, WaveThen, Work};
+use team_executor_core::{ExecMode, Position, RunOn, TaskIndex, TaskStatus};
+
+use crate::plan::Plan;
+
+/// What the events so far say.
+#[derive(Debug)]
+pub(crate) struct Oracle<'a> {
+    plan: &'a Plan,
+    dependencies: Vec<Vec<usize>>,
+    pub(crate) tasks: Vec<Seen>,
+    held: BTreeMap<u32, i64>,
+    pub(crate) stage: Stage,
+    merged: u32,
+    pub(crate) clock: i64,
+    /// The time of the last event.
+    last: i64,
+    /// What was just completed, and where; nothing in the first step of an incarnation.
+    completed: Option<(usize, u32)>,
+    recovering: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    New,
+    Going,
+    Paused,
+    Draining,
+    Stopping,
+    Finished,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) status: TaskStatus,
+    pub(crate) attempt: u32,
+    failures: u32,
+    lost: u32,
+    not_before: i64,
+    slot: Option<u32>,
+    by_rule: bool,
+}
+
+/// Says what is wrong, unless it holds.
+macro_rules! must {
+    ($holds:expr, $($what:tt)*) => {
+        if !$holds {
+            return Err(format!($($what)*));
+        }
+    };
+}
+
+impl<'a> Oracle<'a> {
+    pub(crate) fn new(plan: &'a Plan) -> Self {
+        let seen = Seen {
+            status: TaskStatus::Pending,
+            attempt: 0,
+            failures: 0,
+            lost: 0,
+            not_before: i64::MIN,
+            slot: None,
+            by_rule: false,
+        };
+        Self {
+            plan,
+            dependencies: (0..plan.tasks.len()).map(|task| plan.dependencies(task)).collect(),
+            tasks: vec![seen; plan.tasks.len()],
+            held: BTreeMap::new(),
+            stage: Stage::New,
+            merged: 0,
+            clock: i64::MIN,
+            last: i64::MIN,
+            completed: None,
+            recovering: false,
+        }
+    }
+
+    /// Takes note of the next event, unless it is wrong.
+    pub(crate) fn see(&mut self, event: &Event) -> Result<(), String> {
+        let at = event.at().as_micros();
+        if let Event::Recovered { .. } = event {
+            self.set_back(at);
+        }
+        must!(at >= self.clock, "time goes back");
+        (self.clock, self.last) = (at, at);
+        must!(self.stage != Stage::New || matches!(event, Event::Began { .. }), "not begun");
+        match event {
+            Event::Began { .. } => {
+                must!(self.stage == Stage::New, "begins twice");
+                self.stage = Stage::Going;
+            }
+            Event::Recovered { .. } => {}
+            Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
+            Event::Completed { work, .. } => self.ended(*work, TaskStatus::Completed)?,
+            Event::Failed { work, class, then, .. } => self.failed(*work, *class, *then)?,
+            Event::Interrupted { work, then, .. } => self.interrupted(*work, *then)?,
+            Event::Skipped { task, reason, .. } => self.skipped(*task, reason)?,
+            Event::Reset { tasks, .. } => self.reset(tasks)?,
+            Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
+            Event::Paused { .. } => self.stage = Stage::Paused,
+            Event::Resumed { .. } => self.stage = Stage::Going,
+            Event::Draining { .. } => self.stage = Stage::Draining,
+            Event::Stopping { .. } => self.stage = Stage::Stopping,
+            Event::Finished { .. } => {
+                must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");
+                must!(self.stage != Stage::Paused, "finished while paused");
+                self.stage = Stage::Finished;
+            }
+        }
+        if !matches!(event, Event::Completed { .. }) || self.recovering {
+            self.completed = None;
+        }
+        Ok(())
+    }
+
+    /// After a whole step nothing that should have happened is missing.
+    pub(crate) fn settled(&mut self) -> Result<(), String> {
+        (self.recovering, self.completed) = (false, None);
+        for task in 0..self.tasks.len() {
+            must!(self.verdict(task) != Some(false), "{task} should be skipped");
+            must!(!self.can_start(task) || !self.has_room(), "{task} should run");
+        }
+        if self.stage == Stage::Going {
+            must!(self.tasks.iter().any(|task| !task.status.is_over()), "should be finished");
+            let open = |task: usize| self.wave(task) == self.merged + 1 && !self.tasks[task].status.is_over();
+            let wave = self.plan.policy.cadence == Cadence::Wave;
+            must!(!wave || (0..self.tasks.len()).any(open), "wave {} should be merged", self.merged + 1);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn running(&self) -> Vec<Work> {
+        let running =
+            |(task, seen): (u32, &Seen)| seen.slot.map(|_| Work { task: TaskIndex(task), attempt: seen.attempt });
+        (0..).zip(&self.tasks).filter_map(running).collect()
+    }
+
+    /// Whether the task is ready: its dependencies and the time allow it.
+    pub(crate) fn is_ready(&self, task: usize) -> bool {
+        self.verdict(task) == Some(true) && self.tasks[task].not_before <= self.clock
+    }
+
+    /// Time passes.
+    pub(crate) fn pass(&mut self, now: i64) {
+        self.clock = self.clock.max(now);
+    }
+
+    /// A crash: only events tell the time, and no fast advance follows from what happened before.
+    pub(crate) fn crash(&mut self) {
+        (self.clock, self.recovering, self.completed) = (self.last, true, None);
+    }
+
+    fn claimed(&mut self, work: Work, slot: u32, fast: bool) -> Result<(), String> {
+        let task = work.task.get();
+        must!(self.stage == Stage::Going, "claims while {:?}", self.stage);
+        must!(self.has_room(), "too many workers");
+        must!(self.tasks.iter().all(|seen| seen.slot != Some(slot)), "slot {slot} is taken");
+        must!(slot < self.plan.policy.slots.max(1), "no slot {slot}");
+        must!(self.can_start(task), "{task} cannot start");
+        must!(work.attempt == self.tasks[task].attempt + 1, "attempt {}", work.attempt);
+        let best = (0..self.tasks.len()).filter(|task| self.can_start(*task)).min_by_key(|task| self.key(*task));
+        let class = |task: usize| self.plan.tasks[task].priority;
+        if let Some(advanced) = self.fast_advance() {
+            must!(fast && advanced == (task, slot), "{task} instead of the fast advance {advanced:?}");
+            must!(best.is_some_and(|best| class(best) >= class(task)), "a higher class waits");
+        } else {
+            must!(!fast && best == Some(task), "{task} before {best:?}");
+        }
+        let seen = &mut self.tasks[task];
+        (seen.status, seen.attempt, seen.slot) = (TaskStatus::InProgress, work.attempt, Some(slot));
+        Ok(())
+    }
+
+    /// The task that must start now, and where, if the last event asks for a fast advance.
+    fn fast_advance(&self) -> Option<(usize, u32)> {
+        let (done, slot) = self.completed.filter(|_| self.plan.policy.cadence == Cadence::Beat)?;
+        let follows = |task: &usize| self.dependencies[*task].contains(&done) && self.is_ready(*task);
+        let next: Vec<_> = (0..self.tasks.len()).filter(follows).collect();
+        let [next] = next[..] else { return None };
+        let class = |task: usize| self.plan.tasks[task].priority;
+        let waits = (0..self.tasks.len()).any(|other| self.can_start(other) && class(other) < class(next));
+        (self.can_start(next) && !waits).then_some((next, slot))
+    }
+
+    /// A worker has ended: its task has this status now.
+    fn ended(&mut self, work: Work, status: TaskStatus) -> Result<(), String> {
+        let seen = &mut self.tasks[work.task.get()];
+        must!(seen.status == TaskStatus::InProgress && seen.attempt == work.attempt, "{work:?} was not running");
+        self.completed = seen.slot.take().map(|slot| (work.task.get(), slot));
+        seen.status = status;
+        Ok(())
+    }
+
+    fn failed(&mut self, work: Work, class: ErrorClass, then: Then) -> Result<(), String> {
+        let task = work.task.get();
+        let failures = self.tasks[task].failures;
+        let left = failures < self.plan.retries(task);
+        let retried = match class {
+            ErrorClass::Quota { .. } => true,
+            ErrorClass::Transient => left,
+            ErrorClass::Auth | ErrorClass::Fatal => false,
+        };
+        must!(retried == (then != Then::Over), "{class:?} after {failures} failures: {then:?}");
+        self.ended(work, if retried { TaskStatus::Pending } else { TaskStatus::Failed })?;
+        let Then::Again { not_before } = then else { return Ok(()) };
+        let wait = not_before.as_micros() - self.clock;
+        if let ErrorClass::Quota { until } = class {
+            must!(until.is_none_or(|until| not_before >= until) && wait >= 1_000_000, "waits {wait} for quota");
+            let held = self.held.entry(self.plan.pool(task)).or_insert(i64::MIN);
+            *held = not_before.as_micros().max(*held);
+        } else {
+            let least = 1_000_000 << failures;
+            must!((least..least * 3 / 2).contains(&wait), "waits {wait} after {failures} failures");
+            self.tasks[task].failures += 1;
+        }
+        self.tasks[task].not_before = not_before.as_micros();
+        Ok(())
+    }
+
+    fn interrupted(&mut self, work: Work, then: Then) -> Result<(), String> {
+        let lost = self.tasks[work.task.get()].lost;
+        let again = self.stage == Stage::Stopping || lost < self.plan.policy.interruptions;
+        must!(again == (then != Then::Over), "lost {lost} times: {then:?}");
+        self.ended(work, if again { TaskStatus::Pending } else { TaskStatus::Failed })?;
+        self.tasks[work.task.get()].lost += u32::from(self.stage != Stage::Stopping);
+        Ok(())
+    }
+
+    fn skipped(&mut self, task: TaskIndex, reason: &SkipReason) -> Result<(), String> {
+        let task = task.get();
+        must!(self.tasks[task].status == TaskStatus::Pending, "{task} cannot be skipped");
+        let named = |on: &TaskIndex, status| {
+            let first_bad = |on: &&usize| matches!(self.tasks[**on].status, TaskStatus::Failed | TaskStatus::Skipped);
+            self.tasks[on.get()].status == status && self.dependencies[task].iter().find(first_bad) == Some(&on.get())
+        };
+        let right = match reason {
+            SkipReason::DependencyFailed(on) => named(on, TaskStatus::Failed),
+            SkipReason::DependencySkipped(on) => named(on, TaskStatus::Skipped),
+            SkipReason::NoDependencyFailed => {
+                self.plan.tasks[task].run_on == RunOn::Failure
+                    && self.dependencies[task].iter().all(|on| self.tasks[*on].status == TaskStatus::Completed)
+            }
+            SkipReason::Person(_) => true,
+        };
+        let by_rule = !matches!(reason, SkipReason::Person(_));
+        must!(right && (!by_rule || self.verdict(task) == Some(false)), "{task} skipped: {reason:?}");
+        (self.tasks[task].status, self.tasks[task].by_rule) = (TaskStatus::Skipped, by_rule);
+        Ok(())
+    }
+
+    fn reset(&mut self, tasks: &[TaskIndex]) -> Result<(), String> {
+        must!(!tasks.is_empty(), "an empty reset");
+        for task in tasks.iter().map(|task| task.get()) {
+            must!(self.tasks[task].status.is_over(), "{task} is not over");
+            for next in (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task)) {
+                let seen = &self.tasks[next];
+                let listed = tasks.iter().any(|task| task.get() == next);
+                must!(seen.slot.is_none(), "{next} runs on {task}");
+                must!(seen.status != TaskStatus::Skipped || !seen.by_rule || listed, "{next} stays skipped");
+                must!(seen.status != TaskStatus::Skipped || seen.by_rule || !listed, "{next} was skipped by hand");
+            }
+        }
+        for task in tasks.iter().map(|task| task.get()) {
+            let seen = &mut self.tasks[task];
+            (seen.status, seen.failures, seen.lost, seen.not_before) = (TaskStatus::Pending, 0, 0, i64::MIN);
+            self.merged = self.merged.min(self.wave(task) - 1);
+        }
+        if self.stage == Stage::Finished {
+            self.stage = Stage::Going;
+        }
+        Ok(())
+    }
+
+    fn merged(&mut self, wave: u32, then: WaveThen) -> Result<(), String> {
+        must!(self.plan.policy.cadence == Cadence::Wave && wave == self.merged + 1, "wave {wave} merged");
+        let tasks: Vec<_> = (0..self.tasks.len()).filter(|task| self.wave(*task) == wave).collect();
+        let has = |status| tasks.iter().any(|task| self.tasks[*task].status == status);
+        must!(tasks.iter().all(|task| self.tasks[*task].status.is_over()), "wave {wave} merged too early");
+        let failed = has(TaskStatus::Failed) && !has(TaskStatus::Completed);
+        let left = self.tasks.iter().any(|task| !task.status.is_over());
+        let expected = match self.plan.policy.wave_failed {
+            WaveFailed::Ask if failed => WaveThen::Ask,
+            WaveFailed::Abort if failed && left => WaveThen::Abort,
+            _ => WaveThen::GoOn,
+        };
+        must!(then == expected, "{then:?} after wave {wave}, not {expected:?}");
+        must!(self.stage == Stage::Going || then == WaveThen::GoOn, "{then:?} while {:?}", self.stage);
+        self.merged = wave;
+        match then {
+            WaveThen::GoOn => {}
+            WaveThen::Ask => self.stage = Stage::Paused,
+            WaveThen::Abort => self.stage = Stage::Stopping,
+        }
+        Ok(())
+    }
+
+    /// Whether the dependencies let a pending task run; nothing if that is not known yet, or it is not pending.
+    fn verdict(&self, task: usize) -> Option<bool> {
+        let on: Vec<_> = self.dependencies[task].iter().map(|on| self.tasks[*on].status).collect();
+        let over = on.iter().all(|status| status.is_over());
+        let bad = on.iter().any(|status| matches!(status, TaskStatus::Failed | TaskStatus::Skipped));
+        match self.plan.tasks[task].run_on {
+            _ if self.tasks[task].status != TaskStatus::Pending => None,
+            RunOn::Success if bad => Some(false),
+            RunOn::Success => over.then_some(true),
+            RunOn::Failure => over.then_some(bad),
+            RunOn::Always => over.then_some(true),
+        }
+    }
+
+    /// Whether nothing but slots stands between the task and its worker.
+    fn can_start(&self, task: usize) -> bool {
+        let own = &self.plan.tasks[task];
+        let running: Vec<_> = (0..self.tasks.len()).filter(|other| self.tasks[*other].slot.is_some()).collect();
+        let talks = |task: usize| self.plan.tasks[task].exec_mode == ExecMode::Interactive;
+        let taken = talks(task) && running.iter().any(|o| talks(*o) && self.plan.tasks[*o].role == own.role);
+        let held = self.held.get(&self.plan.pool(task)).is_some_and(|until| *until > self.clock);
+        let wave = || {
+            let open = |o: &usize| self.wave(*o) == self.wave(task) && !self.tasks[*o].status.is_over();
+            let first = (0..self.tasks.len()).filter(open).map(|other| self.turn(other)).min();
+            self.wave(task) == self.merged + 1
+                && first == Some(self.turn(task))
+                && running.iter().all(|other| !talks(*other) && !talks(task))
+        };
+        self.is_ready(task) && !taken && !held && (self.plan.policy.cadence == Cadence::Beat || wave())
+    }
+
+    fn has_room(&self) -> bool {
+        let running = self.tasks.iter().filter(|task| task.slot.is_some()).count();
+        self.stage == Stage::Going && running < self.plan.policy.slots.max(1) as usize
+    }
+
+    /// What makes a task go first.
+    fn key(&self, task: usize) -> (u8, usize, usize) {
+        (self.plan.tasks[task].priority as u8, usize::MAX - self.path(task), task)
+    }
+
+    /// The number of tasks on the longest path from this task on.
+    fn path(&self, task: usize) -> usize {
+        let next = (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task));
+        1 + next.map(|next| self.path(next)).max().unwrap_or(0)
+    }
+
+    fn wave(&self, task: usize) -> u32 {
+        1 + self.dependencies[task].iter().map(|on| self.wave(*on)).max().unwrap_or(0)
+    }
+
+    fn turn(&self, task: usize) -> u8 {
+        match (self.plan.tasks[task].exec_mode, self.plan.tasks[task].position) {
+            (ExecMode::Interactive, Position::PreWave) => 0,
+            (ExecMode::CsvWave, _) => 1,
+            (ExecMode::Interactive, Position::PostWave) => 2,
+        }
+    }
+
+    /// The clock was set back: what waits, waits as long as before.
+    fn set_back(&mut self, now: i64) {
+        let by = self.clock - now;
+        if self.clock != i64::MIN && by > 0 {
+            let waits = self.tasks.iter_mut().map(|task| &mut task.not_before).chain(self.held.values_mut());
+            waits.for_each(|until| *until = until.saturating_sub(by));
+            self.clock = now;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Random plans, random policies, random worlds.
+
+use proptest::prelude::*;
+use team_executor_core::run::{Backoff, Cadence, Ending, ErrorClass, Event, Outcome, Policy, TaskPolicy, WaveFailed};
+use team_executor_core::{ExecMode, Position, Priority, RoleName, RunOn, Task, TaskStatus};
+
+use crate::plan::{Plan, at, id, index};
+use crate::world::{Act, World};
+
+fn policies() -> impl Strategy<Value = Policy> {
+    let (cadence, wave_failed) = (prop::sample::select(Cadence::ALL), prop::sample::select(WaveFailed::ALL));
+    (cadence, 0..4_u32, 0..3_u32, 0..3_u32, wave_failed, any::<u64>()).prop_map(
+        |(cadence, slots, retries, interruptions, wave_failed, seed)| Policy {
+            cadence,
+            slots,
+            retries,
+            interruptions,
+            wave_failed,
+            seed,
+            backoff: Backoff::default(),
+            ..Policy::default()
+        },
+    )
+}
+
+/// The task and what differs for it; its dependencies are bits.
+fn tasks() -> impl Strategy<Value = (Task, u16, TaskPolicy)> {
+    let run_on = prop_oneof![3 => Just(RunOn::Success), 1 => Just(RunOn::Failure), 1 => Just(RunOn::Always)];
+    let mode = prop_oneof![2 => Just(ExecMode::CsvWave), 1 => Just(ExecMode::Interactive)];
+    let words = (prop::sample::select(Priority::ALL), mode, prop::sample::select(Position::ALL), run_on);
+    let own = (prop::option::weighted(0.2, 0..3_u32), 0..2_u32);
+    (words, 0..2_usize, any::<(u16, u16)>(), own).prop_map(|(words, role, bits, (retries, pool))| {
+        let mut task = Task::new(id("T"), RoleName::parse(["writer", "tester"][role]).unwrap());
+        (task.priority, task.exec_mode, task.position, task.run_on) = words;
+        (task, bits.0 & bits.1, TaskPolicy { retries, pool })
+    })
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    (policies(), prop::collection::vec(tasks(), 1..12)).prop_map(|(mut policy, drafts)| {
+        let mut tasks = Vec::new();
+        for (nth, (mut task, bits, own)) in drafts.into_iter().enumerate() {
+            task.id = id(&format!("T{nth}"));
+            task.dependencies = (0..nth).filter(|on| bits >> on & 1 == 1).map(|on| id(&format!("T{on}"))).collect();
+            policy.tasks.insert(index(nth), own);
+            tasks.push(task);
+        }
+        Plan { tasks, policy }
+    })
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    let class = prop_oneof![
+        4 => Just(ErrorClass::Transient),
+        1 => Just(ErrorClass::Auth),
+        2 => Just(ErrorClass::Fatal),
+        1 => Just(ErrorClass::Quota { until: None }),
+        1 => (0..100_000_i64).prop_map(|millis| ErrorClass::Quota { until: Some(at(millis)) }),
+    ];
+    let error = || "it broke".to_owned();
+    prop_oneof![
+        8 => Just(Outcome::Completed { findings: Some("done".to_owned()) }),
+        5 => class.prop_map(move |class| Outcome::Failed { class, error: error() }),
+        1 => Just(Outcome::TimedOut { error: error() }),
+        1 => Just(Outcome::CouldNotStart { error: error() }),
+        2 => Just(Outcome::Interrupted),
+    ]
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let simple = || {
+        prop_oneof![
+            20 => (any::<usize>(), outcomes()).prop_map(|(which, outcome)| Act::End { which, outcome }),
+            6 => (0..20_000_i64).prop_map(|millis| Act::Wait { millis }),
+            1 => Just(Act::Pause),
+            3 => Just(Act::Resume),
+            1 => Just(Act::Drain),
+            1 => Just(Act::Stop),
+            2 => (any::<Option<usize>>(), any::<bool>()).prop_map(|(which, downstream)| Act::Retry { which, downstream }),
+            1 => any::<usize>().prop_map(|which| Act::Skip { which }),
+        ]
+    };
+    let set_back = prop_oneof![3 => Just(0), 1 => 0..50_000_i64];
+    let crash = (simple(), any::<usize>(), any::<u64>(), set_back).prop_map(|(before, durable, fates, set_back)| {
+        Act::Crash { before: Box::new(before), durable, fates, set_back }
+    });
+    prop_oneof![8 => simple(), 1 => crash]
+}
+
+/// Lets a world happen; gives back all its events, and how it ended.
+fn happen(plan: &Plan, acts: &[Act]) -> Result<(Vec<Event>, Option<Ending>), TestCaseError> {
+    let mut world = World::new(plan)?;
+    for act in acts {
+        world.act(act)?;
+    }
+    world.finish()?;
+    let completed = world.run.counts().of(TaskStatus::Completed) == plan.tasks.len();
+    let expected = if completed { Ending::AllCompleted } else { Ending::WithFailures };
+    prop_assert_eq!(world.over, Some(expected));
+    Ok((world.durable, world.over))
+}
+
+proptest! {
+    /// Every event is right at its moment, nothing that should happen is missing, and every world comes to its end,
+    /// through crashes at every point of a step.
+    ///
+    /// R: E-02
+    /// R: E-03
+    /// R: D-05
+    /// R: D-06
+    /// R: D-07
+    /// R: W-08
+    /// R: W-09
+    #[test]
+    fn whatever_happens_the_rules_hold(plan in plans(), acts in prop::collection::vec(acts(), 0..60)) {
+        let first = happen(&plan, &acts)?;
+        prop_assert_eq!(first, happen(&plan, &acts)?, "the same world happens differently");
+    }
+}
