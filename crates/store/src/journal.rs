@@ -163,3 +163,86 @@ impl<F: DiskFile> Journal<F> {
         self.file.sync_data().map_err(DiskError::when("sync", &self.name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::real_disk::RealDisk;
+    use crate::sim_disk::SimDisk;
+    use crate::sim_fault::{Fault, Lies, Strike};
+
+    fn texts(history: &History) -> Vec<(u64, u64, &str)> {
+        history.records().map(|record| (record.seq, record.epoch, record.json)).collect()
+    }
+
+    #[test]
+    fn what_is_committed_is_there_in_the_next_epoch() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        assert_eq!((journal.epoch(), journal.append("{\"a\":1}"), journal.append("2")), (1, Ok(1), Ok(2)));
+        assert_eq!(journal.commit(), Ok(()));
+        assert_eq!(journal.append("never committed"), Ok(3));
+        assert!(matches!(Journal::create(&disk, "journal"), Err(JournalError::Failed(_))));
+        let (mut journal, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!((texts(&history), history.torn()), (vec![(1, 1, "{\"a\":1}"), (2, 1, "2")], None));
+        assert_eq!((journal.epoch(), journal.append("é"), journal.commit()), (2, Ok(3), Ok(())));
+        let (journal, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!((journal.epoch(), texts(&history).last()), (3, Some(&(3, 2, "é"))));
+    }
+
+    #[test]
+    fn a_torn_tail_is_cut_and_told() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        journal.append("1").and_then(|_| journal.commit()).expect("committed");
+        let whole = disk.read("journal").expect("readable");
+        let torn = [&whole[..], b"12345678 torn"].concat();
+        std::fs::write(dir.path().join("journal"), torn).expect("written");
+        let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!(history.torn(), Some(Torn { at: whole.len(), bytes: 13 }));
+        assert_eq!(disk.read("journal"), Ok(whole));
+    }
+
+    #[test]
+    fn a_record_of_two_lines_is_refused_and_nothing_else() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        assert_eq!(journal.append("{\n}"), Err(JournalError::NotOneLine));
+        assert_eq!((journal.append("{}"), journal.commit()), (Ok(1), Ok(())));
+    }
+
+    #[test]
+    fn a_commit_of_many_records_is_one_write_and_one_sync() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        let before = disk.operations();
+        for _ in 0..100 {
+            journal.append("{}").expect("appended");
+        }
+        assert_eq!(disk.operations(), before);
+        assert_eq!((journal.commit(), disk.operations()), (Ok(()), before + 2));
+        assert_eq!((journal.commit(), disk.operations()), (Ok(()), before + 2));
+    }
+
+    #[test]
+    fn the_first_failure_is_final_and_a_full_disk_is_told_apart() {
+        for (after, fault) in [(0, Fault::Io), (1, Fault::Io), (0, Fault::Full)] {
+            let disk = SimDisk::new(0, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            disk.plan(Some(Strike { at: disk.operations() + after, fault, sticky: false }));
+            let failed = journal.append("{}").and_then(|_| journal.commit());
+            match &failed {
+                Err(JournalError::Full(error)) => assert_eq!((fault, error.errno), (Fault::Full, Errno::NOSPC)),
+                Err(JournalError::Failed(error)) => assert_eq!((fault, error.errno), (Fault::Io, Errno::IO)),
+                other => panic!("{other:?}"),
+            }
+            let operations = disk.operations();
+            assert_eq!((journal.commit(), journal.append("{}").map(|_| ())), (failed.clone(), failed));
+            assert_eq!(disk.operations(), operations);
+        }
+        let full = DiskError { action: "write", name: "journal".to_owned(), errno: Errno::NOSPC };
+        assert_eq!(JournalError::from(full).to_string(), "cannot write journal: no space left on device");
+    }
+}

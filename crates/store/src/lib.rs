@@ -5,6 +5,10 @@
 //! is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
 
 pub mod adopt;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod crash_world;
 pub mod disk;
 pub mod folder;
 pub mod journal;

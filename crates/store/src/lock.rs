@@ -39,9 +39,7 @@ impl<F: DiskFile> Lock<F> {
         let started = Instant::now();
         loop {
             let mut file = open_or_create(disk, name).map_err(DiskError::when("open", name))?;
-            let locked = file.try_lock().map_err(DiskError::when("lock", name))?;
-            // Whoever moved the file away in between would let a second executor lock a new one.
-            if locked && disk.is_at(name, &file).map_err(DiskError::when("look at", name))? {
+            if holds(disk, name, &mut file).map_err(DiskError::when("lock", name))? {
                 return Ok(Self { file, name: name.to_owned() });
             }
             let waited = started.elapsed();
@@ -114,6 +112,11 @@ fn open_or_create<D: Disk>(disk: &D, name: &str) -> Result<D::File, Errno> {
     }
 }
 
+/// Takes the lock of a file. If someone moved that away in between, another executor may lock a new one: it does not count.
+fn holds<D: Disk>(disk: &D, name: &str, file: &mut D::File) -> Result<bool, Errno> {
+    Ok(file.try_lock()? && disk.is_at(name, file)?)
+}
+
 fn read_holder(file: &mut impl DiskFile) -> String {
     let bytes = file.read_all().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -165,7 +168,7 @@ mod tests {
     fn a_process_that_is_killed_lets_go_of_the_lock() {
         let (dir, disk) = world();
         disk.create("lock").expect("a file");
-        let script = "exec 9<>lock; flock -n 9 || exit 1; echo locked; exec sleep 1000";
+        let script = "exec 9<>lock; flock -n 9 || exit 1; echo locked; exec sleep 60";
         let mut child = std::process::Command::new("sh")
             .args(["-c", script])
             .current_dir(dir.path())
@@ -185,11 +188,11 @@ mod tests {
     #[test]
     fn a_lock_file_that_was_moved_away_does_not_count() {
         let (_dir, disk) = world();
-        let first = Lock::take(&disk, "lock", NOW).expect("free");
+        let mut moved = open_or_create(&disk, "lock").expect("a file");
         disk.rename("lock", "elsewhere").expect("moved");
-        assert_eq!(disk.is_at("lock", &first.file), Ok(false));
-        let second = Lock::take(&disk, "lock", NOW).expect("a new file");
-        assert_eq!(disk.is_at("lock", &second.file), Ok(true));
+        let mut there = open_or_create(&disk, "lock").expect("another file");
+        assert_eq!(holds(&disk, "lock", &mut moved), Ok(false));
+        assert_eq!(holds(&disk, "lock", &mut there), Ok(true));
     }
 
     #[test]

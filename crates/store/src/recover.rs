@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_hole_in_the_last_commit_is_torn_and_in_an_older_one_damage() {
         let (text, starts) = journal(&[&["{}"], &["1", "2", "3"]]);
-        let mut holed = text.clone().into_bytes();
+        let mut holed = text.into_bytes();
         holed[starts[1]..starts[2]].fill(0);
         assert_eq!(records(&holed), 1);
         let (text, starts) = journal(&[&["{}"], &["1", "2", "3"], &["4"]]);

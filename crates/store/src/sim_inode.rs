@@ -110,19 +110,21 @@ impl Inode {
     /// Spoils what was written last. Where something durable is overwritten, a block is the old or the new one.
     fn spoil(&self, left: &mut [u8], base: &[u8], damage: Damage, random: &mut Random) {
         let first = self.pending.iter().map(Pending::first).min().unwrap_or(left.len()).min(left.len());
-        let from = first + random.index(left.len() - first + 1);
+        // Half of the time nothing of it got through.
+        let through = random.index(2) * random.index(left.len() - first + 1);
+        let from = first + through;
         let mut block = 0;
-        for at in first..left.len() {
+        for (at, byte) in left.iter_mut().enumerate().skip(first) {
             if at == first || at % BLOCK == 0 {
                 block = random.index(3);
             }
             let old = self.old.get(at).copied().unwrap_or(0);
-            left[at] = match (damage, base.get(at)) {
+            *byte = match (damage, base.get(at)) {
                 (Damage::Mixed, Some(base)) if block != 0 => *base,
                 (Damage::Mixed, None) if block == 1 => old,
                 (Damage::Mixed, None) if block == 2 => 0,
-                (Damage::Mixed, _) => left[at],
-                _ if at < from => left[at],
+                (Damage::Mixed, _) => *byte,
+                _ if at < from => *byte,
                 (_, Some(base)) => *base,
                 (Damage::Junk, None) => random.next().to_le_bytes()[0],
                 (Damage::Stale, None) => old,
