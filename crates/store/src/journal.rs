@@ -227,6 +227,18 @@ mod tests {
     }
 
     #[test]
+    fn short_and_interrupted_writes_are_no_failures() {
+        for (fault, sticky) in [(Fault::Short, true), (Fault::Interrupted, false)] {
+            let disk = SimDisk::new(0, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            disk.plan(Some(Strike { at: disk.operations(), fault, sticky }));
+            assert_eq!((journal.append("{\"a\":1}"), journal.commit()), (Ok(1), Ok(())));
+            let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
+            assert_eq!(texts(&history), [(1, 1, "{\"a\":1}")]);
+        }
+    }
+
+    #[test]
     fn the_first_failure_is_final_and_a_full_disk_is_told_apart() {
         for (after, fault) in [(0, Fault::Io), (1, Fault::Io), (0, Fault::Full)] {
             let disk = SimDisk::new(0, Lies::default());

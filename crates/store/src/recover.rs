@@ -264,6 +264,10 @@ mod tests {
         assert_eq!(flaw(&flipped), Some((2, Flaw::Checksum, 2)));
         let removed = [&text[..starts[1]], &text[starts[2]..]].concat();
         assert_eq!(flaw(removed.as_bytes()), Some((2, Flaw::Chain, 1)));
+        let (first, _) = journal(&[&["1"]]);
+        let next_epoch = lines(&[(1, 1, true), (2, 1, true), (3, 2, true)]);
+        let without_second = [first.as_str(), next_epoch.lines().last().unwrap_or_default(), "\n"].concat();
+        assert_eq!(flaw(without_second.as_bytes()), Some((2, Flaw::Chain, 0)));
         let doubled = [&text[..starts[2]], &text[starts[1]..]].concat();
         assert_eq!(flaw(doubled.as_bytes()), Some((3, Flaw::Chain, 2)));
         let swapped =

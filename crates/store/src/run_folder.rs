@@ -153,6 +153,7 @@ mod tests {
             "x-0123456789abcdef",
             &"a".repeat(81),
         ];
+        assert!(unsafe_ids.iter().all(|id| component(id) != *id));
         let mut digests: Vec<_> = unsafe_ids.iter().map(|id| component(id)).collect();
         assert!(digests.iter().all(|digest| is_digest(digest)), "{digests:?}");
         digests.sort();
