@@ -5,6 +5,8 @@
 //! it proves that it had been committed: the first line of a later commit, which is written only after that. Then the
 //! journal is *damaged* and refused. A last line without its line end is torn even if its checksum is right: a commit
 //! that is acknowledged has all its bytes. Nothing is repaired or skipped here.
+//!
+//! Bits that rot in the last commit look the same as a power cut during it: that one is cut too, and the caller told.
 
 use std::fmt;
 use std::ops::Range;

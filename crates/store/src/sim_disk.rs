@@ -318,3 +318,46 @@ impl Change {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left_after(damage: Damage, seed: u64) -> Vec<u8> {
+        let disk = SimDisk::new(seed, Lies::default());
+        let mut file = disk.create("a").expect("a file");
+        file.write_all_at(0, b"durable").and_then(|()| file.sync_all()).expect("written");
+        disk.sync_folder().expect("durable");
+        file.write_all_at(7, &[b'+'; 100]).expect("written");
+        disk.crash(damage);
+        assert_eq!(file.read_all(), Err(Errno::BADF));
+        disk.read("a").expect("the file is there")
+    }
+
+    #[test]
+    fn a_crash_spares_what_is_durable_and_each_damage_spoils_the_rest_its_own_way() {
+        let spoiled = |damage, wanted: fn(&[u8]) -> bool| (0..50).any(|seed| wanted(&left_after(damage, seed)[7..]));
+        for damage in Damage::ALL {
+            assert!((0..50).all(|seed| left_after(damage, seed).starts_with(b"durable")), "{damage:?}");
+        }
+        assert_eq!(left_after(Damage::Kill, 1).len(), 107);
+        assert_eq!(left_after(Damage::Lost, 1).len(), 7);
+        assert!(spoiled(Damage::Torn, |rest| (1..100).contains(&rest.len())));
+        assert!(spoiled(Damage::Zeros, |rest| rest.len() == 100 && rest.starts_with(b"+") && rest.ends_with(&[0])));
+        assert!(spoiled(Damage::Junk, |rest| rest.iter().any(|byte| !matches!(byte, 0 | b'+'))));
+        assert!(spoiled(Damage::Mixed, |rest| rest.starts_with(&[0]) && rest.ends_with(b"+")));
+    }
+
+    #[test]
+    fn a_lock_falls_with_its_file_or_its_boot() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut first = disk.create("lock").expect("a file");
+        let mut second = disk.open("lock").expect("the file");
+        assert_eq!((first.try_lock(), second.try_lock(), first.try_lock()), (Ok(true), Ok(false), Ok(true)));
+        drop(first);
+        assert_eq!(second.try_lock(), Ok(true));
+        disk.sync_folder().expect("durable");
+        disk.crash(Damage::Lost);
+        assert_eq!(disk.open("lock").and_then(|mut file| file.try_lock()), Ok(true));
+    }
+}
