@@ -9,9 +9,8 @@ use crate::crash_world::{Plants, Step, Stop, World};
 use crate::disk::Disk;
 use crate::journal::{Journal, JournalError};
 use crate::recover::{Checks, recover};
-use crate::replace::Durability;
 use crate::sim_disk::SimDisk;
-use crate::sim_fault::{Fault, Lies};
+use crate::sim_fault::{Fault, Lies, Strike};
 use crate::sim_inode::Damage;
 
 /// A small run with everything in it.
@@ -34,17 +33,18 @@ fn operations_of(steps: &[Step]) -> u64 {
 }
 
 /// The script with one fault, then a crash, one more commit and view, and a crash again.
-fn struck(plants: Plants, seed: u64, after: u64, fault: Fault, sticky: bool, damage: Damage) -> Result<(), Stop> {
-    let mut steps = vec![Step::Fault { after, fault, sticky }];
-    steps.extend(script());
+fn struck(plants: Plants, seed: u64, strike: Strike, damage: Damage) -> Result<(), Stop> {
+    let mut steps = script();
     steps.extend([Step::Crash(damage), Step::Commit(vec![0, 0]), Step::Replace, Step::Commit(vec![0])]);
-    World::new(seed, plants).run(&steps)
+    let mut world = World::new(seed, plants);
+    world.disk.plan(Some(strike));
+    world.run(&steps)
 }
 
 /// Every operation of the script × every fault × every damage; the disk is new for each.
 fn strike_everywhere(plants: Plants, seeds: u64) -> Result<u64, String> {
     let mut runs = 0;
-    for after in 0..operations_of(&script()) {
+    for at in 0..operations_of(&script()) {
         for (fault, sticky) in [
             (Fault::CrashBefore, false),
             (Fault::CrashAfter, false),
@@ -59,8 +59,9 @@ fn strike_everywhere(plants: Plants, seeds: u64) -> Result<u64, String> {
             for damage in Damage::ALL {
                 for seed in 0..seeds {
                     runs += 1;
-                    let result = struck(plants, seed, after, fault, sticky, damage);
-                    let place = || format!("operation {after}, {fault:?}, sticky {sticky}, {damage:?}, seed {seed}");
+                    let strike = Strike { at, fault, sticky };
+                    let result = struck(plants, seed, strike, damage);
+                    let place = || format!("{strike:?}, {damage:?}, seed {seed}");
                     result.map_err(|stop| format!("{}: {stop:?}", place()))?;
                 }
             }
@@ -224,7 +225,7 @@ fn every_planted_mistake_is_found() {
         ("the checksum is not checked", Plants { checks: Checks { checksum: false, ..Checks::ALL }, ..none }),
         ("the chain is not checked", Plants { checks: Checks { chain: false, ..Checks::ALL }, ..none }),
         ("bad lines are skipped", Plants { checks: Checks { every_line: false, ..Checks::ALL }, ..none }),
-        ("a file is renamed before it is synced", Plants { durability: Durability::Rendered, ..none }),
+        ("a file is renamed before it is synced", Plants { rename_first: true, ..none }),
     ];
     let missed: Vec<_> = plants.iter().filter(|(_, plants)| hunt(*plants).is_ok()).map(|(name, _)| name).collect();
     assert!(missed.is_empty(), "{missed:?}");

@@ -1,7 +1,7 @@
 //! A small user of the store on a simulated disk, with its own books about what was promised. It finds what is broken,
 //! and knows nothing of how the store works.
 
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, DiskError, DiskFile, Kind};
 use crate::journal::{Journal, JournalError};
 use crate::recover::{Checks, recover};
 use crate::replace::{Durability, ReplaceError, replace, sweep};
@@ -14,14 +14,15 @@ use crate::sim_inode::Damage;
 pub(crate) struct Plants {
     pub(crate) checks: Checks,
     pub(crate) lies: Lies,
-    pub(crate) durability: Durability,
+    /// Files are renamed before they are synced.
+    pub(crate) rename_first: bool,
 }
 
 impl Plants {
     pub(crate) const NONE: Self = Self {
         checks: Checks::ALL,
         lies: Lies { sync: false, sync_folder: false, truncate: false, rewrite: false },
-        durability: Durability::Durable,
+        rename_first: false,
     };
 }
 
@@ -211,7 +212,16 @@ impl World {
     fn replace(&mut self) -> Result<(), Stop> {
         let text = self.text(30);
         self.view_attempts.push(text.clone());
-        match replace(&self.disk, "view", text.as_bytes(), self.plants.durability) {
+        let replaced = if self.plants.rename_first {
+            replace(&self.disk, "view", text.as_bytes(), Durability::Rendered).and_then(|()| {
+                let synced = self.disk.open("view").and_then(|mut file| file.sync_all());
+                let durable = synced.and_then(|()| self.disk.sync_folder());
+                durable.map_err(|errno| DiskError::when("sync", "view")(errno).into())
+            })
+        } else {
+            replace(&self.disk, "view", text.as_bytes(), Durability::Durable)
+        };
+        match replaced {
             Ok(()) => {
                 self.view = Some(text);
                 self.view_attempts.clear();

@@ -1,8 +1,8 @@
 //! Durable things on disk. Nothing else in the program opens a file of a session.
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
-//! `line`, [`recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`replace`] and [`adopt`] (what
-//! is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
+//! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
+//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
 
 pub mod adopt;
 #[cfg(test)]
