@@ -9,6 +9,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat,
 use rustix::io::Errno;
 use team_executor_files::{Folder, ReadError, limits};
 
+use crate::disk::reason;
+
 /// Why a session folder cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenError {
@@ -120,11 +122,6 @@ impl Folder for DiskFolder {
     fn has(&self, path: &str) -> bool {
         statat(&self.root, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
-}
-
-fn reason(error: Errno) -> String {
-    let text = std::io::Error::from(error).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
 #[cfg(test)]

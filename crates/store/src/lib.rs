@@ -1,5 +1,36 @@
 //! Durable things on disk. Nothing else in the program opens a file of a session.
+//!
+//! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
+//! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
+//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
 
-mod folder;
+pub mod adopt;
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod crash_world;
+pub mod disk;
+pub mod folder;
+pub mod journal;
+mod line;
+pub mod lock;
+pub mod real_disk;
+pub mod recover;
+pub mod replace;
+pub mod run_folder;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim_disk;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim_fault;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim_inode;
 
+pub use adopt::{Derived, Rendered, Standing, compare, set_aside};
+pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use folder::{DiskFolder, OpenError};
+pub use journal::{History, Journal, JournalError, Record};
+pub use line::Seq;
+pub use lock::{Holder, Lock, LockError};
+pub use real_disk::{RealDisk, RealFile};
+pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
+pub use replace::{Durability, ReplaceError, replace, sweep};

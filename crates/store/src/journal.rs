@@ -1,0 +1,260 @@
+//! The journal: the only authority over a run. Records are buffered by [`Journal::append`] and made durable together by
+//! [`Journal::commit`], one write and one `fdatasync` for all of them. The first failure is final: what the kernel still
+//! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk.
+
+use rustix::io::Errno;
+
+use crate::disk::{Disk, DiskError, DiskFile};
+use crate::line::{Head, Seq, encode};
+use crate::recover::{Checks, Damage, Recovered, Torn, recover_with};
+
+/// Why the journal cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// There is no room on the disk. Open the journal again once there is.
+    #[error("{0}")]
+    Full(DiskError),
+    /// The disk failed. This incarnation is over.
+    #[error("{0}")]
+    Failed(DiskError),
+    /// The journal holds something that no crash leaves behind.
+    #[error("the journal is damaged: {0}")]
+    Damaged(#[from] Damage),
+    /// A record must be one line. Nothing was written; the journal can still be used.
+    #[error("a record must not contain a line end")]
+    NotOneLine,
+}
+
+impl From<DiskError> for JournalError {
+    fn from(error: DiskError) -> Self {
+        if error.is_full() { Self::Full(error) } else { Self::Failed(error) }
+    }
+}
+
+/// The journal, open for appending. Its folder must be locked by [`crate::Lock`].
+#[derive(Debug)]
+pub struct Journal<F> {
+    file: F,
+    name: String,
+    /// The last line that was appended.
+    last: Head,
+    epoch: u64,
+    /// Where the next commit is written.
+    end: u64,
+    /// Lines that are not committed.
+    buffer: String,
+    failure: Option<JournalError>,
+}
+
+/// What a journal held when it was opened.
+#[derive(Debug, PartialEq, Eq)]
+pub struct History {
+    text: String,
+    recovered: Recovered,
+}
+
+/// One record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its number; the first one has 1.
+    pub seq: Seq,
+    /// The incarnation that wrote it.
+    pub epoch: u64,
+    /// What it says.
+    pub json: &'a str,
+}
+
+impl History {
+    /// The records in their order.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        self.recovered.records.iter().map(|record| Record {
+            seq: record.seq,
+            epoch: record.epoch,
+            json: &self.text[record.json.clone()],
+        })
+    }
+
+    /// What was cut off because it was never committed.
+    pub fn torn(&self) -> Option<Torn> {
+        self.recovered.tail
+    }
+}
+
+impl<F: DiskFile> Journal<F> {
+    /// Makes an empty journal in epoch 1; fails if there is anything of that name.
+    pub fn create<D: Disk<File = F>>(disk: &D, name: &str) -> Result<Self, JournalError> {
+        let mut file = disk.create(name).map_err(DiskError::when("create", name))?;
+        file.sync_all().map_err(DiskError::when("sync", name))?;
+        disk.sync_folder().map_err(DiskError::when("sync the folder of", name))?;
+        Ok(Self::at(file, name, Head::default(), 1, 0))
+    }
+
+    /// Opens a journal in the next epoch and gives its records, which are all durable then. A torn tail is cut off.
+    pub fn open<D: Disk<File = F>>(disk: &D, name: &str) -> Result<(Self, History), JournalError> {
+        Self::open_with(disk, name, Checks::ALL)
+    }
+
+    pub(crate) fn open_with<D: Disk<File = F>>(
+        disk: &D,
+        name: &str,
+        checks: Checks,
+    ) -> Result<(Self, History), JournalError> {
+        let mut file = disk.open(name).map_err(DiskError::when("open", name))?;
+        let mut bytes = file.read_all().map_err(DiskError::when("read", name))?;
+        let recovered = recover_with(&bytes, checks)?;
+        if recovered.tail.is_some() {
+            file.truncate(recovered.end as u64).map_err(DiskError::when("cut", name))?;
+            bytes.truncate(recovered.end);
+        }
+        // If a sync failed before, the kernel may hold lines as clean that are not on disk, and no sync would bring them
+        // there. Only the last epoch can have such lines: they are written again, byte for byte.
+        let doubtful = recovered.last_epoch;
+        file.write_all_at(doubtful as u64, &bytes[doubtful..]).map_err(DiskError::when("write", name))?;
+        file.sync_all().map_err(DiskError::when("sync", name))?;
+        disk.sync_folder().map_err(DiskError::when("sync the folder of", name))?;
+        let text = String::from_utf8(bytes).map_err(|_| DiskError::when("read", name)(Errno::ILSEQ))?;
+        let (last, end) = (recovered.last, text.len() as u64);
+        Ok((Self::at(file, name, last, last.epoch.saturating_add(1), end), History { text, recovered }))
+    }
+
+    fn at(file: F, name: &str, last: Head, epoch: u64, end: u64) -> Self {
+        Self { file, name: name.to_owned(), last, epoch, end, buffer: String::new(), failure: None }
+    }
+
+    /// The epoch of the records that are appended now.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Adds a record to the next commit.
+    pub fn append(&mut self, json: &str) -> Result<Seq, JournalError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if json.contains('\n') {
+            return Err(JournalError::NotOneLine);
+        }
+        let starts_commit = self.buffer.is_empty();
+        self.last = encode(&mut self.buffer, self.last, starts_commit, self.epoch, json);
+        Ok(self.last.seq)
+    }
+
+    /// Makes everything that was appended durable. Nothing may depend on a record before this is done.
+    pub fn commit(&mut self) -> Result<(), JournalError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.write_buffer() {
+            let failure = JournalError::from(error);
+            self.failure = Some(failure.clone());
+            return Err(failure);
+        }
+        self.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn write_buffer(&mut self) -> Result<(), DiskError> {
+        let written = self.file.write_all_at(self.end, self.buffer.as_bytes());
+        written.map_err(DiskError::when("write", &self.name))?;
+        self.file.sync_data().map_err(DiskError::when("sync", &self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::real_disk::RealDisk;
+    use crate::sim_disk::SimDisk;
+    use crate::sim_fault::{Fault, Lies, Strike};
+
+    fn texts(history: &History) -> Vec<(u64, u64, &str)> {
+        history.records().map(|record| (record.seq, record.epoch, record.json)).collect()
+    }
+
+    #[test]
+    fn what_is_committed_is_there_in_the_next_epoch() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        assert_eq!((journal.epoch(), journal.append("{\"a\":1}"), journal.append("2")), (1, Ok(1), Ok(2)));
+        assert_eq!(journal.commit(), Ok(()));
+        assert_eq!(journal.append("never committed"), Ok(3));
+        assert!(matches!(Journal::create(&disk, "journal"), Err(JournalError::Failed(_))));
+        let (mut journal, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!((texts(&history), history.torn()), (vec![(1, 1, "{\"a\":1}"), (2, 1, "2")], None));
+        assert_eq!((journal.epoch(), journal.append("é"), journal.commit()), (2, Ok(3), Ok(())));
+        let (journal, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!((journal.epoch(), texts(&history).last()), (3, Some(&(3, 2, "é"))));
+    }
+
+    #[test]
+    fn a_torn_tail_is_cut_and_told() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        journal.append("1").and_then(|_| journal.commit()).expect("committed");
+        let whole = disk.read("journal").expect("readable");
+        let torn = [&whole[..], b"12345678 torn"].concat();
+        std::fs::write(dir.path().join("journal"), torn).expect("written");
+        let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
+        assert_eq!(history.torn(), Some(Torn { at: whole.len(), bytes: 13 }));
+        assert_eq!(disk.read("journal"), Ok(whole));
+    }
+
+    #[test]
+    fn a_record_of_two_lines_is_refused_and_nothing_else() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        assert_eq!(journal.append("{\n}"), Err(JournalError::NotOneLine));
+        assert_eq!((journal.append("{}"), journal.commit()), (Ok(1), Ok(())));
+    }
+
+    #[test]
+    fn a_commit_of_many_records_is_one_write_and_one_sync() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        let before = disk.operations();
+        for _ in 0..100 {
+            journal.append("{}").expect("appended");
+        }
+        assert_eq!(disk.operations(), before);
+        assert_eq!((journal.commit(), disk.operations()), (Ok(()), before + 2));
+        assert_eq!((journal.commit(), disk.operations()), (Ok(()), before + 2));
+    }
+
+    #[test]
+    fn short_and_interrupted_writes_are_no_failures() {
+        for (fault, sticky) in [(Fault::Short, true), (Fault::Interrupted, false)] {
+            let disk = SimDisk::new(0, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            disk.plan(Some(Strike { at: disk.operations(), fault, sticky }));
+            assert_eq!((journal.append("{\"a\":1}"), journal.commit()), (Ok(1), Ok(())));
+            let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
+            assert_eq!(texts(&history), [(1, 1, "{\"a\":1}")]);
+        }
+    }
+
+    #[test]
+    fn the_first_failure_is_final_and_a_full_disk_is_told_apart() {
+        for (after, fault) in [(0, Fault::Io), (1, Fault::Io), (0, Fault::Full)] {
+            let disk = SimDisk::new(0, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            disk.plan(Some(Strike { at: disk.operations() + after, fault, sticky: false }));
+            let failed = journal.append("{}").and_then(|_| journal.commit());
+            match &failed {
+                Err(JournalError::Full(error)) => assert_eq!((fault, error.errno), (Fault::Full, Errno::NOSPC)),
+                Err(JournalError::Failed(error)) => assert_eq!((fault, error.errno), (Fault::Io, Errno::IO)),
+                other => panic!("{other:?}"),
+            }
+            let operations = disk.operations();
+            assert_eq!((journal.commit(), journal.append("{}").map(|_| ())), (failed.clone(), failed));
+            assert_eq!(disk.operations(), operations);
+        }
+        let full = DiskError { action: "write", name: "journal".to_owned(), errno: Errno::NOSPC };
+        assert_eq!(JournalError::from(full).to_string(), "cannot write journal: no space left on device");
+    }
+}

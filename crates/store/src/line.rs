@@ -1,0 +1,113 @@
+//! One line of the journal: `<crc> <prev-crc> <seq> <epoch> <json>\n`, where the checksum is over all that follows it and
+//! `prev-crc` is the checksum of the line before. A number written as `+<seq>` belongs to the same commit as the line
+//! before it; that is how a commit that a power cut broke can be told from damage to older lines.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use crc32c::crc32c;
+
+/// The number of a record; the first one has 1.
+pub type Seq = u64;
+
+/// What the next line must follow. The default is what the first line follows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The line's checksum.
+    pub(crate) crc: u32,
+    /// Its number.
+    pub(crate) seq: Seq,
+    /// Its epoch.
+    pub(crate) epoch: u64,
+}
+
+/// A line that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// What the next line must follow.
+    pub(crate) head: Head,
+    /// The checksum that it says the line before has.
+    pub(crate) prev: u32,
+    /// Whether it is the first one of its commit.
+    pub(crate) starts_commit: bool,
+    /// Where its record is in the line.
+    pub(crate) json: Range<usize>,
+    /// Whether its checksum is right.
+    pub(crate) intact: bool,
+}
+
+/// Adds a line to a text.
+pub(crate) fn encode(out: &mut String, last: Head, starts_commit: bool, epoch: u64, json: &str) -> Head {
+    let seq = last.seq.saturating_add(1);
+    let start = out.len();
+    let plus = if starts_commit { "" } else { "+" };
+    out.push_str("00000000 ");
+    let body = out.len();
+    // Writing to a string cannot fail.
+    let _written = write!(out, "{:08x} {plus}{seq} {epoch} {json}", last.crc);
+    let crc = crc32c(&out.as_bytes()[body..]);
+    out.replace_range(start..start + 8, &format!("{crc:08x}"));
+    out.push('\n');
+    Head { crc, seq, epoch }
+}
+
+/// Reads a line without its line end. What has not the shape of a line is none; the checksum is only looked at.
+pub(crate) fn decode(line: &[u8]) -> Option<Line> {
+    let body = line.get(9..)?;
+    let text = str::from_utf8(line).ok()?;
+    let mut fields = text.splitn(5, ' ');
+    let crc = hex(fields.next()?)?;
+    let prev = hex(fields.next()?)?;
+    let seq = fields.next()?;
+    let (starts_commit, seq) = seq.strip_prefix('+').map_or((true, seq), |seq| (false, seq));
+    let head = Head { crc, seq: number(seq)?, epoch: number(fields.next()?)? };
+    let json = fields.next()?;
+    let json = line.len() - json.len()..line.len();
+    Some(Line { head, prev, starts_commit, json, intact: crc32c(body) == crc })
+}
+
+fn hex(text: &str) -> Option<u32> {
+    let plain = text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if plain { u32::from_str_radix(text, 16).ok() } else { None }
+}
+
+fn number(text: &str) -> Option<u64> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_the_text_that_is_documented() {
+        let mut text = String::new();
+        let first = encode(&mut text, Head::default(), true, 3, r#"{"kind":"epoch"}"#);
+        let second = encode(&mut text, first, false, 3, "{}");
+        assert_eq!(text, "8a229c50 00000000 1 3 {\"kind\":\"epoch\"}\nd07e8208 8a229c50 +2 3 {}\n");
+        let line = decode(text.lines().last().unwrap_or_default().as_bytes()).expect("a line");
+        assert_eq!(line, Line { head: second, prev: first.crc, starts_commit: false, json: 23..25, intact: true });
+    }
+
+    #[test]
+    fn what_is_no_line_is_none() {
+        let good = "2a60d8b4 00000000 1 3 {}";
+        assert!(decode(good.as_bytes()).is_some_and(|line| !line.intact));
+        for bad in [
+            "",
+            "2a60d8b4",
+            "2a60d8b4 ",
+            "2a60d8b4 00000000 1 3",
+            "2A60D8B4 00000000 1 3 {}",
+            "+a60d8b4 00000000 1 3 {}",
+            "2a60d8b 000000000 1 3 {}",
+            "2a60d8b4 00000000 ++1 3 {}",
+            "2a60d8b4 00000000 x 3 {}",
+            "2a60d8b4 00000000 1 +3 {}",
+            "2a60d8b4 00000000 99999999999999999999 3 {}",
+        ] {
+            assert_eq!(decode(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(decode(b"2a60d8b4 00000000 1 3 \xff"), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! A folder on the machine's disk. Everything is reached from its open directory and by one name, so no path and no link
+//! leads out; files are 0600, folders 0700, and nothing is inherited by workers.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fdatasync, flock, fstat, fsync, ftruncate,
+    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::disk::{Disk, DiskFile, Kind, retried};
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
+const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// A folder on disk that is held open.
+#[derive(Debug)]
+pub struct RealDisk(OwnedFd);
+
+/// A file of a [`RealDisk`].
+#[derive(Debug)]
+pub struct RealFile(File);
+
+impl RealDisk {
+    /// Opens the folder at a path, which may be a link.
+    pub fn open_folder(path: &Path) -> Result<Self, Errno> {
+        retried(|| openat(CWD, path, FOLDER, Mode::empty())).map(Self)
+    }
+
+    /// The folder of that name in this one, made durable with its name if it is missing. A link is refused.
+    pub fn subfolder(&self, name: &str) -> Result<Self, Errno> {
+        let name = component(name)?;
+        match retried(|| mkdirat(&self.0, name, Mode::RWXU)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+        self.sync_folder()?;
+        retried(|| openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())).map(Self)
+    }
+
+    fn regular(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
+        let name = component(name)?;
+        let file = retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?;
+        match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(File::from(file)),
+            FileType::Directory => Err(Errno::ISDIR),
+            _ => Err(Errno::INVAL),
+        }
+    }
+}
+
+impl Disk for RealDisk {
+    type File = RealFile;
+
+    fn create(&self, name: &str) -> Result<RealFile, Errno> {
+        self.regular(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL).map(RealFile)
+    }
+
+    fn open(&self, name: &str) -> Result<RealFile, Errno> {
+        self.regular(name, OFlags::RDWR).map(RealFile)
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
+        RealFile(self.regular(name, OFlags::RDONLY)?).read_all()
+    }
+
+    fn kind(&self, name: &str) -> Result<Kind, Errno> {
+        match statat(&self.0, component(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(Kind::File),
+            Ok(_) => Ok(Kind::Other),
+            Err(Errno::NOENT) => Ok(Kind::Missing),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_at(&self, name: &str, file: &RealFile) -> Result<bool, Errno> {
+        let held = fstat(&file.0)?;
+        match statat(&self.0, component(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(there) => Ok((there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>, Errno> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            // A name that is not UTF-8 is none of ours.
+            if let Ok(name) = entry?.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
+        let (from, to) = (component(from)?, component(to)?);
+        retried(|| renameat(&self.0, from, &self.0, to))
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> Result<(), Errno> {
+        let (from, to) = (component(from)?, component(to)?);
+        retried(|| renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Errno> {
+        let name = component(name)?;
+        retried(|| unlinkat(&self.0, name, AtFlags::empty()))
+    }
+
+    fn sync_folder(&self) -> Result<(), Errno> {
+        retried(|| fsync(&self.0))
+    }
+
+    fn token(&self) -> Result<u64, Errno> {
+        let mut bytes = [0; 8];
+        retried(|| getrandom(&mut bytes[..], GetRandomFlags::empty()))?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+}
+
+impl DiskFile for RealFile {
+    fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
+        let length = usize::try_from(fstat(&self.0)?.st_size).unwrap_or(0);
+        let mut bytes = vec![0; length];
+        let mut done = 0;
+        while done < length {
+            match retried(|| rustix::io::pread(&self.0, &mut bytes[done..], done as u64))? {
+                0 => break,
+                count => done += count,
+            }
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        self.0.write_at(bytes, offset).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    fn sync_data(&mut self) -> Result<(), Errno> {
+        retried(|| fdatasync(&self.0))
+    }
+
+    fn sync_all(&mut self) -> Result<(), Errno> {
+        retried(|| fsync(&self.0))
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<(), Errno> {
+        retried(|| ftruncate(&self.0, length))
+    }
+
+    fn try_lock(&mut self) -> Result<bool, Errno> {
+        match retried(|| flock(&self.0, FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Refuses what is not one name in the folder.
+fn component(name: &str) -> Result<&str, Errno> {
+    if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) { Err(Errno::INVAL) } else { Ok(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn world() -> (tempfile::TempDir, RealDisk) {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        (dir, disk)
+    }
+
+    #[test]
+    fn files_are_written_read_cut_and_renamed() {
+        let (dir, disk) = world();
+        let mut file = disk.create("a").expect("a file");
+        file.write_all_at(0, b"hello world").expect("written");
+        file.truncate(5).expect("cut");
+        file.sync_data().and_then(|()| file.sync_all()).and_then(|()| disk.sync_folder()).expect("durable");
+        assert_eq!(file.read_all(), Ok(b"hello".to_vec()));
+        assert_eq!(disk.create("a").err(), Some(Errno::EXIST));
+        assert_eq!(disk.is_at("a", &file), Ok(true));
+        disk.rename("a", "b").expect("renamed");
+        assert_eq!(disk.is_at("a", &file), Ok(false));
+        assert_eq!((disk.kind("a"), disk.kind("b")), (Ok(Kind::Missing), Ok(Kind::File)));
+        disk.create("c").expect("a file");
+        assert_eq!(disk.rename_new("b", "c"), Err(Errno::EXIST));
+        assert_eq!(disk.list(), Ok(vec!["b".to_owned(), "c".to_owned()]));
+        let mode = std::fs::metadata(dir.path().join("b")).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        disk.remove("c").expect("removed");
+        assert_eq!(disk.read("c"), Err(Errno::NOENT));
+        assert_ne!(disk.token(), disk.token());
+    }
+
+    #[test]
+    fn no_name_leads_out_and_no_link_is_followed() {
+        let (dir, disk) = world();
+        let outside = tempfile::tempdir().expect("another folder");
+        std::fs::write(outside.path().join("secret"), "outside").expect("a file");
+        symlink(outside.path().join("secret"), dir.path().join("link")).expect("a link");
+        symlink(outside.path(), dir.path().join("folder")).expect("a link");
+        for name in ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\0b"] {
+            assert_eq!(disk.create(name).err(), Some(Errno::INVAL), "{name:?}");
+            assert_eq!(disk.read(name).err(), Some(Errno::INVAL), "{name:?}");
+        }
+        assert_eq!(disk.open("link").err(), Some(Errno::LOOP));
+        assert_eq!(disk.read("link").err(), Some(Errno::LOOP));
+        assert_eq!(disk.create("link").err(), Some(Errno::EXIST));
+        assert_eq!(disk.kind("link"), Ok(Kind::Other));
+        assert!(disk.subfolder("folder").is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_is_neither_opened_nor_waited_for() {
+        let (dir, disk) = world();
+        disk.subfolder("sub").expect("a folder");
+        let mode = std::fs::metadata(dir.path().join("sub")).expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        rustix::fs::mknodat(CWD, dir.path().join("pipe"), FileType::Fifo, OWNER_ONLY, 0).expect("a pipe");
+        assert_eq!(disk.read("sub").err(), Some(Errno::ISDIR));
+        assert_eq!(disk.read("pipe").err(), Some(Errno::INVAL));
+        assert_eq!(disk.open("pipe").err(), Some(Errno::INVAL));
+    }
+}

@@ -1,0 +1,129 @@
+//! The one way to replace a file: a new file beside it, then its name. A reader sees the old file or the new one, whole.
+
+use rustix::io::Errno;
+
+use crate::disk::{Disk, DiskError, DiskFile, Kind};
+
+/// What a crash may do to the new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing.
+    Durable,
+    /// A power cut may take it: it can be rendered again from the journal.
+    Rendered,
+}
+
+/// Why a file was not replaced for good. What has the name is the old file or the new one, whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplaceError {
+    /// What has the name is a folder, a link, a pipe: none of ours.
+    #[error("{0} is not a regular file")]
+    NotAFile(String),
+    /// The disk says no.
+    #[error("{0}")]
+    Disk(#[from] DiskError),
+}
+
+/// Replaces a file, or makes it.
+pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durability) -> Result<(), ReplaceError> {
+    let failed = |action| DiskError::when(action, name);
+    if disk.kind(name).map_err(failed("look at"))? == Kind::Other {
+        return Err(ReplaceError::NotAFile(name.to_owned()));
+    }
+    let temporary = format!(".{name}{MARK}{:016x}", disk.token().map_err(failed("make a name for"))?);
+    let mut file = disk.create(&temporary).map_err(failed("create"))?;
+    let placed = fill(&mut file, bytes, durability).and_then(|()| disk.rename(&temporary, name));
+    if let Err(errno) = placed {
+        // What cannot be removed now is swept by the next run.
+        disk.remove(&temporary).ok();
+        return Err(failed("write")(errno).into());
+    }
+    if durability == Durability::Durable {
+        disk.sync_folder().map_err(failed("sync the folder of"))?;
+    }
+    Ok(())
+}
+
+/// Removes what replacements that a crash ended have left behind, and says how many files that were.
+pub fn sweep<D: Disk>(disk: &D) -> Result<usize, DiskError> {
+    let mut swept = 0;
+    for name in disk.list().map_err(DiskError::when("list", "the folder"))? {
+        if is_temporary(&name) && disk.kind(&name).map_err(DiskError::when("look at", &name))? == Kind::File {
+            match disk.remove(&name) {
+                Ok(()) => swept += 1,
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(DiskError::when("remove", &name)(errno)),
+            }
+        }
+    }
+    Ok(swept)
+}
+
+const MARK: &str = ".tmp-";
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.')
+        && name.rsplit_once(MARK).is_some_and(|(name, token)| {
+            name.len() > 1 && token.len() == 16 && token.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        })
+}
+
+fn fill(file: &mut impl DiskFile, bytes: &[u8], durability: Durability) -> Result<(), Errno> {
+    file.write_all_at(0, bytes)?;
+    if durability == Durability::Durable { file.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::real_disk::RealDisk;
+
+    fn world() -> (tempfile::TempDir, RealDisk) {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        (dir, disk)
+    }
+
+    #[test]
+    fn a_file_is_made_and_replaced_and_nothing_is_left_behind() {
+        let (_dir, disk) = world();
+        for (bytes, durability) in [("one", Durability::Durable), ("two", Durability::Rendered)] {
+            assert_eq!(replace(&disk, "tasks.csv", bytes.as_bytes(), durability), Ok(()));
+            assert_eq!(disk.read("tasks.csv"), Ok(bytes.as_bytes().to_vec()));
+        }
+        assert_eq!(disk.list(), Ok(vec!["tasks.csv".to_owned()]));
+    }
+
+    #[test]
+    fn links_and_folders_are_left_alone() {
+        let (dir, disk) = world();
+        let outside = tempfile::tempdir().expect("another folder");
+        std::fs::write(outside.path().join("theirs"), "kept").expect("a file");
+        symlink(outside.path().join("theirs"), dir.path().join("link")).expect("a link");
+        disk.subfolder("folder").expect("a folder");
+        for name in ["link", "folder"] {
+            let refused = replace(&disk, name, b"x", Durability::Durable);
+            assert_eq!(refused, Err(ReplaceError::NotAFile(name.to_owned())));
+        }
+        assert!(matches!(replace(&disk, "../out", b"x", Durability::Durable), Err(ReplaceError::Disk(_))));
+        assert_eq!(std::fs::read(outside.path().join("theirs")).expect("a file"), b"kept");
+        assert_eq!(disk.list(), Ok(vec!["folder".to_owned(), "link".to_owned()]));
+    }
+
+    #[test]
+    fn only_our_own_temporary_files_are_swept() {
+        let (_dir, disk) = world();
+        let kept = [".tmp-0123456789abcdef", ".a.tmp-0123456789ABCDEF", ".a.tmp-0123", "a.tmp-0123456789abcdef"];
+        for name in kept.iter().chain(&[".a.tmp-0123456789abcdef", ".tasks.csv.tmp-ffffffffffffffff"]) {
+            disk.create(name).expect("a file");
+        }
+        disk.subfolder(".b.tmp-0123456789abcdef").expect("a folder");
+        assert_eq!(sweep(&disk), Ok(2));
+        let mut names = disk.list().expect("names");
+        names.retain(|name| name != ".b.tmp-0123456789abcdef");
+        names.sort_by_key(|name| kept.iter().position(|k| k == name));
+        assert_eq!(names, kept);
+    }
+}

@@ -1,0 +1,363 @@
+//! A disk in memory that loses power. Each file knows which bytes are durable and which writes are not; a crash leaves
+//! what a real disk may leave of the latter. The same seed gives the same disk.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use rustix::io::Errno;
+
+use crate::disk::{Disk, DiskFile, Kind};
+use crate::sim_fault::{Fault, Lies, Sort, Strike};
+use crate::sim_inode::{Damage, Inode, Random};
+
+/// A disk in memory. Clones are the same disk.
+#[derive(Debug, Clone)]
+pub struct SimDisk(Rc<RefCell<State>>);
+
+/// A file of a [`SimDisk`]. It dies with the boot that opened it.
+#[derive(Debug)]
+pub struct SimFile {
+    disk: SimDisk,
+    inode: usize,
+    boot: u64,
+    /// Shared with nobody: when it is gone, so is the lock.
+    open: Rc<()>,
+}
+
+impl SimDisk {
+    /// An empty disk.
+    pub fn new(seed: u64, lies: Lies) -> Self {
+        Self(Rc::new(RefCell::new(State { random: Random(seed), lies, ..State::default() })))
+    }
+
+    /// Plans a fault, in the place of the one that was planned.
+    pub fn plan(&self, strike: Option<Strike>) {
+        self.0.borrow_mut().strike = strike;
+    }
+
+    /// How many operations there were.
+    pub fn operations(&self) -> u64 {
+        self.0.borrow().operations
+    }
+
+    /// Stops the machine, and starts it with what is left on the disk.
+    pub fn crash(&self, damage: Damage) {
+        let state = &mut *self.0.borrow_mut();
+        state.boot += 1;
+        state.down = false;
+        state.strike = None;
+        state.locks.clear();
+        if damage != Damage::Kill {
+            for inode in &mut state.inodes {
+                inode.lose_power(damage, &mut state.random);
+            }
+            // Changes of names reach the disk in their order, however the bytes fare.
+            let kept = if damage == Damage::Lost { 0 } else { state.random.index(state.changes.len() + 1) };
+            for change in state.changes.drain(..).take(kept) {
+                change.apply(&mut state.durable_names);
+            }
+            state.names = state.durable_names.clone();
+        }
+    }
+
+    /// Flips one bit of what is durable.
+    pub fn flip(&self, name: &str, bit: usize) {
+        let state = &mut *self.0.borrow_mut();
+        if let Some(inode) = state.names.get(name).and_then(|inode| state.inodes.get_mut(*inode)) {
+            inode.flip(bit);
+        }
+    }
+
+    /// Runs one operation, with whatever strikes it.
+    fn operate<T>(
+        &self,
+        sort: Sort,
+        run: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let state = &mut *self.0.borrow_mut();
+        if state.down {
+            return Err(Errno::IO);
+        }
+        let now = state.operations;
+        state.operations += 1;
+        let strike = state.strike.filter(|strike| now == strike.at || strike.sticky && now > strike.at);
+        match strike.map(|strike| strike.fault) {
+            Some(Fault::CrashBefore) => {
+                state.down = true;
+                Err(Errno::IO)
+            }
+            Some(Fault::CrashAfter) => {
+                let result = run(state, None);
+                state.down = true;
+                result.and(Err(Errno::IO))
+            }
+            Some(Fault::Io) if sort == Sort::Sync => run(state, Some(Fault::Io)),
+            Some(Fault::Io) => Err(Errno::IO),
+            Some(Fault::Full) if sort.needs_room() => Err(Errno::NOSPC),
+            Some(Fault::Interrupted) if sort == Sort::Write => Err(Errno::INTR),
+            fault => run(state, fault),
+        }
+    }
+
+    fn rename_with(&self, from: &str, to: &str, replace: bool) -> Result<(), Errno> {
+        self.operate(Sort::Other, |state, _| {
+            if !state.names.contains_key(from) {
+                return Err(Errno::NOENT);
+            }
+            if !replace && state.names.contains_key(to) {
+                return Err(Errno::EXIST);
+            }
+            state.change(Change::Move(from.to_owned(), to.to_owned()));
+            Ok(())
+        })
+    }
+
+    fn file(&self, state: &State, inode: usize) -> SimFile {
+        SimFile { disk: self.clone(), inode, boot: state.boot, open: Rc::new(()) }
+    }
+}
+
+impl Disk for SimDisk {
+    type File = SimFile;
+
+    fn create(&self, name: &str) -> Result<SimFile, Errno> {
+        self.operate(Sort::Create, |state, _| {
+            if state.names.contains_key(name) {
+                return Err(Errno::EXIST);
+            }
+            state.inodes.push(Inode::default());
+            let inode = state.inodes.len() - 1;
+            state.change(Change::Add(name.to_owned(), inode));
+            Ok(self.file(state, inode))
+        })
+    }
+
+    fn open(&self, name: &str) -> Result<SimFile, Errno> {
+        self.operate(Sort::Other, |state, _| {
+            let inode = state.find(name)?;
+            Ok(self.file(state, inode))
+        })
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
+        self.operate(Sort::Other, |state, _| state.find(name).map(|inode| state.inodes[inode].cached.clone()))
+    }
+
+    fn kind(&self, name: &str) -> Result<Kind, Errno> {
+        self.operate(Sort::Other, |state, _| {
+            Ok(if state.names.contains_key(name) { Kind::File } else { Kind::Missing })
+        })
+    }
+
+    fn is_at(&self, name: &str, file: &SimFile) -> Result<bool, Errno> {
+        self.operate(Sort::Other, |state, _| Ok(state.names.get(name) == Some(&file.inode)))
+    }
+
+    fn list(&self) -> Result<Vec<String>, Errno> {
+        self.operate(Sort::Other, |state, _| Ok(state.names.keys().cloned().collect()))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
+        self.rename_with(from, to, true)
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> Result<(), Errno> {
+        self.rename_with(from, to, false)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Errno> {
+        self.operate(Sort::Other, |state, _| {
+            state.find(name)?;
+            state.change(Change::Remove(name.to_owned()));
+            Ok(())
+        })
+    }
+
+    fn sync_folder(&self) -> Result<(), Errno> {
+        self.operate(Sort::Other, |state, _| {
+            if !state.lies.sync_folder {
+                state.durable_names = state.names.clone();
+                state.changes.clear();
+            }
+            Ok(())
+        })
+    }
+
+    fn token(&self) -> Result<u64, Errno> {
+        Ok(self.0.borrow_mut().random.next())
+    }
+}
+
+impl SimFile {
+    fn operate<T>(
+        &self,
+        sort: Sort,
+        run: impl FnOnce(&mut Inode, Lies, Option<Fault>) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        self.disk.operate(sort, |state, fault| {
+            if state.boot != self.boot {
+                return Err(Errno::BADF);
+            }
+            run(&mut state.inodes[self.inode], state.lies, fault)
+        })
+    }
+}
+
+impl DiskFile for SimFile {
+    fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
+        self.operate(Sort::Other, |inode, _, _| Ok(inode.cached.clone()))
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        self.operate(Sort::Write, |inode, lies, fault| {
+            let offset = usize::try_from(offset).map_err(|_| Errno::FBIG)?;
+            let count = if fault == Some(Fault::Short) { bytes.len().div_ceil(2) } else { bytes.len() };
+            let already = inode.cached.get(offset..offset + count) == Some(&bytes[..count]);
+            if !(lies.rewrite && already) {
+                inode.write(offset, &bytes[..count]);
+            }
+            Ok(count)
+        })
+    }
+
+    fn sync_data(&mut self) -> Result<(), Errno> {
+        self.operate(Sort::Sync, |inode, lies, fault| match fault {
+            Some(Fault::Io) => {
+                inode.forget();
+                Err(Errno::IO)
+            }
+            _ if lies.sync => Ok(()),
+            _ => {
+                inode.sync();
+                Ok(())
+            }
+        })
+    }
+
+    fn sync_all(&mut self) -> Result<(), Errno> {
+        self.sync_data()
+    }
+
+    fn truncate(&mut self, length: u64) -> Result<(), Errno> {
+        self.operate(Sort::Other, |inode, lies, _| {
+            if !lies.truncate {
+                inode.truncate(usize::try_from(length).map_err(|_| Errno::FBIG)?);
+            }
+            Ok(())
+        })
+    }
+
+    fn try_lock(&mut self) -> Result<bool, Errno> {
+        let (own, boot, inode) = (Rc::downgrade(&self.open), self.boot, self.inode);
+        self.disk.operate(Sort::Other, |state, _| {
+            if state.boot != boot {
+                return Err(Errno::BADF);
+            }
+            let holder = state.locks.entry(inode).or_default();
+            if holder.strong_count() > 0 && !holder.ptr_eq(&own) {
+                return Ok(false);
+            }
+            *holder = own;
+            Ok(true)
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    random: Random,
+    lies: Lies,
+    strike: Option<Strike>,
+    operations: u64,
+    /// Counts starts of the machine; files of an earlier one are gone.
+    boot: u64,
+    down: bool,
+    inodes: Vec<Inode>,
+    names: BTreeMap<String, usize>,
+    durable_names: BTreeMap<String, usize>,
+    /// What is between the two.
+    changes: Vec<Change>,
+    /// For each inode, the open file that has its lock, if that is still open.
+    locks: BTreeMap<usize, Weak<()>>,
+}
+
+impl State {
+    fn find(&self, name: &str) -> Result<usize, Errno> {
+        self.names.get(name).copied().ok_or(Errno::NOENT)
+    }
+
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.names);
+        self.changes.push(change);
+    }
+}
+
+/// A change of names.
+#[derive(Debug, Clone)]
+enum Change {
+    Add(String, usize),
+    Move(String, String),
+    Remove(String),
+}
+
+impl Change {
+    fn apply(&self, names: &mut BTreeMap<String, usize>) {
+        match self {
+            Self::Add(name, inode) => {
+                names.insert(name.clone(), *inode);
+            }
+            Self::Move(from, to) => {
+                if let Some(inode) = names.remove(from) {
+                    names.insert(to.clone(), inode);
+                }
+            }
+            Self::Remove(name) => {
+                names.remove(name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left_after(damage: Damage, seed: u64) -> Vec<u8> {
+        let disk = SimDisk::new(seed, Lies::default());
+        let mut file = disk.create("a").expect("a file");
+        file.write_all_at(0, b"durable").and_then(|()| file.sync_all()).expect("written");
+        disk.sync_folder().expect("durable");
+        file.write_all_at(7, &[b'+'; 100]).expect("written");
+        disk.crash(damage);
+        assert_eq!(file.read_all(), Err(Errno::BADF));
+        disk.read("a").expect("the file is there")
+    }
+
+    #[test]
+    fn a_crash_spares_what_is_durable_and_each_damage_spoils_the_rest_its_own_way() {
+        let spoiled = |damage, wanted: fn(&[u8]) -> bool| (0..50).any(|seed| wanted(&left_after(damage, seed)[7..]));
+        for damage in Damage::ALL {
+            assert!((0..50).all(|seed| left_after(damage, seed).starts_with(b"durable")), "{damage:?}");
+        }
+        assert_eq!(left_after(Damage::Kill, 1).len(), 107);
+        assert_eq!(left_after(Damage::Lost, 1).len(), 7);
+        assert!(spoiled(Damage::Torn, |rest| (1..100).contains(&rest.len())));
+        assert!(spoiled(Damage::Zeros, |rest| rest.len() == 100 && rest.starts_with(b"+") && rest.ends_with(&[0])));
+        assert!(spoiled(Damage::Junk, |rest| rest.iter().any(|byte| !matches!(byte, 0 | b'+'))));
+        assert!(spoiled(Damage::Mixed, |rest| rest.starts_with(&[0]) && rest.ends_with(b"+")));
+    }
+
+    #[test]
+    fn a_lock_falls_with_its_file_or_its_boot() {
+        let disk = SimDisk::new(0, Lies::default());
+        let mut first = disk.create("lock").expect("a file");
+        let mut second = disk.open("lock").expect("the file");
+        assert_eq!((first.try_lock(), second.try_lock(), first.try_lock()), (Ok(true), Ok(false), Ok(true)));
+        drop(first);
+        assert_eq!(second.try_lock(), Ok(true));
+        disk.sync_folder().expect("durable");
+        disk.crash(Damage::Lost);
+        assert_eq!(disk.open("lock").and_then(|mut file| file.try_lock()), Ok(true));
+    }
+}
