@@ -43,7 +43,10 @@ fn long_findings_are_cut_and_kept_beside() {
     let whole = "ä".repeat(501);
     session.tasks[0].findings = Some(whole.clone());
     let text = write(None, &session, &graph);
-    assert_eq!(text, format!("{HEADER},findings_full\n1,x,,,,csv-wave,r,1,completed,{} […],,{whole}\n", "ä".repeat(496)));
+    assert_eq!(
+        text,
+        format!("{HEADER},findings_full\n1,x,,,,csv-wave,r,1,completed,{} […],,{whole}\n", "ä".repeat(496))
+    );
     assert_eq!(found(&text), []);
     assert_eq!(loaded(&text).session.unwrap().0, session);
     let edited = text.replacen("ää", "", 1);

@@ -1,0 +1,60 @@
+//! A pipe by which processes show that they live: its end is the proof that the last of them is dead. Nobody guesses by
+//! numbers or by waiting.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat};
+
+use crate::must;
+
+/// The test's end of a named pipe.
+#[derive(Debug)]
+pub struct Pulse {
+    path: PathBuf,
+    end: File,
+}
+
+impl Pulse {
+    /// A new pipe at a path.
+    #[track_caller]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        must("making", &path, mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(Into::into));
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let end = must("opening", &path, rustix::fs::open(&path, flags, Mode::empty()).map_err(Into::into));
+        must(
+            "opening",
+            &path,
+            fcntl_getfl(&end).and_then(|f| fcntl_setfl(&end, f - OFlags::NONBLOCK)).map_err(Into::into),
+        );
+        Self { path, end: end.into() }
+    }
+
+    /// What `fake-agent beat PATH` is given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As text, for the arguments of a program.
+    pub fn arg(&self) -> &str {
+        self.path.to_str().unwrap_or_else(|| panic!("{} is not UTF-8", self.path.display()))
+    }
+
+    /// Waits until this many processes have shown that they live.
+    #[track_caller]
+    pub fn wait_alive(&mut self, count: usize) {
+        // With no writer yet a read would be at the end at once: hold one end ourselves until they are there.
+        let writer = must("opening", &self.path, File::options().write(true).open(&self.path));
+        let mut beats = vec![0; count];
+        must("reading", &self.path, self.end.read_exact(&mut beats));
+        drop(writer);
+    }
+
+    /// Waits until all of them are dead.
+    #[track_caller]
+    pub fn wait_dead(&mut self) {
+        must("reading", &self.path, std::io::copy(&mut self.end, &mut std::io::sink()));
+    }
+}
