@@ -1,5 +1,5 @@
-//! A pipe by which processes show that they live: its end is the proof that the last of them is dead. Nobody guesses by
-//! numbers or by waiting.
+//! Pipes between a test and the processes that it watches: by one they show that they live, and its end is the proof that
+//! the last of them is dead; at another one waits until it may go on. Nobody guesses by numbers or by the clock.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ impl Pulse {
     #[track_caller]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        must("making", &path, mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(Into::into));
+        make_pipe(&path);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let end = must("opening", &path, rustix::fs::open(&path, flags, Mode::empty()).map_err(Into::into));
         must(
@@ -33,11 +33,6 @@ impl Pulse {
     }
 
     /// What `fake-agent beat PATH` is given.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// As text, for the arguments of a program.
     pub fn arg(&self) -> &str {
         self.path.to_str().unwrap_or_else(|| panic!("{} is not UTF-8", self.path.display()))
     }
@@ -57,4 +52,34 @@ impl Pulse {
     pub fn wait_dead(&mut self) {
         must("reading", &self.path, std::io::copy(&mut self.end, &mut std::io::sink()));
     }
+}
+
+/// A named pipe at which one process waits.
+#[derive(Debug)]
+pub struct Gate(PathBuf);
+
+impl Gate {
+    /// A closed gate at a path.
+    #[track_caller]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        make_pipe(&path);
+        Self(path)
+    }
+
+    /// What `fake-agent hold PATH` is given.
+    pub fn arg(&self) -> &str {
+        self.0.to_str().unwrap_or_else(|| panic!("{} is not UTF-8", self.0.display()))
+    }
+
+    /// Waits until a process is there, and lets it go on.
+    #[track_caller]
+    pub fn open(&self) {
+        drop(must("opening", &self.0, File::options().write(true).open(&self.0)));
+    }
+}
+
+#[track_caller]
+fn make_pipe(path: &Path) {
+    must("making", path, mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(Into::into));
 }

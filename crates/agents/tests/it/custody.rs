@@ -8,14 +8,14 @@ use crate::world::World;
 fn leaks(script: impl Fn(&str) -> Vec<&str>, alive: usize) -> usize {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
-    let gate = world.pulse("gate");
+    let gate = world.gate("gate");
     let script: Vec<String> = script(pulse.arg()).into_iter().map(str::to_owned).collect();
     let mut script: Vec<&str> = script.iter().map(String::as_str).collect();
     script.extend(["hold", gate.arg(), "exit", "0"]);
     world.keepers.start(0, world.assignment("a", &script));
     // The worker goes on only when all that it started are there.
     pulse.wait_alive(alive);
-    drop(std::fs::File::options().write(true).open(gate.path()).unwrap());
+    gate.open();
     let exit = world.ended();
     assert_eq!(exit.ended, Ended::Exit(0));
     pulse.wait_dead();

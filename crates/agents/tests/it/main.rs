@@ -1,7 +1,6 @@
 //! Keepers and workers as real processes. No test waits by the clock: a [`Pulse`](team_executor_testkit::Pulse) tells when
 //! a process lives and when it is dead.
 
-mod bench;
 mod crash;
 mod custody;
 mod ends;

@@ -71,7 +71,7 @@ fn inherited() -> Vec<String> {
 #[test]
 fn the_screen_sees_the_last_line_while_the_worker_runs() {
     let world = World::new();
-    let gate = world.pulse("gate");
+    let gate = world.gate("gate");
     world.keepers.start(0, world.assignment("a", &["print", "half way", "hold", gate.arg()]));
     let text = loop {
         if let KeeperEvent::Line { text, .. } = world.events.recv_timeout(crate::world::LONG).unwrap() {
@@ -79,6 +79,6 @@ fn the_screen_sees_the_last_line_while_the_worker_runs() {
         }
     };
     assert_eq!(text, "half way");
-    drop(std::fs::File::options().write(true).open(gate.path()).unwrap());
+    gate.open();
     assert_eq!(world.ended().ended, Ended::Exit(0));
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use team_executor_agents::{Assignment, Exit, KeeperEvent, Keepers, Limits};
-use team_executor_testkit::{Pulse, fake_agent};
+use team_executor_testkit::{Gate, Pulse, fake_agent};
 
 /// Longer than anything may take; whoever waits for so long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -33,6 +33,11 @@ impl World {
     /// A new pulse.
     pub(crate) fn pulse(&self, name: &str) -> Pulse {
         Pulse::new(self.dir.path().join(name))
+    }
+
+    /// A new gate.
+    pub(crate) fn gate(&self, name: &str) -> Gate {
+        Gate::new(self.dir.path().join(name))
     }
 
     /// An assignment for the fake agent.
