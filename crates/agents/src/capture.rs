@@ -1,0 +1,164 @@
+//! One output stream of a worker on its way into a log: drained always, kept raw, and kept only up to a cap.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::exit::Stream;
+use crate::last_line::LastLine;
+
+/// The most that is read at once.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// One output stream and its log.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    /// None when every writer has closed it.
+    pipe: Option<OwnedFd>,
+    log: File,
+    /// How much may still go straight to the log.
+    head: u64,
+    tail: VecDeque<u8>,
+    tail_cap: usize,
+    stream: Stream,
+    last_line: LastLine,
+}
+
+impl Capture {
+    /// Keeps at most `cap` bytes of what comes through the pipe.
+    pub(crate) fn new(pipe: impl Into<OwnedFd>, log: File, cap: u64) -> Self {
+        let tail_cap = usize::try_from(cap / 2).unwrap_or(usize::MAX);
+        Self {
+            pipe: Some(pipe.into()),
+            log,
+            head: cap - cap / 2,
+            tail: VecDeque::new(),
+            tail_cap,
+            stream: Stream::default(),
+            last_line: LastLine::default(),
+        }
+    }
+
+    /// What to wait for, while there is something to wait for.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Watches the stream for its last line.
+    pub(crate) const fn last_line(&self) -> &LastLine {
+        &self.last_line
+    }
+
+    /// Reads once; the pipe must be ready. Says whether anything came.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> bool {
+        let Some(pipe) = &self.pipe else { return false };
+        match rustix::io::read(pipe, &mut *buffer) {
+            Err(Errno::INTR | Errno::AGAIN) => false,
+            Ok(0) | Err(_) => {
+                self.pipe = None;
+                false
+            }
+            Ok(count) => {
+                self.keep(&buffer[..count]);
+                true
+            }
+        }
+    }
+
+    /// Reads what is there without waiting for more.
+    pub(crate) fn drain(&mut self, buffer: &mut [u8]) {
+        while let Some(pipe) = &self.pipe {
+            let mut ready = [PollFd::new(pipe, PollFlags::IN)];
+            if !matches!(poll(&mut ready, Some(&Timespec::default())), Ok(1..) | Err(Errno::INTR)) {
+                break;
+            }
+            self.read(buffer);
+        }
+    }
+
+    /// Completes the log.
+    pub(crate) fn finish(&mut self) -> Stream {
+        let note = match self.stream.dropped {
+            0 => String::new(),
+            dropped => format!("\n[{dropped} bytes left out]\n"),
+        };
+        let (one, two) = self.tail.as_slices();
+        let written: io::Result<()> =
+            [note.as_bytes(), one, two].into_iter().try_for_each(|bytes| self.log.write_all(bytes));
+        if written.is_err() {
+            self.stream.dropped += self.tail.len() as u64;
+        }
+        self.tail.clear();
+        self.stream
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.stream.bytes += bytes.len() as u64;
+        self.last_line.feed(bytes);
+        let head = usize::try_from(self.head).unwrap_or(usize::MAX).min(bytes.len());
+        let (head, rest) = bytes.split_at(head);
+        self.head -= head.len() as u64;
+        // A full disk ends the log, not the worker: the pipe must be drained whatever happens.
+        if self.log.write_all(head).is_err() {
+            self.stream.dropped += head.len() as u64;
+        }
+        let fits = &rest[rest.len().saturating_sub(self.tail_cap)..];
+        let too_many = (self.tail.len() + fits.len()).saturating_sub(self.tail_cap);
+        self.stream.dropped += (rest.len() - fits.len() + too_many) as u64;
+        self.tail.drain(..too_many);
+        self.tail.extend(fits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Seek as _;
+
+    use super::*;
+
+    /// What the log holds after chunks of this size went by, and what was counted.
+    fn log(text: &[u8], chunk: usize, cap: u64) -> (Vec<u8>, Stream) {
+        let mut log = tempfile::tempfile().unwrap();
+        let (_read, write) = std::io::pipe().unwrap();
+        let mut capture = Capture::new(write, log.try_clone().unwrap(), cap);
+        text.chunks(chunk).for_each(|bytes| capture.keep(bytes));
+        let stream = capture.finish();
+        log.rewind().unwrap();
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut log, &mut bytes).unwrap();
+        (bytes, stream)
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_it_is() {
+        for chunk in 1..=10 {
+            let (bytes, stream) = log(b"0123456789", chunk, 10);
+            assert_eq!(bytes, b"0123456789");
+            assert_eq!(stream, Stream { bytes: 10, dropped: 0 });
+        }
+    }
+
+    #[test]
+    fn of_too_much_the_start_and_the_end_are_kept_and_the_rest_is_counted() {
+        for chunk in 1..=20 {
+            let (bytes, stream) = log(b"0123456789abcdefghij", chunk, 5);
+            assert_eq!(bytes, b"012\n[15 bytes left out]\nij", "chunks of {chunk}");
+            assert_eq!(stream, Stream { bytes: 20, dropped: 15 });
+        }
+        let (bytes, stream) = log(b"0123", 2, 0);
+        assert_eq!((bytes.as_slice(), stream.dropped), (&b"\n[4 bytes left out]\n"[..], 4));
+    }
+
+    #[test]
+    fn a_full_disk_is_counted_and_nothing_more() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let (_read, write) = std::io::pipe().unwrap();
+        let mut capture = Capture::new(write, full, 8);
+        capture.keep(b"0123456789");
+        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 10 });
+    }
+}

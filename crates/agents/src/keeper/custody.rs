@@ -1,0 +1,216 @@
+//! One worker in custody: its output is drained, its limits are watched, and its tree is ended when it is time. This is
+//! one loop over everything that can happen, and it ends only when no process of the tree is left.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::process::{Pid, PidfdFlags, WaitStatus, pidfd_open};
+
+use super::lifeline::Lifeline;
+use super::tree::Tree;
+use super::{answer, answer_if_heard};
+use crate::capture::{CHUNK, Capture};
+use crate::exit::{Ended, Exit, Limit};
+use crate::protocol::{Answer, Assignment, Limits, Request};
+
+/// How long processes that a worker left behind have after being asked to end.
+const LEFTOVERS: Duration = Duration::from_millis(200);
+/// How often lines are sent to the screen.
+const LINES: Duration = Duration::from_millis(250);
+/// How long such a line may be.
+const LINE: usize = 400;
+/// How long a last line may be that is kept.
+const KEPT_LINE: usize = 4096;
+/// The longest wait without a look at what has ended.
+const LOOK: Duration = Duration::from_secs(5);
+/// The shortest and the longest wait between two looks while a tree is being ended.
+const TICKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(16));
+
+/// A worker in custody.
+#[derive(Debug)]
+pub(super) struct Custody<'a> {
+    key: &'a str,
+    limits: Limits,
+    tree: Tree,
+    /// The worker's process, which tells when it has ended.
+    worker: Option<OwnedFd>,
+    streams: [Capture; 2],
+    started: Instant,
+    heard: Option<Instant>,
+    told: Option<Instant>,
+    untold: Option<usize>,
+    leaked: usize,
+    ending: Option<Ending>,
+}
+
+/// A tree that is being ended.
+#[derive(Debug)]
+struct Ending {
+    /// None if the worker ended by itself.
+    by_us: Option<Ended>,
+    kill_at: Instant,
+    killed: bool,
+    tick: Duration,
+}
+
+impl<'a> Custody<'a> {
+    /// Takes a worker that was just started.
+    pub(super) fn new(assignment: &'a Assignment, child: &Child, streams: [Capture; 2], started: Instant) -> Self {
+        let pid = Pid::from_child(child);
+        Self {
+            key: &assignment.key,
+            limits: assignment.limits,
+            tree: Tree::new(pid),
+            // Without the descriptor the loop looks for itself now and then.
+            worker: pidfd_open(pid, PidfdFlags::empty()).ok(),
+            streams,
+            started,
+            heard: None,
+            told: None,
+            untold: None,
+            leaked: 0,
+            ending: None,
+        }
+    }
+
+    /// Keeps the worker until nothing of its tree is left, then completes what is known of it.
+    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit) {
+        let mut buffer = vec![0; CHUNK];
+        while !self.tree.is_gone() {
+            let ready = self.wait(lifeline);
+            for (index, stream) in self.streams.iter_mut().enumerate() {
+                if ready[index] && stream.read(&mut buffer) {
+                    self.heard = Some(Instant::now());
+                    self.untold = Some(index);
+                }
+            }
+            lifeline.receive();
+            self.obey(lifeline);
+            self.tree.reap();
+            self.advance(Instant::now());
+            self.tell(Instant::now());
+        }
+        self.streams.iter_mut().for_each(|stream| stream.drain(&mut buffer));
+        exit.ended = self.ended();
+        exit.last_line = self.streams[0].last_line().text(KEPT_LINE);
+        [exit.out, exit.err] = self.streams.each_mut().map(Capture::finish);
+        exit.leaked = self.leaked;
+        exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    }
+
+    /// Waits until something happens; says which streams have something.
+    fn wait(&self, lifeline: &Lifeline) -> [bool; 2] {
+        let mut fds = lifeline.fds();
+        if let (Some(worker), None) = (&self.worker, self.tree.status()) {
+            fds.push(PollFd::new(worker, PollFlags::IN));
+        }
+        let first = fds.len();
+        let open: Vec<_> = self.streams.iter().map(Capture::fd).collect();
+        fds.extend(open.iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
+        let timeout = self.timeout(Instant::now());
+        let timeout = Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: timeout.subsec_nanos().into() };
+        if poll(&mut fds, Some(&timeout)).is_err() {
+            return [false; 2];
+        }
+        let mut ready = fds[first..].iter().map(|fd| !fd.revents().is_empty());
+        [0, 1].map(|index| open[index].is_some() && ready.next().unwrap_or(false))
+    }
+
+    fn timeout(&self, now: Instant) -> Duration {
+        let screen = self.untold.and(self.told).map(|told| told + LINES);
+        let next = match &self.ending {
+            Some(ending) if ending.killed => Some(now + ending.tick),
+            Some(ending) => Some(ending.kill_at.min(now + ending.tick)),
+            None => self.deadlines().map(|(at, _)| at).into_iter().flatten().min(),
+        };
+        let next = [next, screen].into_iter().flatten().min();
+        next.map_or(LOOK, |at| at.saturating_duration_since(now).min(LOOK))
+    }
+
+    /// When which limit is reached.
+    fn deadlines(&self) -> [(Option<Instant>, Limit); 3] {
+        let after = |since: Instant, ms: Option<u64>| ms.and_then(|ms| since.checked_add(Duration::from_millis(ms)));
+        let first = if self.heard.is_none() { after(self.started, self.limits.first_output_ms) } else { None };
+        let idle = self.heard.and_then(|heard| after(heard, self.limits.idle_ms));
+        let total = after(self.started, self.limits.total_ms);
+        [(total, Limit::Total), (first, Limit::FirstOutput), (idle, Limit::Idle)]
+    }
+
+    fn obey(&mut self, lifeline: &mut Lifeline) {
+        while let Some(request) = lifeline.try_next() {
+            match request {
+                Request::End { key } if key == self.key => self.end(Ended::Stopped),
+                Request::End { .. } => {}
+                Request::Close {} => {
+                    self.end(Ended::Stopped);
+                    lifeline.close();
+                }
+                Request::Run(other) => {
+                    let ended = Ended::CouldNotStart("the keeper has a worker already".to_owned());
+                    let exit = Box::new(Exit::without_run(&other.key, ended, 0));
+                    answer(&Answer::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
+                }
+            }
+        }
+        if lifeline.is_gone() {
+            self.end(Ended::Interrupted);
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        if self.ending.is_none() {
+            let over = self.deadlines().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now));
+            if self.tree.status().is_some() && !self.tree.is_gone() {
+                self.leaked = self.tree.count_others();
+                self.begin_to_end(None, LEFTOVERS);
+            } else if let Some((_, limit)) = over {
+                self.end(Ended::Limit(limit));
+            }
+        }
+        if let Some(ending) = &mut self.ending
+            && !self.tree.is_gone()
+        {
+            ending.tick = (ending.tick * 2).min(TICKS.1);
+            if now >= ending.kill_at {
+                ending.tick = if ending.killed { ending.tick } else { TICKS.0 };
+                ending.killed = true;
+                self.tree.kill();
+            }
+        }
+    }
+
+    /// Ends a worker that runs; one that ended by itself has ended that way.
+    fn end(&mut self, why: Ended) {
+        if self.ending.is_none() && self.tree.status().is_none() {
+            self.begin_to_end(Some(why), Duration::from_millis(self.limits.grace_ms.unwrap_or(0)));
+        }
+    }
+
+    fn begin_to_end(&mut self, by_us: Option<Ended>, grace: Duration) {
+        let now = Instant::now();
+        self.tree.ask_to_end();
+        self.ending =
+            Some(Ending { by_us, kill_at: now.checked_add(grace).unwrap_or(now), killed: false, tick: TICKS.0 });
+    }
+
+    fn tell(&mut self, now: Instant) {
+        let Some(index) = self.untold else { return };
+        if self.told.is_none_or(|told| now >= told + LINES) {
+            if let Some(text) = self.streams[index].last_line().text(LINE) {
+                answer_if_heard(&Answer::Line { key: self.key.to_owned(), text });
+            }
+            self.told = Some(now);
+            self.untold = None;
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        let by_us = self.ending.as_ref().and_then(|ending| ending.by_us.clone());
+        let status = self.tree.status();
+        let code = status.and_then(WaitStatus::exit_status).map(Ended::Exit);
+        let signal = status.and_then(WaitStatus::terminating_signal).map(Ended::Signal);
+        by_us.or(code).or(signal).unwrap_or(Ended::Interrupted)
+    }
+}

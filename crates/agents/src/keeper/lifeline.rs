@@ -1,0 +1,123 @@
+//! The keeper's connection to its executor: requests come in by it, and its end means that the executor is dead or done.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, getppid, pidfd_open};
+
+use crate::capture::CHUNK;
+use crate::protocol::{Request, decode};
+
+/// The longest request. An executor that sends a longer one is not understood.
+const LONGEST: usize = 64 * 1024 * 1024;
+
+/// The connection to the executor.
+#[derive(Debug)]
+pub(super) struct Lifeline {
+    input: io::Stdin,
+    /// The executor's process: should anything else hold the other end of the input, this still tells.
+    executor: Option<OwnedFd>,
+    bytes: Vec<u8>,
+    requests: VecDeque<Request>,
+    gone: bool,
+}
+
+impl Lifeline {
+    /// The connection that was inherited.
+    pub(super) fn new() -> Self {
+        let executor = getppid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        Self { input: io::stdin(), executor, bytes: Vec::new(), requests: VecDeque::new(), gone: false }
+    }
+
+    /// Waits for the next request; none when the executor is gone.
+    pub(super) fn next(&mut self) -> Option<Request> {
+        while !self.gone {
+            if let Some(request) = self.requests.pop_front() {
+                return Some(request);
+            }
+            let ready = {
+                let mut fds = self.fds();
+                poll(&mut fds, None)
+            };
+            if matches!(ready, Ok(_) | Err(Errno::INTR)) { self.receive() } else { self.gone = true }
+        }
+        None
+    }
+
+    /// A request that has come in already.
+    pub(super) fn try_next(&mut self) -> Option<Request> {
+        self.requests.pop_front()
+    }
+
+    /// What to wait for, while there is something to wait for.
+    pub(super) fn fds(&self) -> Vec<PollFd<'_>> {
+        if self.gone {
+            return Vec::new();
+        }
+        let input = PollFd::from_borrowed_fd(self.input_fd(), PollFlags::IN);
+        let executor = self.executor.iter().map(|executor| PollFd::new(executor, PollFlags::IN));
+        std::iter::once(input).chain(executor).collect()
+    }
+
+    /// Takes in what is there, without waiting.
+    pub(super) fn receive(&mut self) {
+        let (readable, alive) = self.look();
+        if readable {
+            let mut chunk = vec![0; CHUNK];
+            match rustix::io::read(self.input_fd(), &mut chunk[..]) {
+                Ok(0) => self.gone = true,
+                Ok(count) => self.take(&chunk[..count]),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => self.gone = true,
+            }
+        }
+        self.gone |= !alive;
+    }
+
+    /// Whether the executor is gone, though it may have left requests.
+    pub(super) fn is_gone(&mut self) -> bool {
+        self.gone |= !self.look().1;
+        self.gone
+    }
+
+    /// Nothing more is taken.
+    pub(super) fn close(&mut self) {
+        self.gone = true;
+    }
+
+    /// Whether there is something to read, and whether the executor lives.
+    fn look(&self) -> (bool, bool) {
+        let mut fds = self.fds();
+        if fds.is_empty() {
+            return (false, false);
+        }
+        if poll(&mut fds, Some(&Timespec::default())).is_err() {
+            return (false, true);
+        }
+        let input = fds[0].revents();
+        let dead = fds.get(1).is_some_and(|executor| executor.revents().contains(PollFlags::IN));
+        // The other end may be closed with requests still to be read; they are of no interest then.
+        let hung_up = input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+        (input.contains(PollFlags::IN), !dead && !hung_up)
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        self.bytes.extend_from_slice(chunk);
+        let end = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for line in self.bytes[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match decode(line) {
+                Ok(request) => self.requests.push_back(request),
+                Err(_) => self.gone = true,
+            }
+        }
+        self.bytes.drain(..end);
+        self.gone |= self.bytes.len() > LONGEST;
+    }
+
+    fn input_fd(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+}

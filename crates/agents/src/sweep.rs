@@ -1,0 +1,77 @@
+//! Ending what a keeper could not end any more because it was killed itself.
+//!
+//! With a cgroup nothing escapes. Without one, the processes of an attempt are known by the mark in their environment and
+//! by their parents; a process that cleared its environment and whose parents have all ended is not found.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+
+use crate::attempt::{STARTED, Started};
+use crate::cgroup::Cgroup;
+use crate::environment::ATTEMPT;
+use crate::processes;
+
+/// How often the table of processes is searched at most; each time finds what the last one set free.
+const ROUNDS: usize = 200;
+
+/// Ends what is left of an attempt whose keeper is gone, and says how many processes that were.
+pub fn sweep(dir: &Path, key: &str) -> io::Result<usize> {
+    let started = fs::read(dir.join(STARTED)).ok().and_then(|text| serde_json::from_slice::<Started>(&text).ok());
+    let cgroup = started.filter(|started| started.key == key).and_then(|started| Cgroup::named(&started.cgroup?));
+    let mut count = 0;
+    if let Some(cgroup) = cgroup {
+        count += cgroup.kill()?;
+        cgroup.remove()?;
+    }
+    Ok(count + sweep_marked(key)?)
+}
+
+/// Ends the processes that carry the mark of an attempt, and those below them.
+pub(crate) fn sweep_marked(key: &str) -> io::Result<usize> {
+    let mut count = 0;
+    for _ in 0..ROUNDS {
+        let marked = marked(key);
+        if marked.is_empty() {
+            return Ok(count);
+        }
+        count += marked.iter().filter(|process| kill(**process, key)).count();
+        thread::sleep(Duration::from_millis(1));
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// A process of the attempt: its number, and whose child it was if it has no mark of its own.
+type Found = (Pid, Option<i32>);
+
+fn marked(key: &str) -> Vec<Found> {
+    let live: Vec<_> =
+        processes::all().into_iter().filter(|process| !process.ended && process.pid != getpid()).collect();
+    let roots: Vec<_> = live.iter().map(|process| process.pid).filter(|pid| has_mark(*pid, key)).collect();
+    let below = processes::descendants(&live, &roots);
+    let unmarked = live.iter().filter(|process| below.contains(&processes::number(process.pid)));
+    let unmarked = unmarked.filter(|process| !roots.contains(&process.pid));
+    let unmarked = unmarked.map(|process| (process.pid, Some(process.parent)));
+    // Children first: without their parents they could not be recognised any more.
+    unmarked.chain(roots.iter().map(|pid| (*pid, None))).collect()
+}
+
+/// Kills a process if it is still the one that was found: the descriptor holds it while we look again.
+fn kill((pid, parent): Found, key: &str) -> bool {
+    let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+    let same = match parent {
+        None => has_mark(pid, key),
+        Some(parent) => processes::one(processes::number(pid)).is_some_and(|now| now.parent == parent),
+    };
+    same && pidfd_send_signal(&held, Signal::KILL).is_ok()
+}
+
+fn has_mark(pid: Pid, key: &str) -> bool {
+    let mark = format!("{ATTEMPT}={key}");
+    let environ = fs::read(format!("/proc/{}/environ", processes::number(pid)));
+    environ.is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
+}

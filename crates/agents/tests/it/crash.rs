@@ -1,0 +1,170 @@
+//! The executor or the keeper is killed at a bad moment.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc;
+
+use rustix::process::{Pid, Signal, kill_process};
+use team_executor_agents::{Assignment, Ended, Harvest, KeeperEvent, harvest, sweep, wait_dead};
+use team_executor_testkit::Pulse;
+
+use crate::world::{LONG, World, assignment, exe};
+
+/// An executor in a process of its own, to be killed.
+struct Executor {
+    process: Child,
+    requests: ChildStdin,
+    events: mpsc::Receiver<String>,
+}
+
+impl Executor {
+    fn new() -> Self {
+        let mut command = Command::new(exe());
+        let mut process = command.arg("execute").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let requests = process.stdin.take().unwrap();
+        let out = BufReader::new(process.stdout.take().unwrap());
+        let (sender, events) = mpsc::channel();
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { process, requests, events }
+    }
+
+    fn start(&mut self, assignment: &Assignment) {
+        let line = serde_json::to_string(assignment).unwrap();
+        writeln!(self.requests, "{line}").unwrap();
+    }
+
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// A worker with a child in its group, a child that ignores being asked, and a daemon.
+fn family(dir: &Path, task: &str, pulse: &Pulse) -> Assignment {
+    let p = pulse.arg();
+    let script: [&[&str]; 4] = [
+        &["spawn", "beat", p, "hang", ";"],
+        &["spawn", "ignore-term", "beat", p, "hang", ";"],
+        &["daemon", "ignore-term", "beat", p, "hang", ";"],
+        &["ignore-term", "beat", p, "hang"],
+    ];
+    assignment(dir, task, &script.concat())
+}
+
+#[test]
+fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let mut executor = Executor::new();
+    let assignments = ["a", "b"].map(|task| family(dir.path(), task, &pulse));
+    assignments.iter().for_each(|assignment| executor.start(assignment));
+    pulse.wait_alive(8);
+    assert_eq!(harvest(&assignments[0].dir, &assignments[0].key).unwrap(), Harvest::Running);
+    executor.kill();
+    pulse.wait_dead();
+    for Assignment { dir, key, .. } in &assignments {
+        assert!(wait_dead(dir, LONG).unwrap());
+        let Harvest::Ended(exit) = harvest(dir, key).unwrap() else { panic!("nothing was written down") };
+        assert_eq!(exit.ended, Ended::Interrupted);
+    }
+}
+
+#[test]
+fn an_outcome_that_nobody_heard_is_harvested() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut executor = Executor::new();
+    let assignment = assignment(dir.path(), "a", &["print", "worth keeping"]);
+    executor.start(&assignment);
+    while !executor.events.recv_timeout(LONG).unwrap().starts_with("Ended") {}
+    executor.kill();
+    assert!(wait_dead(&assignment.dir, LONG).unwrap());
+    let Harvest::Ended(exit) = harvest(&assignment.dir, &assignment.key).unwrap() else { panic!("it is lost") };
+    assert_eq!((exit.ended, exit.last_line.as_deref()), (Ended::Exit(0), Some("worth keeping")));
+}
+
+/// Kills the keeper of an attempt, which only its folder names.
+fn kill_keeper(dir: &Path) {
+    let started: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("started.json")).unwrap()).unwrap();
+    let keeper = started["keeper"].as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw).unwrap();
+    kill_process(keeper, Signal::KILL).unwrap();
+}
+
+#[test]
+fn when_the_keeper_is_killed_its_worker_is_ended_and_the_slot_works_again() {
+    let world = World::new();
+    let mut pulse = world.pulse("pulse");
+    let attempt = world.attempt("a");
+    world.keepers.start(0, family(attempt.parent().unwrap(), "a", &pulse));
+    pulse.wait_alive(4);
+    assert!(matches!(world.next(), KeeperEvent::Started { .. }));
+    kill_keeper(&attempt);
+    let KeeperEvent::KeeperDied { slot: 0, key, reason, .. } = world.next() else { panic!("it is not dead") };
+    assert_eq!(reason, "the keeper was killed by signal 9");
+    // Even without a cgroup: all of these carry the mark of the attempt.
+    pulse.wait_dead();
+    assert_eq!(harvest(&attempt, &key).unwrap(), Harvest::Nothing);
+    assert_eq!(world.run("b", &["exit", "0"]).ended, Ended::Exit(0));
+}
+
+#[test]
+fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
+    let world = World::new();
+    let mut pulse = world.pulse("pulse");
+    let attempt = world.attempt("a");
+    let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hang", ";", "hang"]);
+    assignment.env.clear();
+    world.keepers.start(0, assignment);
+    pulse.wait_alive(1);
+    kill_keeper(&attempt);
+    let is_clean = loop {
+        match world.next() {
+            KeeperEvent::KeeperDied { is_clean, .. } => break is_clean,
+            event => assert!(matches!(event, KeeperEvent::Started { .. }), "{event:?}"),
+        }
+    };
+    assert_eq!(is_clean, team_executor_agents::protections().cgroup.is_some());
+    if is_clean {
+        pulse.wait_dead();
+    } else {
+        // Nobody else can end it now.
+        let started = std::fs::read_to_string(attempt.join("started.json")).unwrap();
+        panic!("a machine without a cgroup for this test: {started}");
+    }
+}
+
+#[test]
+fn when_both_are_killed_the_next_executor_ends_what_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let mut executor = Executor::new();
+    let assignment = family(dir.path(), "a", &pulse);
+    executor.start(&assignment);
+    pulse.wait_alive(4);
+    // The executor is stopped, so it cannot do anything about the death of its keeper.
+    let process = Pid::from_child(&executor.process);
+    kill_process(process, Signal::STOP).unwrap();
+    kill_keeper(&assignment.dir);
+    executor.kill();
+    assert!(wait_dead(&assignment.dir, LONG).unwrap());
+    assert_eq!(harvest(&assignment.dir, &assignment.key).unwrap(), Harvest::Nothing);
+    assert!(sweep(&assignment.dir, &assignment.key).unwrap() >= 4);
+    pulse.wait_dead();
+    assert_eq!(sweep(&assignment.dir, &assignment.key).unwrap(), 0);
+}
+
+#[test]
+fn an_assignment_that_a_dead_executor_left_behind_is_not_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let assignment = assignment(dir.path(), "a", &["write", dir.path().join("ran").to_str().unwrap(), ""]);
+    let mut keeper = Command::new(exe());
+    let mut keeper = keeper.arg("__keeper").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let keeper_pid = Pid::from_child(&keeper);
+    kill_process(keeper_pid, Signal::STOP).unwrap();
+    let mut requests = keeper.stdin.take().unwrap();
+    writeln!(requests, "{}", serde_json::json!({ "run": assignment })).unwrap();
+    drop(requests);
+    kill_process(keeper_pid, Signal::CONT).unwrap();
+    assert!(keeper.wait().unwrap().success());
+    assert!(!dir.path().join("ran").exists());
+}

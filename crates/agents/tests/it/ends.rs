@@ -1,0 +1,89 @@
+//! How a worker ends, and that its end is told and written down alike.
+
+use team_executor_agents::{Ended, Harvest, KeeperEvent, harvest};
+
+use crate::world::World;
+
+#[test]
+fn a_worker_that_ends_by_itself_is_told_and_kept_with_its_output() {
+    let world = World::new();
+    let exit = world.run("a", &["print", "one", "err", "two", "print", "three"]);
+    assert_eq!(exit.ended, Ended::Exit(0));
+    assert_eq!((exit.out.bytes, exit.err.bytes, exit.leaked), (10, 4, 0));
+    assert_eq!(exit.last_line.as_deref(), Some("three"));
+    assert_eq!(world.out("a"), "one\nthree\n");
+    assert_eq!(world.log("a", "err.log"), b"two\n");
+    let key = exit.key.clone();
+    assert_eq!(harvest(&world.attempt("a"), &key).unwrap(), Harvest::Ended(Box::new(exit)));
+}
+
+#[test]
+fn exit_codes_and_signals_are_told_apart() {
+    let world = World::new();
+    assert_eq!(world.run("code", &["exit", "7"]).ended, Ended::Exit(7));
+    assert_eq!(world.run("kill", &["signal", "9"]).ended, Ended::Signal(9));
+    assert_eq!(world.run("term", &["signal", "15"]).ended, Ended::Signal(15));
+}
+
+#[test]
+fn what_cannot_be_started_says_why() {
+    let world = World::new();
+    let reason = |task: &str, change: fn(&mut team_executor_agents::Assignment)| {
+        let mut assignment = world.assignment(task, &[]);
+        change(&mut assignment);
+        match world.run_assignment(assignment).ended {
+            Ended::CouldNotStart(reason) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let missing = reason("missing", |it| it.program = "/no/such/program".into());
+    assert_eq!(missing, "/no/such/program: No such file or directory (os error 2)");
+    let unknown = reason("unknown", |it| it.program = "no-such-program".into());
+    assert_eq!(unknown, "no-such-program: not found in PATH ()");
+    let folder = reason("folder", |it| it.program = "/".into());
+    assert_eq!(folder, "/: Permission denied (os error 13)");
+    let cwd = reason("cwd", |it| it.cwd = "/no/such/folder".into());
+    assert_eq!(cwd, "/no/such/folder: not a directory");
+    let stdin = reason("stdin", |it| it.stdin = Some("/no/such/prompt".into()));
+    assert_eq!(stdin, "/no/such/prompt: No such file or directory (os error 2)");
+    assert_eq!(
+        reason("nul", |it| it.args = vec!["\0".into()]).split_once(": ").unwrap().1,
+        "nul byte found in provided data"
+    );
+    // The keeper is none the worse for it.
+    assert_eq!(world.run("after", &["print", "fine"]).ended, Ended::Exit(0));
+}
+
+#[test]
+fn the_program_is_looked_for_in_the_path_of_the_worker() {
+    let world = World::new();
+    let mut assignment = world.assignment("a", &["-c", "echo $0"]);
+    assignment.program = "sh".into();
+    assignment.env = vec![("PATH".into(), "/no/such:relative:/bin".into())];
+    assert_eq!(world.run_assignment(assignment).last_line.as_deref(), Some("sh"));
+}
+
+#[test]
+fn an_attempt_is_made_once() {
+    let world = World::new();
+    let assignment = world.assignment("a", &["exit", "0"]);
+    let exit = world.run_assignment(assignment.clone());
+    world.keepers.start(0, assignment);
+    let KeeperEvent::Ended { exit: second, unrecorded: Some(why), .. } = world.next() else { panic!("no refusal") };
+    assert_eq!(second.ended, Ended::CouldNotStart("this attempt was made before".into()));
+    assert_eq!(why, "this attempt was made before");
+    let key = exit.key.clone();
+    assert_eq!(harvest(&world.attempt("a"), &key).unwrap(), Harvest::Ended(Box::new(exit)));
+}
+
+#[test]
+fn a_worker_is_ended_when_asked() {
+    let world = World::new();
+    let mut pulse = world.pulse("pulse");
+    world.keepers.start(0, world.assignment("a", &["beat", pulse.arg(), "hang"]));
+    pulse.wait_alive(1);
+    assert!(matches!(world.next(), KeeperEvent::Started { slot: 0, .. }));
+    world.keepers.end(0);
+    assert_eq!(world.ended().ended, Ended::Stopped);
+    pulse.wait_dead();
+}

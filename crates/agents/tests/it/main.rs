@@ -1,0 +1,10 @@
+//! Keepers and workers as real processes. No test waits by the clock: a [`Pulse`](team_executor_testkit::Pulse) tells when
+//! a process lives and when it is dead.
+
+mod crash;
+mod custody;
+mod ends;
+mod limits;
+mod output;
+mod pool;
+mod world;
