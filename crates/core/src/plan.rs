@@ -178,7 +178,6 @@ mod tests {
         assert_eq!(plan.statuses[9], TaskStatus::Pending, "the file is out of date");
     }
 
-    /// R: E-01
     #[test]
     fn a_plan_starts_from_the_reconciled_session() {
         let mut session = session(&[

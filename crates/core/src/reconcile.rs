@@ -218,7 +218,6 @@ mod tests {
         Reconciliation::of(session).changes.iter().map(|change| change.describe(session)).collect()
     }
 
-    /// R: E-01
     #[test]
     fn the_list_of_completed_tasks_and_the_states_are_brought_together() {
         let tasks = [("A", Completed), ("B", Pending), ("C", InProgress), ("D", Ready), ("E", Failed), ("F", Skipped)];
@@ -240,7 +239,6 @@ mod tests {
         assert_eq!(statuses, [Completed, Completed, Completed, Completed, Failed, Skipped, Completed]);
     }
 
-    /// R: E-01
     #[test]
     fn then_come_tasks_in_progress_then_workers_then_new_tasks() {
         let mut session = session(&[("A", InProgress), ("B", Pending), ("C", Pending), ("D", Completed)], &["B"]);
@@ -261,14 +259,12 @@ mod tests {
         );
     }
 
-    /// R: E-01
     #[test]
     fn a_session_without_a_list_of_completed_tasks_gets_none() {
         assert!(Reconciliation::of(&session(&[("A", Completed), ("B", Pending)], &[])).is_empty());
     }
 
     proptest! {
-        /// R: E-01
         #[test]
         fn a_reconciled_session_needs_no_more_changes(
             statuses in prop::collection::vec(prop::sample::select(TaskStatus::ALL), 0..8),

@@ -1,5 +1,5 @@
 //! The shape of every JSON file, as data: which fields it has, which departures are understood, and how. One table
-//! serves the readers ([`check`]), the published JSON Schemas ([`schema`]) and the documentation.
+//! serves the readers ([`Checker`]), the published JSON Schemas ([`schema()`]) and the documentation.
 
 mod check;
 mod schema;
