@@ -39,6 +39,8 @@ pub struct Produced<'a> {
     pub artifacts: usize,
     /// The artifacts that it promised and that are not there.
     pub missing: &'a [String],
+    /// To end well without a result, an output or an artifact is not to have done the task.
+    pub must_report: bool,
 }
 
 /// Judges an attempt.
@@ -58,7 +60,7 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
         None => (produced.last_line.unwrap_or_default().to_owned(), Ok(())),
     };
     let findings: String = findings.chars().take(FINDINGS).collect();
-    let did_nothing = produced.result.is_none() && produced.last_line.is_none() && produced.artifacts == 0;
+    let did_nothing = produced.must_report && produced.result.is_none() && produced.last_line.is_none() && produced.artifacts == 0;
     let verified = match produced.missing {
         [] if did_nothing => Some("did nothing: no result, no output and no artifact".to_owned()),
         [] => None,
@@ -144,8 +146,10 @@ mod tests {
     #[test]
     fn success_without_work_is_not_success() {
         let error = "did nothing: no result, no output and no artifact";
-        assert_eq!(judge(&Ended::Exit(0), &Produced::default()), failed("", error));
-        let artifact = Produced { artifacts: 1, ..Produced::default() };
+        let nothing = Produced { must_report: true, ..Produced::default() };
+        assert_eq!(judge(&Ended::Exit(0), &nothing), failed("", error));
+        assert_eq!(judge(&Ended::Exit(0), &Produced::default()), completed(""), "where the exit status decides");
+        let artifact = Produced { artifacts: 1, ..nothing };
         assert_eq!(judge(&Ended::Exit(0), &artifact), completed(""));
         let missing = ["a.md".to_owned(), "b.md".to_owned()];
         let promised = Produced { missing: &missing, artifacts: 3, ..result(DONE) };

@@ -15,6 +15,7 @@ pub mod journal;
 mod line;
 pub mod lock;
 pub mod real_disk;
+pub mod records;
 pub mod recover;
 pub mod replace;
 pub mod run_folder;

@@ -1,0 +1,357 @@
+//! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use team_executor_agents::environment::depth;
+use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers, harvest, sweep, wait_dead};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Policy, Run, Stage, Step, Then, Work, WorkEnded};
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_store::run_folder::project_root;
+use team_executor_store::{Durability, Journal, RealFile, records};
+
+use crate::notice::Notice;
+use crate::options::{Failure, Options, Report};
+use crate::run_at::{self, Opened, RunAt};
+use crate::{assign, clock, outcome, prompt, views};
+
+/// How many messages are taken together, so that they share one commit.
+const BATCH: usize = 256;
+/// Views are rendered at most this often, and never for more than a twentieth of the time.
+const RENDER_EVERY: Duration = Duration::from_millis(250);
+/// How long a keeper of an earlier executor has to end its worker.
+const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What reaches the dispatcher from outside.
+enum Message {
+    Keeper(KeeperEvent),
+    Signal,
+}
+
+/// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
+pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
+    depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    let Opened { run: at, journal, plan, records, resumed, torn } = run_at::open(&options)?;
+    if torn {
+        tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
+    }
+    let mut session = options.session.clone();
+    let over: BTreeMap<&str, TaskStatus> = plan.over.iter().map(|(id, status)| (id.as_str(), *status)).collect();
+    for task in &mut session.tasks {
+        task.status = over.get(task.id.as_str()).copied().unwrap_or(TaskStatus::Pending);
+    }
+    let policy = Policy {
+        cadence: plan.cadence,
+        slots: options.slots,
+        retries: options.retries,
+        seed: plan.seed,
+        ..Policy::default()
+    };
+    let graph = options.graph.clone();
+    let mut rules = Run::new(&session.tasks, graph.clone(), policy)
+        .map_err(|error| Failure::Changed(format!("the run {} cannot go on: {error}", at.id)))?;
+    for record in &records {
+        rules.apply(&records::read(record, |id| graph.index_of(id))?);
+    }
+    if *rules.stage() == Stage::Finished {
+        let counts = rules.counts();
+        let ending = if counts.completed == graph.len() { Ending::AllCompleted } else { Ending::WithFailures };
+        return Ok(Report { run: at.id.clone(), folder: at.path, ending, counts, already: true });
+    }
+    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
+
+    let (sender, inbox) = mpsc::channel();
+    let signals = sender.clone();
+    let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
+    let signal_handle = caught.handle();
+    std::thread::spawn(move || {
+        for _ in caught.forever() {
+            if signals.send(Message::Signal).is_err() {
+                return;
+            }
+        }
+    });
+    let keepers = Keepers::new(options.exe.clone(), move |event| {
+        // The dispatcher is gone only when the run is over.
+        sender.send(Message::Keeper(event)).ok();
+    });
+    let keepers = keepers.map_err(Failure::disk("start", &options.exe))?;
+    let cwd = project_root(&options.folder, &options.current);
+    let began = !records.is_empty();
+    let mut dispatcher = Dispatcher {
+        options,
+        at,
+        journal,
+        session,
+        graph,
+        rules,
+        keepers,
+        cwd,
+        slots: BTreeMap::new(),
+        wake: None,
+        ending: None,
+        asked_to_stop: false,
+        dirty: true,
+        rendered: None,
+        tell,
+    };
+    let result = dispatcher.drive(began, &inbox);
+    signal_handle.close();
+    result
+}
+
+struct Dispatcher<'t> {
+    options: Options,
+    at: RunAt,
+    journal: Journal<RealFile>,
+    session: Session,
+    graph: Graph,
+    rules: Run,
+    keepers: Keepers,
+    /// Where workers work.
+    cwd: PathBuf,
+    /// What runs where.
+    slots: BTreeMap<usize, Work>,
+    wake: Option<Timestamp>,
+    ending: Option<Ending>,
+    asked_to_stop: bool,
+    dirty: bool,
+    /// When the views were last rendered, and how long that took.
+    rendered: Option<(Instant, Duration)>,
+    tell: &'t mut dyn FnMut(Notice),
+}
+
+impl Dispatcher<'_> {
+    fn drive(&mut self, began: bool, inbox: &Receiver<Message>) -> Result<Report, Failure> {
+        let first = if began {
+            let harvested = self.harvest()?;
+            Input::Recovered { now: clock::now(), alive: Vec::new(), harvested }
+        } else {
+            Input::Start { now: clock::now() }
+        };
+        self.take(vec![first])?;
+        while self.ending.is_none() {
+            self.render_in_time();
+            let inputs = self.wait(inbox);
+            self.take(inputs)?;
+        }
+        self.finish()
+    }
+
+    /// Lets the rules decide on some inputs, makes that durable together, and then carries it out.
+    fn take(&mut self, inputs: Vec<Input>) -> Result<(), Failure> {
+        let mut effects = Vec::new();
+        let mut events = Vec::new();
+        for input in inputs {
+            let Step { events: happened, effects: wanted, refused } = self.rules.step(input);
+            if let Some(refused) = refused {
+                (self.tell)(Notice::Warning(refused.to_string()));
+            }
+            for event in &happened {
+                let record = records::write(event, |task| self.session.tasks[task.get()].id.as_str());
+                self.journal.append(&record)?;
+            }
+            events.extend(happened);
+            effects.extend(wanted);
+        }
+        self.journal.commit()?;
+        self.dirty |= !events.is_empty();
+        for event in events {
+            self.announce(event);
+        }
+        for effect in effects {
+            self.carry_out(effect)?;
+        }
+        Ok(())
+    }
+
+    /// The next thing that happens, and what has happened with it.
+    fn wait(&mut self, inbox: &Receiver<Message>) -> Vec<Input> {
+        let until_wake = self.wake.map(|at| {
+            let micros = at.as_micros().saturating_sub(clock::now().as_micros());
+            Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+        });
+        let until_render = self.dirty.then(|| self.render_wait());
+        let timeout = [until_wake, until_render].into_iter().flatten().min();
+        let first = match timeout {
+            None => inbox.recv().ok(),
+            Some(timeout) => match inbox.recv_timeout(timeout) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            },
+        };
+        let mut inputs = Vec::new();
+        for message in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
+            inputs.extend(self.input(message));
+        }
+        if self.wake.is_some_and(|at| at <= clock::now()) {
+            self.wake = None;
+            inputs.push(Input::Woke { now: clock::now() });
+        }
+        inputs
+    }
+
+    /// What a message means to the rules.
+    fn input(&mut self, message: Message) -> Option<Input> {
+        let now = clock::now();
+        match message {
+            Message::Signal if self.asked_to_stop => Some(Input::Stop { now }),
+            Message::Signal => {
+                self.asked_to_stop = true;
+                Some(Input::Drain { now })
+            }
+            Message::Keeper(KeeperEvent::Started { .. } | KeeperEvent::Line { .. }) => None,
+            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => {
+                let work = self.slots.remove(&slot)?;
+                if let Some(reason) = unrecorded {
+                    (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
+                }
+                let outcome = outcome::of(&self.at, self.id(work.task), work.attempt, &exit);
+                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
+            }
+            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => {
+                let work = self.slots.remove(&slot)?;
+                (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
+                let dir = self.at.attempt(self.id(work.task), work.attempt);
+                let outcome = match harvest(&dir, &key) {
+                    Ok(Harvest::Ended(exit)) => outcome::of(&self.at, self.id(work.task), work.attempt, &exit),
+                    _ => Outcome::Interrupted,
+                };
+                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
+            }
+        }
+    }
+
+    /// What the workers of an earlier incarnation came to. None of them lives after this.
+    fn harvest(&mut self) -> Result<Vec<WorkEnded>, Failure> {
+        let mut harvested = Vec::new();
+        for work in self.rules.at_work().collect::<Vec<_>>() {
+            let id = self.id(work.task).to_owned();
+            let (dir, key) = (self.at.attempt(&id, work.attempt), self.at.key(&id, work.attempt));
+            let failed = || Failure::disk("look at", &dir);
+            if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
+                return Err(Failure::StillRunning(key));
+            }
+            let outcome = match harvest(&dir, &key).map_err(failed())? {
+                Harvest::Ended(exit) if exit.ended != Ended::Interrupted => {
+                    outcome::of(&self.at, &id, work.attempt, &exit)
+                }
+                _ => {
+                    if dir.exists() {
+                        sweep(&dir, &key).map_err(failed())?;
+                    }
+                    Outcome::Interrupted
+                }
+            };
+            harvested.push(WorkEnded { work, outcome });
+        }
+        Ok(harvested)
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::Spawn { work, slot } => {
+                let slot = slot as usize;
+                let text = self.prompt(work.task);
+                let task = &self.session.tasks[work.task.get()];
+                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, work.attempt, &text)?;
+                self.slots.insert(slot, work);
+                self.keepers.start(slot, assignment);
+            }
+            Effect::EndWorker { work } => {
+                if let Some((slot, _)) = self.slots.iter().find(|(_, running)| **running == work) {
+                    self.keepers.end(*slot);
+                }
+            }
+            Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
+            Effect::AskWaveFailed { wave } => {
+                let message = format!("every task of wave {wave} failed; the run is paused");
+                (self.tell)(Notice::Warning(message));
+            }
+            Effect::Over { ending } => self.ending = Some(ending),
+        }
+        Ok(())
+    }
+
+    fn prompt(&self, task: TaskIndex) -> String {
+        let one = &self.session.tasks[task.get()];
+        let of_context = one.context_from.iter().filter_map(|id| self.graph.index_of(id.as_str()));
+        let of_dependencies = self.graph.dependencies(task).iter().copied();
+        let sources: Vec<TaskIndex> =
+            if one.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
+        let upstream: Vec<(&str, &str)> = sources
+            .into_iter()
+            .filter_map(|source| Some((self.id(source), self.rules.view(source)?.findings?)))
+            .collect();
+        prompt::of(&self.session, one, &self.options.folder, &upstream)
+    }
+
+    fn announce(&mut self, event: Event) {
+        let counts = self.rules.counts();
+        let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
+        let notice = match event {
+            Event::Claimed { work, fast_advance, .. } => Notice::Started {
+                task: id(work.task),
+                role: self.session.tasks[work.task.get()].role.to_string(),
+                attempt: work.attempt,
+                fast_advance,
+            },
+            Event::Completed { work, findings, .. } => {
+                Notice::Completed { task: id(work.task), findings: findings.unwrap_or_default(), counts }
+            }
+            Event::Failed { work, error, then, .. } => {
+                Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
+            }
+            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task) },
+            Event::Skipped { task, reason, .. } => {
+                Notice::Skipped { task: id(task), reason: self.rules.explain(&reason) }
+            }
+            Event::WaveMerged { wave, .. } => Notice::WaveMerged { wave },
+            Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
+            Event::Stopping { .. } => Notice::Stopping,
+            _ => return,
+        };
+        (self.tell)(notice);
+    }
+
+    fn id(&self, task: TaskIndex) -> &str {
+        self.session.tasks[task.get()].id.as_str()
+    }
+
+    /// How long until the views may be rendered again.
+    fn render_wait(&self) -> Duration {
+        let Some((last, took)) = self.rendered else { return Duration::ZERO };
+        (RENDER_EVERY.max(took * 20)).saturating_sub(last.elapsed())
+    }
+
+    fn render_in_time(&mut self) {
+        if !self.dirty || !self.render_wait().is_zero() {
+            return;
+        }
+        let started = Instant::now();
+        views::refresh(&mut self.session, &self.rules);
+        if let Err(error) = views::tasks(&self.at, &self.session, &self.graph, Durability::Rendered) {
+            (self.tell)(Notice::Warning(format!("tasks.csv was not written: {error}")));
+        }
+        self.rendered = Some((started, started.elapsed()));
+        self.dirty = false;
+    }
+
+    fn finish(&mut self) -> Result<Report, Failure> {
+        self.keepers.close_all();
+        views::refresh(&mut self.session, &self.rules);
+        let ending = self.ending.unwrap_or(Ending::Paused);
+        self.session.status = views::session_status(&self.session);
+        let folder: &Path = &self.options.folder;
+        let rendered = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
+        if let Err(error) = rendered {
+            (self.tell)(Notice::Warning(format!("a file of the run was not written: {error}")));
+        }
+        let counts = self.rules.counts();
+        Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
+    }
+}

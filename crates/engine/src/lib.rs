@@ -1,0 +1,18 @@
+//! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
+//!
+//! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), [`prompt`] and
+//! `assign` (what a worker is given), `views` (what people read), `dispatcher` (the loop), [`notice`] (what faces are told).
+
+mod assign;
+mod clock;
+mod dispatcher;
+pub mod notice;
+pub mod options;
+mod outcome;
+mod prompt;
+pub mod run_at;
+mod views;
+
+pub use dispatcher::run;
+pub use notice::Notice;
+pub use options::{Failure, Options, Report};

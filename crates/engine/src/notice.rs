@@ -1,0 +1,74 @@
+//! What faces are told while a run goes on, in order.
+
+use team_executor_core::run::Counts;
+
+/// One thing to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A run begins, or goes on.
+    Begins {
+        /// Its name.
+        run: String,
+        /// It was begun before.
+        resumed: bool,
+        /// How its tasks stand.
+        counts: Counts,
+    },
+    /// A worker was given a task.
+    Started {
+        /// Which.
+        task: String,
+        /// Who.
+        role: String,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// In the slot of what it waited for.
+        fast_advance: bool,
+    },
+    /// A task is done.
+    Completed {
+        /// Which.
+        task: String,
+        /// What came out.
+        findings: String,
+        /// How all tasks stand.
+        counts: Counts,
+    },
+    /// An attempt failed.
+    Failed {
+        /// Which.
+        task: String,
+        /// Why.
+        error: String,
+        /// It will be tried again.
+        again: bool,
+        /// How all tasks stand.
+        counts: Counts,
+    },
+    /// A worker was lost; its task is tried again.
+    Interrupted {
+        /// Which.
+        task: String,
+    },
+    /// A task will not run.
+    Skipped {
+        /// Which.
+        task: String,
+        /// Why.
+        reason: String,
+    },
+    /// A wave is complete.
+    WaveMerged {
+        /// Which.
+        wave: u32,
+    },
+    /// No new workers; waiting for those that run.
+    Draining {
+        /// How many run.
+        running: usize,
+    },
+    /// Workers are being ended.
+    Stopping,
+    /// Something odd that the run survives.
+    Warning(String),
+}

@@ -1,0 +1,261 @@
+//! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_core::run::Cadence;
+use team_executor_core::{Session, TaskStatus, Timestamp};
+use team_executor_files::json::{self, Layout, Value, Writer};
+use team_executor_store::lock::PATIENCE;
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, LOCK, RUNS, WORKFLOW, component};
+use team_executor_store::run_folder::{project_root, run_id, run_path};
+use team_executor_store::{Disk, Holder, Journal, Lock, LockError, RealDisk, RealFile, records, recover, sweep};
+
+use crate::clock;
+use crate::options::{Failure, Options};
+
+/// A run whose lock is held.
+#[derive(Debug)]
+pub struct RunAt {
+    /// Its name.
+    pub id: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its folder, for what is rendered.
+    pub(crate) disk: RealDisk,
+    _lock: Lock<RealFile>,
+}
+
+/// A run that was opened or made.
+pub(crate) struct Opened {
+    pub(crate) run: RunAt,
+    pub(crate) journal: Journal<RealFile>,
+    pub(crate) plan: Plan,
+    /// The records behind the plan.
+    pub(crate) records: Vec<String>,
+    /// It was begun by an earlier incarnation.
+    pub(crate) resumed: bool,
+    /// What an earlier incarnation had not finished writing was cut off.
+    pub(crate) torn: bool,
+}
+
+/// What is decided once, when a run is made: the first record of its journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) session: PathBuf,
+    pub(crate) digest: String,
+    pub(crate) cadence: Cadence,
+    pub(crate) seed: u64,
+    /// Tasks that were over before the run.
+    pub(crate) over: Vec<(String, TaskStatus)>,
+    pub(crate) at: Timestamp,
+}
+
+impl RunAt {
+    /// The folder of one attempt.
+    pub(crate) fn attempt(&self, task: &str, attempt: u32) -> PathBuf {
+        self.path.join(EXECUTOR).join("attempts").join(component(task)).join(attempt.to_string())
+    }
+
+    /// Where a worker may write its result.
+    pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
+        self.attempt(task, attempt).join("result.json")
+    }
+
+    /// Where a worker writes what it delivers.
+    pub(crate) fn artifacts(&self, task: &str) -> PathBuf {
+        self.path.join("artifacts").join(component(task))
+    }
+
+    /// Names an attempt for ever.
+    pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
+        format!("{}/{task}/{attempt}", self.id)
+    }
+}
+
+/// Continues the newest run of the session, or makes one.
+pub(crate) fn open(options: &Options) -> Result<Opened, Failure> {
+    let project = project_root(&options.folder, &options.current);
+    let runs = project.join(WORKFLOW).join(RUNS);
+    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    match newest(&runs, &options.folder) {
+        Some(id) => reopen(options, &project, id),
+        None => create(options, &project),
+    }
+}
+
+/// The newest run of a session, by what the journals say.
+fn newest(runs: &Path, session: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
+    let plans = names.filter_map(|name| {
+        let bytes = std::fs::read(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n')? + 1;
+        let recovered = recover(&bytes[..end]).ok()?;
+        let record = recovered.records.first()?;
+        let plan = Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?;
+        (plan.session == session).then_some((plan.at, name))
+    });
+    plans.max().map(|(_, name)| name)
+}
+
+fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
+    let name = options.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name.strip_prefix("TC-").map_or(name.as_str(), |rest| rest);
+    let id = run_id(name, &clock::today(), |id| run_path(project, id).exists());
+    let (run, executor) = enter(project, id)?;
+    let mut journal = Journal::create(&executor, JOURNAL)?;
+    let plan = Plan {
+        session: options.folder.clone(),
+        digest: digest(&options.session),
+        cadence: options.cadence,
+        seed: clock::now().as_micros().unsigned_abs(),
+        over: over(&options.session),
+        at: clock::now(),
+    };
+    journal.append(&plan.write())?;
+    journal.commit()?;
+    Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false })
+}
+
+fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
+    let (mut run, executor) = enter(project, id)?;
+    let (journal, history) = Journal::open(&executor, JOURNAL)?;
+    let torn = history.torn().is_some();
+    let mut records = history.records().map(|record| record.json.to_owned());
+    let plan = records.next().and_then(|record| Plan::read(&record));
+    let Some(plan) = plan else {
+        return Err(records::Unreadable::Unknown("plan".to_owned()).into());
+    };
+    let records = records.collect();
+    if plan.digest != digest(&options.session) {
+        let path = run.path.display();
+        return Err(Failure::Changed(format!(
+            "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",
+            run.id
+        )));
+    }
+    run._lock.sign(&Holder::this_process(journal.epoch())).map_err(|error| Failure::Disk {
+        action: "sign the lock of",
+        path: run.path.clone(),
+        reason: error.to_string(),
+    })?;
+    Ok(Opened { run, journal, plan, records, resumed: true, torn })
+}
+
+/// Makes the folders of a run where they are missing, and takes its lock.
+fn enter(project: &Path, id: String) -> Result<(RunAt, RealDisk), Failure> {
+    let path = run_path(project, &id);
+    for folder in [EXECUTOR, INTERACTIVE, AGENTS, "artifacts"] {
+        let folder = path.join(folder);
+        std::fs::create_dir_all(&folder).map_err(Failure::disk("make", &folder))?;
+    }
+    let opened = |path: &Path| {
+        RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
+    };
+    let disk = opened(&path)?;
+    let executor = opened(&path.join(EXECUTOR))?;
+    let mut lock = Lock::take(&executor, LOCK, PATIENCE).map_err(|error| match error {
+        LockError::Held { by } => Failure::Held(by),
+        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.clone(), reason: error.to_string() },
+    })?;
+    let signed = lock.sign(&Holder::this_process(1)).and_then(|()| sweep(&disk).map(|_| ()));
+    signed.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
+    executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
+    Ok((RunAt { id, path, disk, _lock: lock }, executor))
+}
+
+fn over(session: &Session) -> Vec<(String, TaskStatus)> {
+    let tasks = session.tasks.iter().filter(|task| task.status.is_over());
+    tasks.map(|task| (task.id.to_string(), task.status)).collect()
+}
+
+/// What makes tasks the same tasks: their ids, roles and dependencies, in order.
+fn digest(session: &Session) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |text: &str| {
+        for byte in text.bytes().chain([0xFF]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for task in &session.tasks {
+        add(task.id.as_str());
+        add(task.role.as_str());
+        task.dependencies.iter().for_each(|dependency| add(dependency.as_str()));
+        add("");
+    }
+    format!("{hash:016x}")
+}
+
+impl Plan {
+    fn write(&self) -> String {
+        let mut out = Writer::new(Layout::Compact);
+        out.begin_object();
+        for (key, text) in [
+            ("type", "plan"),
+            ("session", &*self.session.to_string_lossy()),
+            ("digest", &self.digest),
+            ("cadence", self.cadence.word()),
+        ] {
+            out.key(key);
+            out.text(text);
+        }
+        for (key, number) in [("version", i64::from(records::VERSION)), ("at", self.at.as_micros())] {
+            out.key(key);
+            out.plain(number);
+        }
+        out.key("seed");
+        out.text(&self.seed.to_string());
+        out.key("over");
+        out.begin_object();
+        for (task, status) in &self.over {
+            out.key(task);
+            out.text(status.word());
+        }
+        out.end_object();
+        out.end_object();
+        out.finish().trim_end().to_owned()
+    }
+
+    fn read(record: &str) -> Option<Self> {
+        let document = json::parse(record).ok()?;
+        let root = document.root();
+        let text = |name: &str| root.get(name).and_then(Value::as_text).map(|text| text.into_owned());
+        let number = |name: &str| root.get(name).and_then(Value::as_i64);
+        if text("type")? != "plan" || number("version")? != i64::from(records::VERSION) {
+            return None;
+        }
+        Some(Self {
+            session: text("session")?.into(),
+            digest: text("digest")?,
+            cadence: Cadence::from_word(&text("cadence")?)?,
+            seed: text("seed")?.parse().ok()?,
+            over: root
+                .get("over")?
+                .entries()
+                .filter_map(|entry| {
+                    Some((entry.name().into_owned(), TaskStatus::from_word(&entry.value.as_text()?)?))
+                })
+                .collect(),
+            at: Timestamp::from_micros(number("at")?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_back() {
+        let plan = Plan {
+            session: "/tmp/a \"b\"/TC-x".into(),
+            digest: "00ff".to_owned(),
+            cadence: Cadence::Wave,
+            seed: u64::MAX,
+            over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
+            at: Timestamp::from_micros(5),
+        };
+        assert_eq!(Plan::read(&plan.write()), Some(plan));
+        assert_eq!(Plan::read("{}"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! The files that people and agents read, rendered from the state of a run. They can always be rendered again.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use team_executor_core::run::Run;
+use team_executor_core::{Graph, Session, SessionStatus, TaskIndex, TaskStatus};
+use team_executor_files::{Dialect, tasks_csv, time, write};
+use team_executor_store::{Durability, RealDisk, ReplaceError, replace};
+
+use crate::run_at::RunAt;
+
+/// Puts the state of the run into the session.
+pub(crate) fn refresh(session: &mut Session, run: &Run) {
+    for (index, task) in (0..).map(TaskIndex).zip(&mut session.tasks) {
+        let Some(view) = run.view(index) else { continue };
+        task.status = view.status;
+        task.attempt_count = view.attempt.saturating_sub(1);
+        if view.since.is_some() {
+            task.findings = view.findings.map(str::to_owned);
+            task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
+        }
+        task.updated_at = view.since.or(task.updated_at);
+    }
+    let done = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed);
+    session.completed_tasks = done.map(|task| task.id.clone()).collect();
+    session.active_workers.clear();
+}
+
+/// `tasks.csv` of the run: the master state for people.
+pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: Durability) -> Result<(), ReplaceError> {
+    replace(&run.disk, "tasks.csv", tasks_csv::write(None, session, graph).as_bytes(), durability)
+}
+
+/// What a finished or stopped run leaves: results, a report, and the session's own file.
+pub(crate) fn all(
+    run: &RunAt,
+    session: &Session,
+    graph: &Graph,
+    dialect: Dialect,
+    folder: &Path,
+) -> Result<(), ReplaceError> {
+    tasks(run, session, graph, Durability::Durable)?;
+    replace(&run.disk, "results.csv", tasks_csv::write_results(session, graph).as_bytes(), Durability::Durable)?;
+    replace(&run.disk, "context.md", context(run, session, graph).as_bytes(), Durability::Durable)?;
+    own_file(session, graph, dialect, folder)
+}
+
+/// The session's own state file, over what stands in it now.
+fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Result<(), ReplaceError> {
+    let name = match dialect {
+        Dialect::Tc => "team-session.json",
+        Dialect::Tls if folder.join("team-session.json").exists() => "team-session.json",
+        Dialect::Tls => "session.json",
+        Dialect::TasksJson => "tasks.json",
+        Dialect::TasksCsv => "tasks.csv",
+    };
+    // What cannot be read now is left alone: it is the user's.
+    let Ok(original) = std::fs::read_to_string(folder.join(name)) else { return Ok(()) };
+    let text = match dialect {
+        Dialect::Tc => write::team_session(Some(&original), session),
+        Dialect::Tls => write::lifecycle(Some(&original), session),
+        Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
+        Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
+    };
+    match RealDisk::open_folder(folder) {
+        Ok(disk) if text != original => replace(&disk, name, text.as_bytes(), Durability::Durable),
+        _ => Ok(()),
+    }
+}
+
+/// Where a session stands after all tasks are over.
+pub(crate) fn session_status(session: &Session) -> SessionStatus {
+    let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
+    if all { SessionStatus::Completed } else { SessionStatus::Paused }
+}
+
+/// The report for people.
+fn context(run: &RunAt, session: &Session, graph: &Graph) -> String {
+    let count = |status| session.tasks.iter().filter(|task| task.status == status).count();
+    let (completed, total) = (count(TaskStatus::Completed), session.tasks.len());
+    let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
+    if !session.requirement.is_empty() {
+        writeln!(text, "{}\n", one_line(&session.requirement)).ok();
+    }
+    writeln!(text, "Run `{}`: {completed}/{total} tasks completed, ", run.id).ok();
+    writeln!(text, "{} failed, {} skipped.\n", count(TaskStatus::Failed), count(TaskStatus::Skipped)).ok();
+    let mut wave = 0;
+    for index in graph.order() {
+        let task = &session.tasks[index.get()];
+        if graph.wave(*index) != wave {
+            wave = graph.wave(*index);
+            writeln!(text, "## Wave {wave}\n").ok();
+        }
+        writeln!(text, "### {}: {}\n", one_line(task.id.as_str()), one_line(task.label())).ok();
+        writeln!(text, "- status: {}", task.status).ok();
+        writeln!(text, "- role: {}", one_line(task.role.as_str())).ok();
+        if let Some(at) = task.updated_at {
+            writeln!(text, "- at: {}", time::format(at)).ok();
+        }
+        if let Some(findings) = task.findings.as_deref().filter(|findings| !findings.is_empty()) {
+            writeln!(text, "- findings: {}", one_line(findings)).ok();
+        }
+        if let Some(error) = &task.error {
+            writeln!(text, "- error: {}", one_line(error)).ok();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Text of workers stays within its line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
