@@ -60,7 +60,8 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
         None => (produced.last_line.unwrap_or_default().to_owned(), Ok(())),
     };
     let findings: String = findings.chars().take(FINDINGS).collect();
-    let did_nothing = produced.must_report && produced.result.is_none() && produced.last_line.is_none() && produced.artifacts == 0;
+    let did_nothing =
+        produced.must_report && produced.result.is_none() && produced.last_line.is_none() && produced.artifacts == 0;
     let verified = match produced.missing {
         [] if did_nothing => Some("did nothing: no result, no output and no artifact".to_owned()),
         [] => None,

@@ -8,7 +8,7 @@ use team_executor_files::Dialect;
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///
 /// A session is a folder of files: roles, tasks, dependencies. `validate` says exactly what is wrong with one, `plan`
-/// shows what a run would do.
+/// shows what a run would do, `run` does it. After a crash or Ctrl-C the same command continues.
 #[derive(Debug, Parser)]
 #[command(
     name = "team-executor",
@@ -19,8 +19,12 @@ Examples:
   team-executor sessions
   team-executor validate --session=.workflow/.team/TC-auth-2026-02-27
   team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor --session=.workflow/.team/TC-auth-2026-02-27 \\
+                --agent-command './work.sh' -y -c 4
 
-Exit codes: 0 fine, 2 usage error or invalid session, 74 input/output failure."
+Exit codes: 0 all tasks completed or nothing wrong, 1 finished with failed or
+skipped tasks, 2 usage error or invalid session, 3 stopped and resumable,
+4 another executor holds the session, 74 input/output failure, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// What to do
@@ -30,11 +34,28 @@ pub(crate) struct Args {
     /// The session folder
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) session: Option<PathBuf>,
+
+    /// Without a command the session is run
+    #[command(flatten)]
+    pub(crate) run: Run,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Execute a session, or continue it where it was left
+    #[command(after_help = "\
+Examples:
+  team-executor run --session=. --agent-command './work.sh' -y
+  team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
+  team-executor run --session=. --agent-command './work.sh' --cadence wave
+
+Each task runs the command once, with its prompt on standard input and
+TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
+After a crash or Ctrl-C the same command continues: nothing that was completed
+is lost or done twice.")]
+    Run(Run),
+
     /// Say everything that is wrong or odd about a session; change nothing
     #[command(after_help = "\
 Examples:
@@ -84,6 +105,47 @@ Examples:
   team-executor man | man -l -
   team-executor man > ~/.local/share/man/man1/team-executor.1")]
     Man,
+}
+
+/// How a session is run.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// The command that does each task
+    #[arg(long, value_name = "CMD")]
+    pub(crate) agent_command: Option<String>,
+
+    /// Start without being asked
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// How many workers at once
+    #[arg(short, long, value_name = "N", default_value_t = 3)]
+    pub(crate) concurrency: u32,
+
+    /// When tasks start
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cadence: RunCadence,
+
+    /// How often a failed task is tried again
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) retries: u32,
+
+    /// Seconds that one task may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(crate) time_limit: u64,
+}
+
+/// When tasks start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum RunCadence {
+    /// As soon as what they wait for is done
+    #[default]
+    Beat,
+    /// Wave after wave
+    Wave,
 }
 
 /// How a session is read.

@@ -7,10 +7,18 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Everything is fine; there may be warnings.
     Fine,
+    /// The run is over, and some tasks failed or were skipped.
+    Unfinished,
     /// Wrong usage or an invalid session; nothing was started.
     Invalid,
-    /// Input or output failed.
+    /// The run was stopped on purpose and can be resumed.
+    Paused,
+    /// Another executor holds the session.
+    Held,
+    /// Input or output failed; a run can be resumed.
     Io,
+    /// The run was interrupted and can be resumed.
+    Interrupted,
 }
 
 impl Exit {
@@ -18,8 +26,12 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Unfinished => 1,
             Self::Invalid => 2,
+            Self::Paused => 3,
+            Self::Held => 4,
             Self::Io => 74,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -232,9 +232,7 @@ impl Plan {
             over: root
                 .get("over")?
                 .entries()
-                .filter_map(|entry| {
-                    Some((entry.name().into_owned(), TaskStatus::from_word(&entry.value.as_text()?)?))
-                })
+                .filter_map(|entry| Some((entry.name().into_owned(), TaskStatus::from_word(&entry.value.as_text()?)?)))
                 .collect(),
             at: Timestamp::from_micros(number("at")?),
         })

@@ -3,16 +3,14 @@
 mod completions;
 mod plan;
 mod report;
+mod run;
 mod schema;
 mod sessions;
 mod validate;
 
-use team_executor_files::{Code, Finding};
-
 use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 /// Carries out what the user asked for.
@@ -25,14 +23,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),
         Some(Command::Man) => completions::man(printer),
-        None => Err(no_command(args).into()),
+        Some(Command::Run(options)) => run::run(session, options, printer),
+        None => run::run(session, &args.run, printer),
     }
-}
-
-fn no_command(args: &Args) -> Finding {
-    let Some(session) = &args.session else { return open::session_required() };
-    let session = session.display();
-    Finding::error(Code::Usage, "no command was given, so nothing was done")
-        .help(format!("team-executor validate --session={session}"))
-        .help(format!("team-executor plan --session={session}"))
 }

@@ -18,6 +18,8 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
+pub(super) use text::summary;
+
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.
 pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Printer) -> Result<Exit, Failure> {

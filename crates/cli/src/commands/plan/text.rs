@@ -56,7 +56,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, printer: &m
 }
 
 /// The numbers of a plan in one line.
-pub(super) fn summary(session: &Session, plan: &Plan) -> String {
+pub(in crate::commands) fn summary(session: &Session, plan: &Plan) -> String {
     let done = plan.statuses.iter().filter(|status| **status == TaskStatus::Completed).count();
     format!(
         "{} ({done} done), {}, {}, critical path of {}",
