@@ -63,9 +63,9 @@ fn a_resident_worker_takes_one_task_at_a_time() {
 
 #[test]
 fn no_fast_advance_to_a_busy_resident() {
-    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B interactive:", "C interactive: A"], slots(2)));
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B interactive:", "C interactive: A", "D P2:"], slots(2)));
     let step = drive.complete("A");
-    assert_eq!((drive.started(&step).as_str(), drive.picture()[2].as_str()), ("", "C ready"));
+    assert_eq!((drive.started(&step).as_str(), drive.picture()[2].as_str()), ("D", "C ready"));
 }
 
 #[test]
