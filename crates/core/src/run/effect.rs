@@ -11,7 +11,8 @@ pub struct Step {
     pub events: Vec<Event>,
     /// What is to be done, in this order.
     pub effects: Vec<Effect>,
-    /// Why the input changed nothing, if it did not.
+    /// Why the input changed nothing, if it did not. Only its time counts; what that makes possible starts with the
+    /// next input, at the latest when [`Effect::WakeAt`] comes true.
     pub refused: Option<Refused>,
 }
 

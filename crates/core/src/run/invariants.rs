@@ -1,5 +1,7 @@
 //! What holds after every event, computed anew from the statuses alone. A debug build checks it after every event.
 
+use std::collections::BTreeSet;
+
 use super::event::Event;
 use super::facts::WaveTurn;
 use super::policy::Cadence;
@@ -23,6 +25,9 @@ pub enum Broken {
     /// A task is in progress without a worker of its own.
     #[error("task number {} and its worker disagree", .0.0)]
     Worker(TaskIndex),
+    /// A resident worker has this task and another one.
+    #[error("task number {} shares its resident worker", .0.0)]
+    Resident(TaskIndex),
     /// Attempts and ends of attempts do not match.
     #[error("the attempts of task number {} do not add up", .0.0)]
     Attempts(TaskIndex),
@@ -52,6 +57,7 @@ pub fn check(run: &Run) -> Result<(), Broken> {
     if !right || run.state.slots.running() != counts.in_progress || kept != (queued, waiting, doomed) {
         return Err(Broken::Counts);
     }
+    check_residents(run)?;
     check_waves(run)
 }
 
@@ -94,6 +100,18 @@ fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
     }
     if task.failures.saturating_add(task.interruptions).saturating_add(task.refusals) > task.attempt {
         return Err(Broken::Attempts(index));
+    }
+    Ok(())
+}
+
+fn check_residents(run: &Run) -> Result<(), Broken> {
+    let mut residents = BTreeSet::new();
+    for task in run.state.slots.tasks() {
+        if let Some(lane) = run.facts.tasks[task.get()].lane
+            && !residents.insert(run.facts.lanes[lane].resident)
+        {
+            return Err(Broken::Resident(task));
+        }
     }
     Ok(())
 }

@@ -65,6 +65,7 @@ impl Turn<'_> {
     fn claim(&mut self, task: TaskIndex, slot: u32, fast_advance: bool) {
         let work = Work { task, attempt: self.run.state.tasks[task.get()].attempt.saturating_add(1) };
         self.emit(Event::Claimed { work, slot, fast_advance, at: self.now });
+        debug_assert!(self.run.running(work).is_some(), "only what can start is claimed");
         self.effects.push(Effect::Spawn { work, slot });
     }
 }

@@ -7,7 +7,7 @@ use team_executor_core::run::{
 };
 use team_executor_core::{Graph, TaskStatus};
 
-use crate::drive::Drive;
+use crate::drive::{Drive, failed};
 use crate::plan::{Plan, at, index};
 
 fn slots(slots: u32) -> Policy {
@@ -62,6 +62,22 @@ fn a_resident_worker_takes_one_task_at_a_time() {
 }
 
 #[test]
+fn no_fast_advance_to_a_busy_resident() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B interactive:", "C interactive: A", "D P2:"], slots(2)));
+    let step = drive.complete("A");
+    assert_eq!((drive.started(&step).as_str(), drive.picture()[2].as_str()), ("D", "C ready"));
+}
+
+#[test]
+fn time_never_goes_back_within_an_incarnation() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
+    drive.now = 5;
+    drive.tell(|now| Input::Woke { now });
+    drive.now = 3;
+    assert!(drive.complete("A").events.iter().all(|event| event.at() == at(5)));
+}
+
+#[test]
 fn a_pause_lets_workers_finish_and_starts_none() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A"], slots(2)));
     let step = drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
@@ -82,6 +98,7 @@ fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
     let step = drive.end("A", Outcome::Interrupted);
     assert_eq!(step.effects, [Effect::Over { ending: Ending::Stopped }]);
     assert_eq!(drive.picture(), ["A ready", "B ready"]);
+    assert_eq!(drive.run.view(index(0)).map(|view| view.interruptions), Some(0));
     let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
     assert_eq!(drive.started(&step), "A", "the same command just continues");
 }
@@ -104,7 +121,12 @@ fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
 fn a_drain_that_lets_the_last_task_complete_finishes_the_run() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
     drive.tell(|now| Input::Drain { now });
+    let mut paused = drive.clone();
     assert_eq!(drive.complete("A").effects, [Effect::Over { ending: Ending::AllCompleted }]);
+    paused.tell(|now| Input::Resume { now });
+    paused.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
+    paused.tell(|now| Input::Drain { now });
+    assert_eq!(paused.complete("A").effects, [Effect::Over { ending: Ending::Drained }], "the checkpoint comes first");
 }
 
 #[test]
@@ -120,6 +142,29 @@ fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_a
     let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
     assert!(!again.events.iter().any(|event| matches!(event, Event::Completed { .. })));
     assert_eq!(drive.run.status(index(0)), Some(TaskStatus::Completed));
+}
+
+#[test]
+fn what_a_crash_left_unsaid_is_said_as_it_would_have_been() {
+    let plan = Plan::new(&["A:", "B:", "C: A B"], slots(2));
+    let (mut drive, mut step) = Drive::start(plan.clone());
+    step.events.extend(drive.fail("B").events);
+    let Some(Event::Skipped { task, reason, .. }) = step.events.pop() else { panic!("{step:?}") };
+    assert_eq!((task, reason), (index(2), SkipReason::DependencyFailed(index(1))));
+    let mut run = plan.run();
+    step.events.iter().for_each(|event| run.apply(event));
+    let (work, outcome) = (Work { task: index(0), attempt: 1 }, failed(ErrorClass::Fatal));
+    run.step(Input::Recovered { now: at(0), alive: vec![], harvested: vec![WorkEnded { work, outcome }] });
+    assert_eq!(run.view(index(2)).and_then(|view| view.error), Some("dependency B failed"), "not A");
+}
+
+#[test]
+fn a_task_that_is_tried_anew_does_not_wait() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], Policy::default()));
+    drive.end("A", failed(ErrorClass::Transient));
+    drive.tell(|now| Input::Skip { now, task: index(0), reason: "enough".to_owned() });
+    let step = drive.tell(|now| Input::Retry { now, which: Which::Task(index(0)), downstream: false });
+    assert_eq!(drive.started(&step), "A");
 }
 
 #[test]

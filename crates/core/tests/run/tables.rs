@@ -95,6 +95,17 @@ fn a_quota_holds_its_pool_and_no_other() {
     assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
 }
 
+/// R: D-05
+#[test]
+fn a_shorter_hold_does_not_end_a_longer_one() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], slots(2)));
+    drive.end("A", failed(ErrorClass::Quota { until: Some(at(60_000)) }));
+    let step = drive.end("B", failed(ErrorClass::Quota { until: None }));
+    drive.now = wake(&step).unwrap();
+    let step = drive.tell(|now| Input::Woke { now });
+    assert_eq!((drive.started(&step).as_str(), wake(&step)), ("", Some(60_000)));
+}
+
 /// For each status of a first and a second dependency (completed, failed, skipped, pending), what becomes of a task.
 fn judged(run_on: RunOn) -> [String; 4] {
     let statuses = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped, TaskStatus::Pending];

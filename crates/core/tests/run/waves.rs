@@ -58,6 +58,36 @@ fn when_a_whole_wave_failed_a_person_is_asked_and_can_go_on() {
 }
 
 #[test]
+fn nobody_is_asked_while_the_run_is_being_ended_but_later() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], policy(WaveFailed::Ask)));
+    drive.tell(|now| Input::Drain { now });
+    let step = drive.fail("A");
+    assert_eq!((order(&drive, &step).as_str(), step.effects), ("", vec![Effect::Over { ending: Ending::Drained }]));
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    assert_eq!(order(&drive, &step), "[1]");
+    assert_eq!(step.effects, [Effect::AskWaveFailed { wave: 1 }, Effect::Over { ending: Ending::Paused }]);
+}
+
+#[test]
+fn no_wave_is_merged_while_a_pause_is_being_ended() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A"], policy(WaveFailed::Ask)));
+    drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
+    drive.tell(|now| Input::Drain { now });
+    let step = drive.complete("A");
+    assert_eq!(order(&drive, &step), "");
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(order(&drive, &step), "[1] B");
+}
+
+#[test]
+fn what_failed_before_the_run_is_no_failure_of_its_workers() {
+    let mut plan = Plan::new(&["A:", "fix failure: A"], policy(WaveFailed::Abort));
+    plan.tasks[0].status = team_executor_core::TaskStatus::Failed;
+    let (drive, step) = Drive::start(plan);
+    assert_eq!(order(&drive, &step), "[1] fix");
+}
+
+#[test]
 fn who_was_asked_and_left_is_asked_again() {
     let (mut drive, step) = failed_wave(WaveFailed::Ask);
     assert_eq!(drive.tell(|now| Input::Stop { now }).effects, [Effect::Over { ending: Ending::Stopped }]);

@@ -118,11 +118,11 @@ impl<'a> World<'a> {
     /// The events of a step become durable, then its effects are carried out.
     fn keep(&mut self, step: Step) -> Checked {
         self.make_durable(&step.events)?;
-        self.oracle.settled().map_err(|what| self.wrong(&what))?;
         self.check_statuses()?;
         if step.refused.is_some() {
-            return self.check_replay();
+            return self.check_replay(Input::Start { now: at(self.now) }); // refused too: only time passed
         }
+        self.oracle.settled().map_err(|what| self.wrong(&what))?;
         let ended: Vec<_> = step.events.iter().filter_map(ended).collect();
         self.workers.retain(|work| !ended.contains(work));
         (self.over, self.wake) = (None, None);
@@ -145,7 +145,7 @@ impl<'a> World<'a> {
         check(idle == self.over.is_some(), "over or not over")?;
         let stuck = self.workers.is_empty() && self.oracle.stage == Stage::Going && self.wake.is_none();
         check(!stuck, "stuck")?;
-        self.check_replay()
+        self.check_replay(Input::Woke { now: at(self.now) })
     }
 
     fn make_durable(&mut self, events: &[Event]) -> Checked {
@@ -198,10 +198,10 @@ impl<'a> World<'a> {
         run
     }
 
-    /// Whoever knows the events and the time knows everything.
-    fn check_replay(&self) -> Checked {
+    /// Whoever knows the events and the time knows everything; the input tells only the time.
+    fn check_replay(&self, time: Input) -> Checked {
         let mut run = self.replay();
-        let step = run.step(Input::Woke { now: at(self.now) });
+        let step = run.step(time);
         check(step.events.is_empty() && run == self.run, "a replay gives another run")
     }
 
