@@ -70,6 +70,29 @@ fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
     }
 }
 
+/// R: A-03
+#[test]
+fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let mut assignment = family(dir.path(), "a", &pulse);
+    let first = ["group", "env", "read-stdin", "flood", "1000000"].map(str::to_owned);
+    assignment.args.splice(0..0, first);
+    assignment.output_cap = 2000;
+    let mut executor = Executor::new();
+    executor.start(&assignment);
+    pulse.wait_alive(4);
+    executor.kill();
+    pulse.wait_dead();
+    assert!(wait_dead(&assignment.dir, LONG).unwrap());
+    let log = std::fs::read_to_string(assignment.dir.join("out.log")).unwrap();
+    let start = format!("leads its group\nTEAM_EXECUTOR_ATTEMPT={}\n0 bytes: \nxxx", assignment.key);
+    assert!(log.starts_with(&start), "{log}");
+    assert!(log.len() < 2100, "{}", log.len());
+    let Harvest::Ended(exit) = harvest(&assignment.dir, &assignment.key).unwrap() else { panic!("it is lost") };
+    assert_eq!((exit.ended, exit.out.bytes - exit.out.dropped), (Ended::Interrupted, 2000));
+}
+
 #[test]
 fn an_outcome_that_nobody_heard_is_harvested() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +135,8 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let attempt = world.attempt("a");
-    let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hang", ";", "hang"]);
+    let gate = world.gate("gate");
+    let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hold", gate.arg(), ";", "hang"]);
     assignment.env.clear();
     world.keepers.start(0, assignment);
     pulse.wait_alive(1);
@@ -124,13 +148,26 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
         }
     };
     assert_eq!(is_clean, team_executor_agents::protections().cgroup.is_some());
-    if is_clean {
-        pulse.wait_dead();
-    } else {
-        // Nobody else can end it now.
-        let started = std::fs::read_to_string(attempt.join("started.json")).unwrap();
-        panic!("a machine without a cgroup for this test: {started}");
+    if !is_clean {
+        // Here nobody could end it, and nobody claims to have done so.
+        gate.open();
     }
+    pulse.wait_dead();
+}
+
+#[test]
+fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let p = pulse.arg();
+    let mut command = Command::new(team_executor_testkit::fake_agent());
+    command.args(["daemon", "ignore-term", "beat", p, "hang", ";", "daemon", "spawn", "beat", p, "hang"]);
+    let key = format!("{}/a/1", dir.path().display());
+    assert!(command.env("TEAM_EXECUTOR_ATTEMPT", &key).status().unwrap().success());
+    pulse.wait_alive(2);
+    assert_eq!(sweep(dir.path(), "another/attempt/1").unwrap(), 0);
+    assert_eq!(sweep(dir.path(), &key).unwrap(), 2);
+    pulse.wait_dead();
 }
 
 #[test]
