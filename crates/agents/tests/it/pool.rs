@@ -73,7 +73,7 @@ fn a_slot_that_is_not_free_refuses_without_harm() {
     assert!(matches!(world.next(), KeeperEvent::Started { .. }));
     world.keepers.start(0, world.assignment("b", &[]));
     let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
-    assert_eq!(reason, "no keeper could be started: the slot is not free");
+    assert_eq!(reason, "no keeper took the attempt: the slot is not free");
     gate.open();
     assert_eq!(world.ended().ended, Ended::Exit(0));
 }
@@ -107,5 +107,17 @@ fn a_pool_without_keepers_says_so() {
     let dir = tempfile::tempdir().unwrap();
     keepers.start(0, crate::world::assignment(dir.path(), "a", &[]));
     let KeeperEvent::KeeperDied { reason, .. } = events.recv_timeout(crate::world::LONG).unwrap() else { panic!() };
-    assert_eq!(reason, "no keeper could be started: No such file or directory (os error 2)");
+    assert_eq!(reason, "no keeper took the attempt: No such file or directory (os error 2)");
+}
+
+#[test]
+fn an_attempt_that_cannot_be_told_is_refused_and_the_slot_stays_free() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let mut assignment = world.assignment("a", &[]);
+    assignment.cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
+    world.keepers.start(0, assignment);
+    let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
+    assert_eq!(reason, "no keeper took the attempt: path contains invalid UTF-8 characters");
+    assert_eq!(world.run("b", &[]).ended, Ended::Exit(0));
 }
