@@ -181,6 +181,33 @@ mod tests {
         assert_eq!(error(r#"{"status":"failed","error":" "}"#), "it reported failed without an error");
     }
 
+    /// R: A-04
+    #[test]
+    fn an_attempt_is_completed_only_if_it_ran_and_reported_and_there_is_what_it_promised() {
+        let ends = [Ended::Exit(0), Ended::Exit(1), Ended::Signal(9), Ended::Limit(Limit::Total)];
+        let missing = ["a.md".to_owned()];
+        let (mut all, mut done) = (0, 0);
+        for ended in &ends {
+            for result in [None, Some(DONE), Some(NOT_DONE), Some("{")] {
+                for last_line in [None, Some("said")] {
+                    for artifacts in [0, 1] {
+                        for missing in [&[][..], &missing] {
+                            let produced = Produced { result, last_line, artifacts, missing };
+                            let ran = *ended == Ended::Exit(0);
+                            let reported = result.is_none_or(|text| text == DONE);
+                            let worked = result.is_some() || last_line.is_some() || artifacts > 0;
+                            let completed = ran && reported && worked && missing.is_empty();
+                            let judged = matches!(judge(ended, &produced), Outcome::Completed { .. });
+                            assert_eq!(judged, completed, "{ended:?} {produced:?}");
+                            (all, done) = (all + 1, done + usize::from(judged));
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!((all, done), (128, 7));
+    }
+
     #[test]
     fn a_limit_is_a_failure_and_an_end_from_outside_is_none() {
         let limit = |limit| judge(&Ended::Limit(limit), &Produced::default());

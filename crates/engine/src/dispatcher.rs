@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -179,10 +179,7 @@ impl Dispatcher<'_> {
         let timeout = [until_wake, until_render].into_iter().flatten().min();
         let first = match timeout {
             None => inbox.recv().ok(),
-            Some(timeout) => match inbox.recv_timeout(timeout) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            },
+            Some(timeout) => inbox.recv_timeout(timeout).ok(),
         };
         let mut inputs = Vec::new();
         for message in first.into_iter().chain(inbox.try_iter().take(BATCH)) {

@@ -100,8 +100,7 @@ fn newest(runs: &Path, session: &Path) -> Option<String> {
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     let name = options.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = name.strip_prefix("TC-").map_or(name.as_str(), |rest| rest);
-    let id = run_id(name, &clock::today(), |id| run_path(project, id).exists());
+    let id = run_id(session_name(&name), &clock::today(), |id| run_path(project, id).exists());
     let (run, executor) = enter(project, id)?;
     let mut journal = Journal::create(&executor, JOURNAL)?;
     let plan = Plan {
@@ -115,6 +114,17 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     journal.append(&plan.write())?;
     journal.commit()?;
     Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false })
+}
+
+/// What a session is about: its folder's name without the dialect's prefix and without its date.
+fn session_name(folder: &str) -> &str {
+    let name = ["TC-", "TLS-"].iter().find_map(|prefix| folder.strip_prefix(prefix)).unwrap_or(folder);
+    let is_date = |text: &str| {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        digits == 8 && matches!(text.len(), 8 | 10) && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    let ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
+    ends.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
 fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
@@ -242,6 +252,16 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_is_named_after_what_its_session_is_about() {
+        assert_eq!(session_name("TC-auth-2026-02-27"), "auth");
+        assert_eq!(session_name("TC-golden-data-batch-20260324"), "golden-data-batch");
+        assert_eq!(session_name("TLS-auth-impl-20260305"), "auth-impl");
+        assert_eq!(session_name("project"), "project");
+        assert_eq!(session_name("TC-2026-02-27"), "2026-02-27");
+        assert_eq!(session_name("a-1"), "a-1");
+    }
 
     #[test]
     fn a_plan_is_read_back() {

@@ -48,16 +48,17 @@ impl<F: Fn(KeeperEvent)> Manager<F> {
 
     fn start(&mut self, slot: usize, assignment: Box<Assignment>) {
         let key = assignment.key.clone();
-        match self.idle_keeper(slot) {
-            Ok(kept) => {
-                kept.key = Some(key);
+        let told = self.idle_keeper(slot).and_then(|kept| {
+            match kept.request(&Request::Run(assignment)) {
                 // A keeper that does not hear is dead, and that is told when its end is noticed.
-                let _noticed_later = kept.request(&Request::Run(assignment));
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+                _ => kept.key = Some(key.clone()),
             }
-            Err(error) => {
-                let reason = format!("no keeper could be started: {error}");
-                (self.on_event)(KeeperEvent::KeeperDied { slot, key, reason, is_clean: true });
-            }
+            Ok(())
+        });
+        if let Err(error) = told {
+            let reason = format!("no keeper took the attempt: {error}");
+            (self.on_event)(KeeperEvent::KeeperDied { slot, key, reason, is_clean: true });
         }
     }
 

@@ -46,8 +46,8 @@ pub enum KeeperEvent {
         /// Why the attempt's folder does not hold that, if so.
         unrecorded: Option<String>,
     },
-    /// The keeper died, or could not be started; the slot is free. What the worker left was ended as far as it could be
-    /// found; the attempt may have ended before, which [`harvest()`](crate::harvest()) tells.
+    /// The keeper died, or none could be given the attempt. What the worker left was ended as far as it could be found;
+    /// the attempt may have ended before, which [`harvest()`](crate::harvest()) tells.
     KeeperDied {
         /// Where.
         slot: usize,

@@ -71,6 +71,42 @@ fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
 }
 
 #[test]
+fn a_keeper_that_was_stopped_is_woken_by_the_death_of_the_executor() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let mut executor = Executor::new();
+    let assignment = family(dir.path(), "a", &pulse);
+    executor.start(&assignment);
+    pulse.wait_alive(4);
+    signal_keeper(&assignment.dir, Signal::STOP);
+    executor.kill();
+    pulse.wait_dead();
+}
+
+/// R: A-03
+#[test]
+fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let mut assignment = family(dir.path(), "a", &pulse);
+    let first = ["group", "env", "read-stdin", "flood", "1000000"].map(str::to_owned);
+    assignment.args.splice(0..0, first);
+    assignment.output_cap = 2000;
+    let mut executor = Executor::new();
+    executor.start(&assignment);
+    pulse.wait_alive(4);
+    executor.kill();
+    pulse.wait_dead();
+    assert!(wait_dead(&assignment.dir, LONG).unwrap());
+    let log = std::fs::read_to_string(assignment.dir.join("out.log")).unwrap();
+    let start = format!("leads its group\nTEAM_EXECUTOR_ATTEMPT={}\n0 bytes: \nxxx", assignment.key);
+    assert!(log.starts_with(&start), "{log}");
+    assert!(log.len() < 2100, "{}", log.len());
+    let Harvest::Ended(exit) = harvest(&assignment.dir, &assignment.key).unwrap() else { panic!("it is lost") };
+    assert_eq!((exit.ended, exit.out.bytes - exit.out.dropped), (Ended::Interrupted, 2000));
+}
+
+#[test]
 fn an_outcome_that_nobody_heard_is_harvested() {
     let dir = tempfile::tempdir().unwrap();
     let mut executor = Executor::new();
@@ -83,11 +119,11 @@ fn an_outcome_that_nobody_heard_is_harvested() {
     assert_eq!((exit.ended, exit.last_line.as_deref()), (Ended::Exit(0), Some("worth keeping")));
 }
 
-/// Kills the keeper of an attempt, which only its folder names.
-fn kill_keeper(dir: &Path) {
+/// Sends a signal to the keeper of an attempt, which only its folder names.
+fn signal_keeper(dir: &Path, signal: Signal) {
     let started: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("started.json")).unwrap()).unwrap();
     let keeper = started["keeper"].as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw).unwrap();
-    kill_process(keeper, Signal::KILL).unwrap();
+    kill_process(keeper, signal).unwrap();
 }
 
 #[test]
@@ -98,7 +134,7 @@ fn when_the_keeper_is_killed_its_worker_is_ended_and_the_slot_works_again() {
     world.keepers.start(0, family(attempt.parent().unwrap(), "a", &pulse));
     pulse.wait_alive(4);
     assert!(matches!(world.next(), KeeperEvent::Started { .. }));
-    kill_keeper(&attempt);
+    signal_keeper(&attempt, Signal::KILL);
     let KeeperEvent::KeeperDied { slot: 0, key, reason, .. } = world.next() else { panic!("it is not dead") };
     assert_eq!(reason, "the keeper was killed by signal 9");
     // Even without a cgroup: all of these carry the mark of the attempt.
@@ -112,11 +148,12 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let attempt = world.attempt("a");
-    let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hang", ";", "hang"]);
+    let gate = world.gate("gate");
+    let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hold", gate.arg(), ";", "hang"]);
     assignment.env.clear();
     world.keepers.start(0, assignment);
     pulse.wait_alive(1);
-    kill_keeper(&attempt);
+    signal_keeper(&attempt, Signal::KILL);
     let is_clean = loop {
         match world.next() {
             KeeperEvent::KeeperDied { is_clean, .. } => break is_clean,
@@ -124,13 +161,26 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
         }
     };
     assert_eq!(is_clean, team_executor_agents::protections().cgroup.is_some());
-    if is_clean {
-        pulse.wait_dead();
-    } else {
-        // Nobody else can end it now.
-        let started = std::fs::read_to_string(attempt.join("started.json")).unwrap();
-        panic!("a machine without a cgroup for this test: {started}");
+    if !is_clean {
+        // Here nobody could end it, and nobody claims to have done so.
+        gate.open();
     }
+    pulse.wait_dead();
+}
+
+#[test]
+fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let p = pulse.arg();
+    let mut command = Command::new(team_executor_testkit::fake_agent());
+    command.args(["daemon", "ignore-term", "beat", p, "hang", ";", "daemon", "spawn", "beat", p, "hang"]);
+    let key = format!("{}/a/1", dir.path().display());
+    assert!(command.env("TEAM_EXECUTOR_ATTEMPT", &key).status().unwrap().success());
+    pulse.wait_alive(2);
+    assert_eq!(sweep(dir.path(), "another/attempt/1").unwrap(), 0);
+    assert_eq!(sweep(dir.path(), &key).unwrap(), 2);
+    pulse.wait_dead();
 }
 
 #[test]
@@ -144,7 +194,7 @@ fn when_both_are_killed_the_next_executor_ends_what_is_left() {
     // The executor is stopped, so it cannot do anything about the death of its keeper.
     let process = Pid::from_child(&executor.process);
     kill_process(process, Signal::STOP).unwrap();
-    kill_keeper(&assignment.dir);
+    signal_keeper(&assignment.dir, Signal::KILL);
     executor.kill();
     assert!(wait_dead(&assignment.dir, LONG).unwrap());
     assert_eq!(harvest(&assignment.dir, &assignment.key).unwrap(), Harvest::Nothing);

@@ -50,6 +50,8 @@ fn what_cannot_be_started_says_why() {
         reason("nul", |it| it.args = vec!["\0".into()]).split_once(": ").unwrap().1,
         "nul byte found in provided data"
     );
+    let long = reason("long", |it| it.args = vec!["x".repeat(200_000)]);
+    assert!(long.ends_with(": Argument list too long (os error 7)"), "{long}");
     // The keeper is none the worse for it.
     assert_eq!(world.run("after", &["print", "fine"]).ended, Ended::Exit(0));
 }

@@ -9,9 +9,7 @@ fn run(limits: Limits, script: &[&str]) -> Ended {
     let mut pulse = world.pulse("pulse");
     let mut assignment = world.assignment("a", &[&["beat", pulse.arg()], script].concat());
     assignment.limits = limits;
-    world.keepers.start(0, assignment);
-    pulse.wait_alive(1);
-    let ended = world.ended().ended;
+    let ended = world.run_assignment(assignment).ended;
     pulse.wait_dead();
     ended
 }

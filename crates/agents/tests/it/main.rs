@@ -1,6 +1,14 @@
 //! Keepers and workers as real processes. No test waits by the clock: a [`Pulse`](team_executor_testkit::Pulse) tells when
 //! a process lives and when it is dead.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what these helpers cannot do is a failed test"
+)]
+
+mod contract;
 mod crash;
 mod custody;
 mod ends;

@@ -7,10 +7,13 @@ use team_executor_agents::{Ended, KeeperEvent};
 
 use crate::world::World;
 
-/// The open files of a process, by number and target.
-fn open_files(pid: u32) -> BTreeSet<String> {
+/// What the open files of a process are.
+fn open_files(pid: u32) -> Vec<String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
-    entries.filter_map(|entry| fs::read_link(entry.path()).ok()).map(|path| path.display().to_string()).collect()
+    let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    let mut targets: Vec<_> = targets.map(|path| path.display().to_string()).collect();
+    targets.sort();
+    targets
 }
 
 fn keeper_of(world: &World, task: &str) -> u32 {
@@ -31,7 +34,9 @@ fn one_keeper_serves_a_thousand_tasks_and_leaves_nothing_open() {
     run(0);
     let keeper = keeper_of(&world, "t0");
     let before = open_files(keeper);
+    let start = std::time::Instant::now();
     (1..1000).for_each(run);
+    println!("{:.0} tasks/s through one keeper", 999.0 / start.elapsed().as_secs_f64());
     assert_eq!(keeper_of(&world, "t999"), keeper);
     assert_eq!(open_files(keeper), before);
     let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children")).unwrap_or_default();
@@ -68,7 +73,7 @@ fn a_slot_that_is_not_free_refuses_without_harm() {
     assert!(matches!(world.next(), KeeperEvent::Started { .. }));
     world.keepers.start(0, world.assignment("b", &[]));
     let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
-    assert_eq!(reason, "no keeper could be started: the slot is not free");
+    assert_eq!(reason, "no keeper took the attempt: the slot is not free");
     gate.open();
     assert_eq!(world.ended().ended, Ended::Exit(0));
 }
@@ -102,5 +107,17 @@ fn a_pool_without_keepers_says_so() {
     let dir = tempfile::tempdir().unwrap();
     keepers.start(0, crate::world::assignment(dir.path(), "a", &[]));
     let KeeperEvent::KeeperDied { reason, .. } = events.recv_timeout(crate::world::LONG).unwrap() else { panic!() };
-    assert_eq!(reason, "no keeper could be started: No such file or directory (os error 2)");
+    assert_eq!(reason, "no keeper took the attempt: No such file or directory (os error 2)");
+}
+
+#[test]
+fn an_attempt_that_cannot_be_told_is_refused_and_the_slot_stays_free() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let mut assignment = world.assignment("a", &[]);
+    assignment.cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
+    world.keepers.start(0, assignment);
+    let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
+    assert_eq!(reason, "no keeper took the attempt: path contains invalid UTF-8 characters");
+    assert_eq!(world.run("b", &[]).ended, Ended::Exit(0));
 }

@@ -1,7 +1,7 @@
 //! A worker that does what its arguments say, one after the other, for tests of those who run workers:
 //!
 //! `print TEXT`, `err TEXT`: a line to standard output or error. `flood BYTES`: lines without end. `not-utf8`: bytes that
-//! are no text. `env`: its environment. `fds`: its open files. `read-stdin`: all of its input.
+//! are no text. `env`: its environment. `fds`: its open files. `group`: whether it leads one. `read-stdin`: all of its input.
 //! `write FILE TEXT`: a file. `beat PIPE`: shows in a `Pulse` that it lives, until it is dead. `hold PIPE`: waits until
 //! another process opens the pipe and closes it. `hang`: for ever. `close-output`: its output goes nowhere from now on.
 //! `ignore-term`: from now on. `exit CODE`, `signal NUMBER`: ends by it.
@@ -42,6 +42,10 @@ impl Script {
                 "not-utf8" => out.write_all(b"\xff\xfe\x80\n")?,
                 "env" => std::env::vars().try_for_each(|(name, value)| writeln!(out, "{name}={value}"))?,
                 "fds" => writeln!(out, "{}", open_files()?.join(" "))?,
+                "group" => {
+                    let leads = rustix::process::getpgrp() == rustix::process::getpid();
+                    writeln!(out, "{}", if leads { "leads its group" } else { "is in a group" })?;
+                }
                 "read-stdin" => {
                     let mut text = Vec::new();
                     io::stdin().read_to_end(&mut text)?;
