@@ -192,7 +192,7 @@ mod tests {
                 for last_line in [None, Some("said")] {
                     for artifacts in [0, 1] {
                         for missing in [&[][..], &missing] {
-                            let produced = Produced { result, last_line, artifacts, missing };
+                            let produced = Produced { result, last_line, artifacts, missing, must_report: true };
                             let ran = *ended == Ended::Exit(0);
                             let reported = result.is_none_or(|text| text == DONE);
                             let worked = result.is_some() || last_line.is_some() || artifacts > 0;

@@ -19,8 +19,7 @@ Examples:
   team-executor sessions
   team-executor validate --session=.workflow/.team/TC-auth-2026-02-27
   team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
-  team-executor --session=.workflow/.team/TC-auth-2026-02-27 \\
-                --agent-command './work.sh' -y -c 4
+  team-executor --session=. --agent-command './work.sh' -y -c 4
 
 Exit codes: 0 all tasks completed or nothing wrong, 1 finished with failed or
 skipped tasks, 2 usage error or invalid session, 3 stopped and resumable,

@@ -30,7 +30,10 @@ fn run(world: &World, task: &str, script: &str) -> Outcome {
     let exit = world.run_assignment(assignment);
     let result = std::fs::read_to_string(result).ok();
     let last_line = exit.last_line.as_deref();
-    judge(&exit.ended, &Produced { result: result.as_deref(), last_line, artifacts: 0, missing: &[] })
+    judge(
+        &exit.ended,
+        &Produced { result: result.as_deref(), last_line, artifacts: 0, missing: &[], must_report: true },
+    )
 }
 
 /// R: X-08

@@ -48,13 +48,20 @@ fn a_file_is_no_session() {
 }
 
 #[test]
-fn a_session_without_a_command_names_the_commands() {
-    insta::assert_snapshot!(holding("tc-spec-minimal").run(&["--session=tc-spec-minimal"]), @r"
+fn nothing_is_run_without_an_agent_or_without_being_asked() {
+    let world = holding("tc-spec-minimal");
+    insta::assert_snapshot!(world.run(&["--session=tc-spec-minimal"]), @r"
     $ team-executor --session=tc-spec-minimal
     ------- stderr -------
-    error: no command was given, so nothing was done
-    help: team-executor validate --session=tc-spec-minimal
-    help: team-executor plan --session=tc-spec-minimal
+    error: no agent was named, so nothing was started
+    help: name the program that does the work: --agent-command 'CMD'
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["run", "--session=tc-spec-minimal", "--agent-command=true"]), @r"
+    $ team-executor run --session=tc-spec-minimal --agent-command=true
+    ------- stderr -------
+    error: the start was not confirmed, so nothing was started
+    help: add -y to start without being asked
     [exit status: 2]
     ");
 }
