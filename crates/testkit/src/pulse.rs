@@ -5,9 +5,13 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat};
 
 use crate::must;
+
+/// Longer than anything may take; whoever waits for so long has failed.
+const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// The test's end of a named pipe.
 #[derive(Debug)]
@@ -42,15 +46,27 @@ impl Pulse {
     pub fn wait_alive(&mut self, count: usize) {
         // With no writer yet a read would be at the end at once: hold one end ourselves until they are there.
         let writer = must("opening", &self.path, File::options().write(true).open(&self.path));
-        let mut beats = vec![0; count];
-        must("reading", &self.path, self.end.read_exact(&mut beats));
+        let mut beats = 0;
+        while beats < count {
+            beats += self.read(count - beats);
+        }
         drop(writer);
     }
 
     /// Waits until all of them are dead.
     #[track_caller]
     pub fn wait_dead(&mut self) {
-        must("reading", &self.path, std::io::copy(&mut self.end, &mut std::io::sink()));
+        while self.read(64) > 0 {}
+    }
+
+    /// Reads some beats; none is the end.
+    #[track_caller]
+    fn read(&mut self, most: usize) -> usize {
+        let mut ready = [PollFd::new(&self.end, PollFlags::IN)];
+        let count = must("waiting for", &self.path, poll(&mut ready, Some(&PATIENCE)).map_err(Into::into));
+        assert!(count > 0, "{}: no sign of life or death", self.path.display());
+        let mut beats = vec![0; most];
+        must("reading", &self.path, self.end.read(&mut beats))
     }
 }
 
