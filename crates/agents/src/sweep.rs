@@ -3,6 +3,7 @@
 //! With a cgroup nothing escapes. Without one, the processes of an attempt are known by the mark in their environment and
 //! by their parents; a process that cleared its environment and whose parents have all ended is not found.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -33,13 +34,15 @@ pub fn sweep(dir: &Path, key: &str) -> io::Result<usize> {
 
 /// Ends the processes that carry the mark of an attempt, and those below them.
 pub(crate) fn sweep_marked(key: &str) -> io::Result<usize> {
-    let mut count = 0;
+    // One that was killed may still be seen the next time.
+    let mut killed = BTreeSet::new();
     for _ in 0..ROUNDS {
         let marked = marked(key);
         if marked.is_empty() {
-            return Ok(count);
+            return Ok(killed.len());
         }
-        count += marked.iter().filter(|process| kill(**process, key)).count();
+        let hit = marked.into_iter().filter(|process| kill(*process, key));
+        killed.extend(hit.map(|(pid, _)| processes::number(pid)));
         thread::sleep(Duration::from_millis(1));
     }
     Err(io::ErrorKind::TimedOut.into())

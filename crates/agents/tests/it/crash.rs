@@ -174,7 +174,7 @@ fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let p = pulse.arg();
     let mut command = Command::new(team_executor_testkit::fake_agent());
-    command.args(["daemon", "ignore-term", "beat", p, "hang", ";", "daemon", "spawn", "beat", p, "hang"]);
+    command.args(["daemon", "ignore-term", "beat", p, "hang", ";", "daemon", "beat", p, "hang"]);
     let key = format!("{}/a/1", dir.path().display());
     assert!(command.env("TEAM_EXECUTOR_ATTEMPT", &key).status().unwrap().success());
     pulse.wait_alive(2);
