@@ -74,6 +74,16 @@ Examples:
   team-executor plan --session=. --format json | jq '.ready'")]
     Plan(Plan),
 
+    /// Show how the newest run of a session stands; change nothing
+    #[command(
+        alias = "check",
+        after_help = "\
+Examples:
+  team-executor status --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor status --session=. --format json | jq '.running'"
+    )]
+    Status(StatusOf),
+
     /// List the sessions and runs below `.workflow/`
     #[command(after_help = "\
 Examples:
@@ -177,6 +187,16 @@ pub(crate) struct Plan {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatusOf {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -10,7 +10,7 @@ use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers, harvest, sweep, wait_dead};
 use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Policy, Run, Stage, Step, Then, Work, WorkEnded};
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::{Graph, Session, TaskIndex, Timestamp};
 use team_executor_store::run_folder::project_root;
 use team_executor_store::{Durability, Journal, RealFile, records};
 
@@ -40,10 +40,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
     let mut session = options.session.clone();
-    let over: BTreeMap<&str, TaskStatus> = plan.over.iter().map(|(id, status)| (id.as_str(), *status)).collect();
-    for task in &mut session.tasks {
-        task.status = over.get(task.id.as_str()).copied().unwrap_or(TaskStatus::Pending);
-    }
+    plan.put_into(&mut session.tasks);
     let policy = Policy {
         cadence: plan.cadence,
         slots: options.slots,

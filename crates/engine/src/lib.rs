@@ -11,8 +11,10 @@ pub mod options;
 mod outcome;
 mod prompt;
 pub mod run_at;
+mod status;
 mod views;
 
 pub use dispatcher::run;
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
+pub use status::{Running, Status, status};

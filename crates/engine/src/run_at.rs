@@ -1,9 +1,10 @@
 //! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::Cadence;
-use team_executor_core::{Session, TaskStatus, Timestamp};
+use team_executor_core::{Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, LOCK, RUNS, WORKFLOW, component};
@@ -75,7 +76,7 @@ impl RunAt {
 /// Continues the newest run of the session, or makes one.
 pub(crate) fn open(options: &Options) -> Result<Opened, Failure> {
     let project = project_root(&options.folder, &options.current);
-    let runs = project.join(WORKFLOW).join(RUNS);
+    let runs = runs(&project);
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     match newest(&runs, &options.folder) {
         Some(id) => reopen(options, &project, id),
@@ -83,8 +84,13 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Failure> {
     }
 }
 
+/// Where the runs of a project are.
+pub(crate) fn runs(project: &Path) -> PathBuf {
+    project.join(WORKFLOW).join(RUNS)
+}
+
 /// The newest run of a session, by what the journals say.
-fn newest(runs: &Path, session: &Path) -> Option<String> {
+pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
     let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
     let plans = names.filter_map(|name| {
@@ -226,7 +232,15 @@ impl Plan {
         out.finish().trim_end().to_owned()
     }
 
-    fn read(record: &str) -> Option<Self> {
+    /// Gives tasks the status that they had before the run.
+    pub(crate) fn put_into(&self, tasks: &mut [Task]) {
+        let over: BTreeMap<&str, TaskStatus> = self.over.iter().map(|(id, status)| (id.as_str(), *status)).collect();
+        for task in tasks {
+            task.status = over.get(task.id.as_str()).copied().unwrap_or(TaskStatus::Pending);
+        }
+    }
+
+    pub(crate) fn read(record: &str) -> Option<Self> {
         let document = json::parse(record).ok()?;
         let root = document.root();
         let text = |name: &str| root.get(name).and_then(Value::as_text).map(|text| text.into_owned());

@@ -6,6 +6,7 @@ mod report;
 mod run;
 mod schema;
 mod sessions;
+mod status;
 mod validate;
 
 use crate::args::{Args, Command};
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
+        Some(Command::Status(options)) => status::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

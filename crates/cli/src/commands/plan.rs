@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
-pub(super) use text::summary;
+pub(super) use text::{list, mark, summary};
 
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.

@@ -10,4 +10,5 @@ mod output;
 mod readme;
 mod schemas;
 mod sentences;
+mod status;
 mod usage;

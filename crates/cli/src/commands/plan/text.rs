@@ -72,7 +72,7 @@ pub(in crate::commands) fn summary(session: &Session, plan: &Plan) -> String {
 }
 
 /// A mark for each status, so that no meaning hangs on a colour.
-fn mark(status: TaskStatus) -> (char, Style) {
+pub(in crate::commands) fn mark(status: TaskStatus) -> (char, Style) {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match status {
         TaskStatus::Pending => ('·', DIM),
@@ -133,7 +133,7 @@ fn field(out: &mut impl Write, label: &str, text: &str, width: usize) -> std::io
 }
 
 /// Names with something between them, over as many lines as it takes.
-fn list(
+pub(in crate::commands) fn list(
     out: &mut impl Write,
     label: &str,
     names: impl ExactSizeIterator<Item = String>,

@@ -1,0 +1,138 @@
+//! `status`: how the newest run of a session stands. Only looks.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_engine::{self as engine, Status};
+use team_executor_files::{Code, Finding};
+
+use super::plan::{list, mark};
+use super::report;
+use crate::args::{Format, StatusOf};
+use crate::diagnostics;
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open;
+use crate::printer::Printer;
+
+/// Reads the session and its newest run, and shows both together.
+pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = open::session(session, &options.reading)?;
+    let Some((session, graph)) = &opened.session else {
+        let width = printer.width();
+        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
+        write!(printer.err(), "{findings}")?;
+        return Ok(Exit::Invalid);
+    };
+    let cannot = |what: String| Failure::from(Finding::error(Code::Usage, what).help("check the path of the session"));
+    let folder = Path::new(&opened.path).canonicalize().map_err(|error| cannot(error.to_string()))?;
+    let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
+    let status = engine::status(session, graph, &folder, &current).map_err(|failure| {
+        let help = format!("continue or repair the run with: team-executor --session={}", opened.path);
+        Failure::from(Finding::error(Code::Usage, failure.to_string()).help(help))
+    })?;
+    match (status, options.format) {
+        (Some(status), Format::Text) => text(session, graph, &status, printer)?,
+        (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
+        (status, Format::Json) => json(session, status.as_ref(), printer.out())?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn text(session: &Session, graph: &Graph, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
+    const BAR: usize = 30;
+    let width = printer.width();
+    let out = printer.out();
+    let (counts, total) = (status.counts, session.tasks.len());
+    let over = counts.completed + counts.failed + counts.skipped;
+    let full = if total == 0 { BAR } else { BAR * over / total };
+    writeln!(out, "Run {} is {}", escape::line(&status.run), status.stage)?;
+    writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
+    let others = [
+        (counts.failed, "failed"),
+        (counts.skipped, "skipped"),
+        (counts.in_progress, "running"),
+        (counts.ready, "ready"),
+    ];
+    let others: Vec<_> = others.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !others.is_empty() {
+        writeln!(out, "{}", others.join(", "))?;
+    }
+    let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
+    let mut wave = 0;
+    for task in graph.order() {
+        if graph.wave(*task) != wave {
+            wave = graph.wave(*task);
+            writeln!(out, "\nWave {wave}")?;
+        }
+        let (sign, style) = mark(status.statuses[task.get()]);
+        let of_worker = status.running.iter().find(|running| running.task == *task);
+        let since = of_worker.map(|running| format!("  attempt {}, {} s", running.attempt, running.seconds));
+        let line = format!("{} {}{}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
+        writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
+    }
+    writeln!(out)?;
+    list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct JsonStatus<'a> {
+    version: u32,
+    session: &'a str,
+    run: Option<&'a str>,
+    folder: Option<String>,
+    stage: Option<&'static str>,
+    finished: bool,
+    tasks: Vec<JsonTask<'a>>,
+    running: Vec<JsonRunning<'a>>,
+    ready: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonTask<'a> {
+    id: &'a str,
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+struct JsonRunning<'a> {
+    task: &'a str,
+    role: &'a str,
+    attempt: u32,
+    seconds: u64,
+}
+
+fn json(session: &Session, status: Option<&Status>, out: &mut impl Write) -> Result<(), Failure> {
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let statuses = status.map_or(&[][..], |status| &status.statuses);
+    let value = JsonStatus {
+        version: 1,
+        session: session.id.as_str(),
+        run: status.map(|status| status.run.as_str()),
+        folder: status.map(|status| status.folder.display().to_string()),
+        stage: status.map(|status| status.stage),
+        finished: status.is_some_and(|status| status.finished),
+        tasks: session
+            .tasks
+            .iter()
+            .zip(statuses)
+            .map(|(task, status)| JsonTask { id: task.id.as_str(), status: status.word() })
+            .collect(),
+        running: status
+            .map_or(&[][..], |status| &status.running)
+            .iter()
+            .map(|running| JsonRunning {
+                task: id(running.task),
+                role: session.tasks[running.task.get()].role.as_str(),
+                attempt: running.attempt,
+                seconds: running.seconds,
+            })
+            .collect(),
+        ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
+    };
+    report::print(&value, out)
+}

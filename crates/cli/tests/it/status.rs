@@ -1,0 +1,41 @@
+//! `status`, before, while and after a session is run.
+
+use team_executor_testkit::{Gate, Pulse, World};
+
+const TASKS: &str = r#"{"session_id":"s-demo-20260101","skill":"x","pipeline":"p","requirement":"r","created_at":"2026-01-01T00:00:00Z",
+"tasks":{"A":{"title":"First","description":"d","role":"dev","deps":[],"wave":1,"status":"pending"},
+"B":{"title":"Second","description":"d","role":"dev","deps":["A"],"wave":2,"status":"pending"}}}"#;
+
+#[test]
+fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", TASKS);
+    insta::assert_snapshot!(world.run(&["status", "--session=demo"]), @r"
+    $ team-executor status --session=demo
+    ------- stdout -------
+    Session s-demo-20260101 was never run
+    [exit status: 0]
+    ");
+
+    let (mut alive, gate) = (Pulse::new(world.dir().join("alive")), Gate::new(world.dir().join("gate")));
+    let worker = format!("printf x > {}; cat {}; echo done", alive.arg(), gate.arg());
+    let mut executor = world
+        .command(&["--session=demo", "--agent-command", &worker, "-y"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the executor starts");
+    alive.wait_alive(1);
+    let shown = world.run(&["check", "--session=demo"]);
+    assert!(shown.stdout.contains("] 0/2 completed\n1 running\n"), "{shown}");
+    assert!(shown.stdout.contains("▶ A in_progress  attempt 1, ") && shown.stdout.contains("· B pending\n"), "{shown}");
+    gate.open();
+    alive.wait_alive(1);
+    gate.open();
+    assert!(executor.wait().expect("the executor ends").success());
+
+    let before = world.tree();
+    let shown = world.run(&["status", "--session=demo", "--format", "json"]);
+    assert_eq!(world.tree(), before, "looking changed something");
+    assert!(shown.stdout.contains("\"finished\": true") && shown.stdout.contains("\"running\": []"), "{shown}");
+}

@@ -1,0 +1,86 @@
+//! How a run stands, for somebody who only looks: nothing is locked and nothing is written.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_core::run::{Counts, Policy, Run, Stage};
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_store::{records, recover, run_folder};
+
+use crate::clock;
+use crate::options::Failure;
+use crate::run_at::{self, Plan};
+
+/// How a run stands.
+#[derive(Debug)]
+pub struct Status {
+    /// Its name.
+    pub run: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it is about at the moment, in a word.
+    pub stage: &'static str,
+    /// Every task is over.
+    pub finished: bool,
+    /// How many tasks there are of each status.
+    pub counts: Counts,
+    /// Where each task stands, in the order of the session.
+    pub statuses: Vec<TaskStatus>,
+    /// What workers have, as the journal says.
+    pub running: Vec<Running>,
+    /// What could start.
+    pub ready: Vec<TaskIndex>,
+}
+
+/// A task that a worker has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Which.
+    pub task: TaskIndex,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// For how long, in seconds.
+    pub seconds: u64,
+}
+
+/// How the newest run of a session stands; nothing if it was never run.
+pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Option<Status>, Failure> {
+    let project = run_folder::project_root(folder, current);
+    let Some(id) = run_at::newest(&run_at::runs(&project), folder) else { return Ok(None) };
+    let path = run_folder::run_path(&project, &id);
+    let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
+    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
+    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    let text = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or_default();
+    let mut lines = recovered.records.iter().map(|record| text(record.json.clone()));
+    let plan = lines.next().and_then(Plan::read);
+    let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+    let mut tasks = session.tasks.clone();
+    plan.put_into(&mut tasks);
+    let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
+    let mut run = Run::new(&tasks, graph.clone(), policy).map_err(|error| Failure::Changed(error.to_string()))?;
+    for line in lines {
+        run.apply(&records::read(line, |id| graph.index_of(id))?);
+    }
+    let indexes = || (0..).map(TaskIndex).take(tasks.len());
+    let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();
+    let now = clock::now();
+    let running = run.at_work().map(|work| Running {
+        task: work.task,
+        attempt: work.attempt,
+        seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
+    });
+    Ok(Some(Status {
+        run: id,
+        folder: path,
+        stage: run.stage().word(),
+        finished: *run.stage() == Stage::Finished,
+        counts: run.counts(),
+        running: running.collect(),
+        ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
+        statuses,
+    }))
+}
+
+fn seconds(since: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.as_micros().saturating_sub(since.as_micros()) / 1_000_000).unwrap_or(0)
+}
