@@ -84,6 +84,13 @@ Examples:
     )]
     Status(StatusOf),
 
+    /// Print what the last attempt at a task printed
+    #[command(after_help = "\
+Examples:
+  team-executor logs IMPL-001 --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor logs IMPL-001 --session=. | less")]
+    Logs(Logs),
+
     /// List the sessions and runs below `.workflow/`
     #[command(after_help = "\
 Examples:
@@ -197,6 +204,16 @@ pub(crate) struct StatusOf {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Logs {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -54,7 +54,7 @@ pub(crate) struct Plan {
 impl RunAt {
     /// The folder of one attempt.
     pub(crate) fn attempt(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(EXECUTOR).join("attempts").join(component(task)).join(attempt.to_string())
+        self::attempt(&self.path, task, attempt)
     }
 
     /// Where a worker may write its result.
@@ -71,6 +71,11 @@ impl RunAt {
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         format!("{}/{task}/{attempt}", self.id)
     }
+}
+
+/// The folder of one attempt in a run's folder.
+pub(crate) fn attempt(run: &Path, task: &str, attempt: u32) -> PathBuf {
+    run.join(EXECUTOR).join("attempts").join(component(task)).join(attempt.to_string())
 }
 
 /// Continues the newest run of the session, or makes one.

@@ -29,6 +29,17 @@ pub struct Status {
     pub running: Vec<Running>,
     /// What could start.
     pub ready: Vec<TaskIndex>,
+    /// The last attempt at each task, from 1; 0 if it was never tried.
+    pub attempts: Vec<u32>,
+}
+
+impl Status {
+    /// Where the output of the last attempt at a task is: standard output, then standard error. Nothing if there was none.
+    pub fn logs(&self, task: TaskIndex, id: &str) -> Option<[PathBuf; 2]> {
+        let attempt = self.attempts.get(task.get()).copied().filter(|attempt| *attempt > 0)?;
+        let folder = run_at::attempt(&self.folder, id, attempt);
+        Some([folder.join("out.log"), folder.join("err.log")])
+    }
 }
 
 /// A task that a worker has.
@@ -76,6 +87,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         finished: *run.stage() == Stage::Finished,
         counts: run.counts(),
         running: running.collect(),
+        attempts: indexes().map(|task| run.view(task).map_or(0, |view| view.attempt)).collect(),
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
         statuses,
     }))

@@ -1,6 +1,7 @@
 //! One command, one file.
 
 mod completions;
+mod logs;
 mod plan;
 mod report;
 mod run;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
+        Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

@@ -27,13 +27,7 @@ pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Prin
         write!(printer.err(), "{findings}")?;
         return Ok(Exit::Invalid);
     };
-    let cannot = |what: String| Failure::from(Finding::error(Code::Usage, what).help("check the path of the session"));
-    let folder = Path::new(&opened.path).canonicalize().map_err(|error| cannot(error.to_string()))?;
-    let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
-    let status = engine::status(session, graph, &folder, &current).map_err(|failure| {
-        let help = format!("continue or repair the run with: team-executor --session={}", opened.path);
-        Failure::from(Finding::error(Code::Usage, failure.to_string()).help(help))
-    })?;
+    let status = newest(session, graph, &opened.path)?;
     match (status, options.format) {
         (Some(status), Format::Text) => text(session, graph, &status, printer)?,
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
@@ -42,13 +36,24 @@ pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Prin
     Ok(Exit::Fine)
 }
 
+/// How the newest run of a session stands.
+pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Option<Status>, Failure> {
+    let cannot = |what: String| Failure::from(Finding::error(Code::Usage, what).help("check the path of the session"));
+    let folder = Path::new(path).canonicalize().map_err(|error| cannot(error.to_string()))?;
+    let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
+    engine::status(session, graph, &folder, &current).map_err(|failure| {
+        let help = format!("continue the run with: team-executor --session={path}");
+        Failure::from(Finding::error(Code::Usage, failure.to_string()).help(help))
+    })
+}
+
 fn text(session: &Session, graph: &Graph, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
     const BAR: usize = 30;
     let width = printer.width();
     let out = printer.out();
     let (counts, total) = (status.counts, session.tasks.len());
     let over = counts.completed + counts.failed + counts.skipped;
-    let full = if total == 0 { BAR } else { BAR * over / total };
+    let full = (BAR * over).checked_div(total).unwrap_or(BAR);
     writeln!(out, "Run {} is {}", escape::line(&status.run), status.stage)?;
     writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
     let others = [

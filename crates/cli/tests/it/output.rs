@@ -6,7 +6,7 @@ use team_executor_testkit::World;
 
 use crate::fixtures::world;
 
-const COMMANDS: [&str; 8] = ["run", "status", "validate", "plan", "sessions", "schema", "completions", "man"];
+const COMMANDS: [&str; 9] = ["run", "status", "logs", "validate", "plan", "sessions", "schema", "completions", "man"];
 
 /// The shape is a promise to scripts: what is here may be added to, and nothing else.
 #[test]

@@ -38,4 +38,17 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     let shown = world.run(&["status", "--session=demo", "--format", "json"]);
     assert_eq!(world.tree(), before, "looking changed something");
     assert!(shown.stdout.contains("\"finished\": true") && shown.stdout.contains("\"running\": []"), "{shown}");
+    insta::assert_snapshot!(world.run(&["logs", "B", "--session=demo"]), @r"
+    $ team-executor logs B --session=demo
+    ------- stdout -------
+    done
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["logs", "C", "--session=demo"]), @r"
+    $ team-executor logs C --session=demo
+    ------- stderr -------
+    error: there is no task 'C'
+    help: team-executor plan --session=demo lists the tasks
+    [exit status: 2]
+    ");
 }
