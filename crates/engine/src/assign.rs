@@ -27,11 +27,8 @@ pub(crate) fn of(
     let id = task.id.as_str();
     let dir = run.attempt(id, attempt);
     let artifacts = run.artifacts(id);
-    let private = |path: &Path| {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Failure::disk("make", path))
-    };
-    private(&dir)?;
-    private(&artifacts)?;
+    make_private(&dir)?;
+    make_private(&artifacts)?;
     let prompt_path = dir.join("prompt.md");
     std::fs::write(&prompt_path, prompt).map_err(Failure::disk("write", &prompt_path))?;
     let key = run.key(id, attempt);
@@ -61,6 +58,19 @@ pub(crate) fn of(
         stdin: Some(prompt_path),
         limits: Limits { total_ms: Some(options.limit_ms), grace_ms: Some(GRACE_MS), ..Limits::default() },
         output_cap: OUTPUT_BYTES,
-        durable: true,
+        // A kill cannot take what the system holds, and a power cut takes executor and keeper alike: then the outcome is in
+        // the journal, or the attempt counts as interrupted.
+        durable: false,
     })
+}
+
+/// Makes a folder that only the user can enter, with what leads to it.
+fn make_private(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    match builder.mode(0o700).create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => builder.recursive(true).create(path),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
+    .map_err(Failure::disk("make", path))
 }
