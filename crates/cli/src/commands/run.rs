@@ -115,6 +115,7 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
         Notice::Failed { task, error, again, .. } => {
             format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
         }
+        Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
         Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
