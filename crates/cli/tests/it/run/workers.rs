@@ -179,8 +179,8 @@ fn what_workers_say_cannot_steer_the_terminal() {
     let world = tasks(&[("A", ""), ("B", ""), ("C", "")]);
     let worker = r#"case $TEAM_EXECUTOR_TASK in
         A) printf 'a\033[2Jb\007\n' ;;
-        B) echo '{"status":"completed","findings":"c\u001b[31md\ne\u202e"}' >"$TEAM_EXECUTOR_RESULT" ;;
-        C) echo '{"status":"failed","error":"f\u001b]0;title\u0007g\r\nh"}' >"$TEAM_EXECUTOR_RESULT" ;;
+        B) printf %s '{"status":"completed","findings":"c\u001b[31md\ne\u202e"}' >"$TEAM_EXECUTOR_RESULT" ;;
+        C) printf %s '{"status":"failed","error":"f\u001b]0;title\u0007g\r\nh"}' >"$TEAM_EXECUTOR_RESULT" ;;
     esac"#;
     let run = run(&world, worker, &["--retries", "0"]);
     assert_eq!(run.code, Some(1), "{run}");
