@@ -51,7 +51,12 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let (session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
     tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
     if !resumed {
-        prepare(&options, tell);
+        tell_changes(&options.session, tell);
+    }
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
     }
 
     let (sender, inbox) = mpsc::channel();
@@ -94,19 +99,14 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     result
 }
 
-/// What is told and made before the first task of a run.
-fn prepare(options: &Options, tell: &mut dyn FnMut(Notice)) {
-    let changes = Reconciliation::of(&options.session).changes;
+/// Tells where the session and the beginning of the run differ, and why.
+fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
+    let changes = Reconciliation::of(session).changes;
     for change in changes.iter().take(CHANGES_TOLD) {
-        tell(Notice::Reconciled(change.describe(&options.session)));
+        tell(Notice::Reconciled(change.describe(session)));
     }
     if changes.len() > CHANGES_TOLD {
         tell(Notice::Reconciled(format!("and {} more changes", changes.len() - CHANGES_TOLD)));
-    }
-    if options.dialect == Dialect::Tc
-        && let Err(error) = layout::complete(&options.folder)
-    {
-        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
     }
 }
 

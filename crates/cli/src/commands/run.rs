@@ -68,8 +68,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         }
     });
     match result {
-        Ok(done) => report(&done, &opened.path, printer),
-        Err(failure) => Ok(refuse(&failure, &opened.path, printer)?),
+        Ok(done) => report(&done, printer),
+        Err(failure) => Ok(refuse(&failure, printer)?),
     }
 }
 
@@ -128,7 +128,7 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "{}", escape::cut(line.trim_end(), width))
 }
 
-fn report(report: &Report, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     let counts = report.counts;
     let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
     let out = printer.out();
@@ -147,19 +147,17 @@ fn report(report: &Report, session: &str, printer: &mut Printer) -> Result<Exit,
         Ending::Stopped => Exit::Interrupted,
     };
     if matches!(exit, Exit::Paused | Exit::Interrupted) {
-        writeln!(out, "Resume with: team-executor --session={} (and the same flags)", escape::line(session))?;
+        writeln!(out, "Resume with: {}", escape::line(&same_command(std::env::args())))?;
     }
     Ok(exit)
 }
 
-fn refuse(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs".to_owned()),
-        engine::Failure::Changed(_) => {
-            (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned())
-        }
-        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker".to_owned()),
-        _ => (Exit::Io, format!("once the cause is gone, continue with: team-executor --session={session}")),
+        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
+        _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
     let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
@@ -167,9 +165,25 @@ fn refuse(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Re
     Ok(exit)
 }
 
+/// The command that was given, as a shell reads it.
+fn same_command(args: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
+    let quoted = |word: String| {
+        let is_plain = !word.is_empty() && word.chars().all(plain);
+        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{same_command, words};
+
+    #[test]
+    fn the_command_is_printed_so_that_a_shell_can_read_it() {
+        let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
+        assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
+    }
 
     #[test]
     fn a_shell_is_used_only_where_it_is_needed() {
