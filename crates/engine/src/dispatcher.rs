@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers, harvest, sweep, wait_dead};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Step, Then, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Step, Then, WaveThen, Work, WorkEnded};
 use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::project_root;
@@ -275,10 +275,8 @@ impl Dispatcher<'_> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
-            Effect::AskWaveFailed { wave } => {
-                let message = format!("every task of wave {wave} failed; the run is paused");
-                (self.tell)(Notice::Warning(message));
-            }
+            // Nobody is asked: such a run stops.
+            Effect::AskWaveFailed { .. } => {}
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
@@ -325,7 +323,10 @@ impl Dispatcher<'_> {
             Event::Skipped { task, reason, .. } => {
                 Notice::Skipped { task: id(task), reason: self.rules.explain(&reason) }
             }
-            Event::WaveMerged { wave, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { wave, .. } => {
+                Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
+            }
             Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
             Event::Stopping { .. } => Notice::Stopping,
             _ => return,
@@ -371,7 +372,10 @@ impl Dispatcher<'_> {
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
         views::refresh(&mut self.session, &self.rules);
-        let ending = self.ending.unwrap_or(Ending::Paused);
+        let ending = match self.ending {
+            Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
+            ending => ending.unwrap_or(Ending::Paused),
+        };
         self.session.status = views::session_status(&self.session);
         let folder: &Path = &self.options.folder;
         let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use team_executor_core::run::{Ending, Policy, Run, Stage};
+use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Session, TaskStatus};
 use team_executor_store::records;
 
@@ -21,6 +21,7 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         slots: options.slots,
         retries: options.retries,
         seed: plan.seed,
+        wave_failed: WaveFailed::Abort, // nobody is asked while a run goes on
         ..Policy::default()
     };
     let mut rules = Run::new(&session.tasks, options.graph.clone(), policy)

@@ -135,18 +135,20 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     if report.already {
         writeln!(out, "Run {} is finished; nothing was done", escape::line(&report.run))?;
     }
-    writeln!(out, "Pipeline complete: {}/{total} tasks completed", counts.completed)?;
-    if counts.failed + counts.skipped > 0 {
-        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
-    }
-    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
     let exit = match report.ending {
         Ending::AllCompleted => Exit::Fine,
         Ending::WithFailures => Exit::Unfinished,
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
-    if matches!(exit, Exit::Paused | Exit::Interrupted) {
+    let resumable = matches!(exit, Exit::Paused | Exit::Interrupted);
+    let how = if resumable { "stopped" } else { "complete" };
+    writeln!(out, "Pipeline {how}: {}/{total} tasks completed", counts.completed)?;
+    if counts.failed + counts.skipped > 0 {
+        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
+    }
+    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
+    if resumable {
         writeln!(out, "Resume with: {}", escape::line(&same_command(std::env::args())))?;
     }
     Ok(exit)

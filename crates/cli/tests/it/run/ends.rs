@@ -156,6 +156,22 @@ fn a_failed_task_is_tried_again_and_then_its_dependents_are_skipped() {
     assert_eq!(column(&world, "error"), ["exit code 7", "dependency A failed", "dependency B was skipped", ""]);
 }
 
+/// Nobody is there to be asked. The next call goes on with what is to run after a failure.
+#[test]
+fn a_wave_of_which_every_task_failed_stops_the_run() {
+    let world = tasks(&[]);
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,A,worker,\nC,A,worker,failure\n");
+    let wave = ["--cadence", "wave", "--retries", "0"];
+    let first = run(&world, "false", &wave);
+    assert_eq!(first.code, Some(3), "{first}");
+    assert!(first.stderr.contains("warning: every task of wave 1 failed, so the run stops here\n"), "{first}");
+    assert!(first.stdout.starts_with("Pipeline stopped: 0/3 tasks completed\n"), "{first}");
+    assert_eq!(column(&world, "status"), ["failed", "skipped", "pending"]);
+    let second = run(&world, DID, &wave);
+    assert_eq!(second.code, Some(1), "{second}");
+    assert_eq!(column(&world, "status"), ["failed", "skipped", "completed"]);
+}
+
 #[test]
 fn a_task_that_fails_once_completes() {
     let world = tasks(&[("A", "")]);
