@@ -6,15 +6,12 @@ use serde_json::Value;
 
 use crate::exit::{Ended, Limit};
 
-/// The most that is kept of findings, in characters.
-const FINDINGS: usize = 500;
-
 /// What an attempt came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The task is done.
     Completed {
-        /// What it found.
+        /// What it found, whole; whoever writes it into a format cuts it.
         findings: String,
     },
     /// The task is not done.
@@ -59,7 +56,6 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
         Some(text) => report(text),
         None => (produced.last_line.unwrap_or_default().to_owned(), Ok(())),
     };
-    let findings: String = findings.chars().take(FINDINGS).collect();
     let did_nothing =
         produced.must_report && produced.result.is_none() && produced.last_line.is_none() && produced.artifacts == 0;
     let verified = match produced.missing {
@@ -222,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_cut_between_characters() {
+    fn findings_are_whole_however_long() {
         let long = "ä".repeat(600);
         let printed = Produced { last_line: Some(&long), ..Produced::default() };
-        assert_eq!(judge(&Ended::Exit(0), &printed), completed(&"ä".repeat(500)));
+        assert_eq!(judge(&Ended::Exit(0), &printed), completed(&long));
     }
 }

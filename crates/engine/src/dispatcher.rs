@@ -9,20 +9,23 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers, harvest, sweep, wait_dead};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Policy, Run, Stage, Step, Then, Work, WorkEnded};
-use team_executor_core::{Graph, Session, TaskIndex, Timestamp};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Step, Then, WaveThen, Work, WorkEnded};
+use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
+use team_executor_files::Dialect;
 use team_executor_store::run_folder::project_root;
 use team_executor_store::{Durability, Journal, RealFile, records};
 
 use crate::notice::Notice;
 use crate::options::{Failure, Options, Report};
 use crate::run_at::{self, Opened, RunAt};
-use crate::{assign, clock, outcome, prompt, views};
+use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
 
 /// How many messages are taken together, so that they share one commit.
 const BATCH: usize = 256;
 /// Views are rendered at most this often, and never for more than a twentieth of the time.
 const RENDER_EVERY: Duration = Duration::from_millis(250);
+/// How many changes to the session's own state are told one by one.
+const CHANGES_TOLD: usize = 20;
 /// How long a keeper of an earlier executor has to end its worker.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -35,31 +38,26 @@ enum Message {
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
 pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    if let Some(done) = run_at::finished(&options)
+        && let Some(report) = replay::already(&options, done)?
+    {
+        return Ok(report);
+    }
     let Opened { run: at, journal, plan, records, resumed, torn } = run_at::open(&options)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
-    let mut session = options.session.clone();
-    plan.put_into(&mut session.tasks);
-    let policy = Policy {
-        cadence: plan.cadence,
-        slots: options.slots,
-        retries: options.retries,
-        seed: plan.seed,
-        ..Policy::default()
-    };
     let graph = options.graph.clone();
-    let mut rules = Run::new(&session.tasks, graph.clone(), policy)
-        .map_err(|error| Failure::Changed(format!("the run {} cannot go on: {error}", at.id)))?;
-    for record in &records {
-        rules.apply(&records::read(record, |id| graph.index_of(id))?);
-    }
-    if *rules.stage() == Stage::Finished {
-        let counts = rules.counts();
-        let ending = if counts.completed == graph.len() { Ending::AllCompleted } else { Ending::WithFailures };
-        return Ok(Report { run: at.id.clone(), folder: at.path, ending, counts, already: true });
-    }
+    let (session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
     tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
+    if !resumed {
+        tell_changes(&options.session, tell);
+    }
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
+    }
 
     let (sender, inbox) = mpsc::channel();
     let signals = sender.clone();
@@ -101,6 +99,17 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     result
 }
 
+/// Tells where the session and the beginning of the run differ, and why.
+fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
+    let changes = Reconciliation::of(session).changes;
+    for change in changes.iter().take(CHANGES_TOLD) {
+        tell(Notice::Reconciled(change.describe(session)));
+    }
+    if changes.len() > CHANGES_TOLD {
+        tell(Notice::Reconciled(format!("and {} more changes", changes.len() - CHANGES_TOLD)));
+    }
+}
+
 struct Dispatcher<'t> {
     options: Options,
     at: RunAt,
@@ -124,6 +133,10 @@ struct Dispatcher<'t> {
 
 impl Dispatcher<'_> {
     fn drive(&mut self, began: bool, inbox: &Receiver<Message>) -> Result<Report, Failure> {
+        if let Some(ending) = replay::ending(&self.rules) {
+            self.ending = Some(ending); // an earlier incarnation did not get to write everything
+            return self.finish();
+        }
         let first = if began {
             let harvested = self.harvest()?;
             Input::Recovered { now: clock::now(), alive: Vec::new(), harvested }
@@ -262,10 +275,8 @@ impl Dispatcher<'_> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
-            Effect::AskWaveFailed { wave } => {
-                let message = format!("every task of wave {wave} failed; the run is paused");
-                (self.tell)(Notice::Warning(message));
-            }
+            // Nobody is asked: such a run stops.
+            Effect::AskWaveFailed { .. } => {}
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
@@ -277,14 +288,22 @@ impl Dispatcher<'_> {
         let of_dependencies = self.graph.dependencies(task).iter().copied();
         let sources: Vec<TaskIndex> =
             if one.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
-        let upstream: Vec<(&str, &str)> = sources
-            .into_iter()
-            .filter_map(|source| Some((self.id(source), self.rules.view(source)?.findings?)))
-            .collect();
+        let upstream: Vec<(&str, &str)> =
+            sources.into_iter().filter_map(|source| Some((self.id(source), self.findings(source)?))).collect();
         prompt::of(&self.session, one, &self.options.folder, &upstream)
     }
 
+    /// What a task found, in this run or before it.
+    fn findings(&self, task: TaskIndex) -> Option<&str> {
+        let view = self.rules.view(task)?;
+        let before = || self.session.tasks[task.get()].findings.as_deref().filter(|_| view.since.is_none());
+        view.findings.or_else(before)
+    }
+
     fn announce(&mut self, event: Event) {
+        if let Event::Completed { work, .. } = &event {
+            self.discover(work.task);
+        }
         let counts = self.rules.counts();
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
@@ -304,12 +323,27 @@ impl Dispatcher<'_> {
             Event::Skipped { task, reason, .. } => {
                 Notice::Skipped { task: id(task), reason: self.rules.explain(&reason) }
             }
-            Event::WaveMerged { wave, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { wave, .. } => {
+                Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
+            }
             Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
             Event::Stopping { .. } => Notice::Stopping,
             _ => return,
         };
         (self.tell)(notice);
+    }
+
+    /// Leaves a discovery of a completed task for those that build on it.
+    fn discover(&mut self, index: TaskIndex) {
+        if self.options.dialect != Dialect::TasksJson {
+            return;
+        }
+        let mut task = self.session.tasks[index.get()].clone();
+        views::refresh_task(&mut task, index, &self.rules);
+        if let Err(error) = discovery::unless_there(&self.options.folder, &task) {
+            (self.tell)(Notice::Warning(format!("{}: its discovery was not written: {error}", task.id)));
+        }
     }
 
     fn id(&self, task: TaskIndex) -> &str {
@@ -338,12 +372,18 @@ impl Dispatcher<'_> {
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
         views::refresh(&mut self.session, &self.rules);
-        let ending = self.ending.unwrap_or(Ending::Paused);
+        let ending = match self.ending {
+            Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
+            ending => ending.unwrap_or(Ending::Paused),
+        };
         self.session.status = views::session_status(&self.session);
         let folder: &Path = &self.options.folder;
-        let rendered = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
-        if let Err(error) = rendered {
-            (self.tell)(Notice::Warning(format!("a file of the run was not written: {error}")));
+        let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
+        if failures.is_empty() && replay::ending(&self.rules).is_some() {
+            failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));
+        }
+        for failure in failures {
+            (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
         }
         let counts = self.rules.counts();
         Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })

@@ -1,15 +1,19 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), [`prompt`] and
-//! `assign` (what a worker is given), `views` (what people read), `dispatcher` (the loop), [`notice`] (what faces are told).
+//! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
+//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
 
 mod assign;
 mod clock;
+mod discovery;
 mod dispatcher;
+mod layout;
 pub mod notice;
 pub mod options;
 mod outcome;
 mod prompt;
+mod replay;
 pub mod run_at;
 mod status;
 mod views;

@@ -14,6 +14,8 @@ pub enum Notice {
         /// How its tasks stand.
         counts: Counts,
     },
+    /// Something that the session said wrongly about itself was put right, and why.
+    Reconciled(String),
     /// A worker was given a task.
     Started {
         /// Which.

@@ -1,19 +1,21 @@
 //! From how a worker ended to what the rules are told.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
 use team_executor_agents::outcome::{Outcome as Judged, Produced, judge};
 use team_executor_agents::{Ended, Exit};
 use team_executor_core::run::{ErrorClass, Outcome};
 
 use crate::run_at::RunAt;
 
-/// The most that is read of a result.
-const RESULT_BYTES: u64 = 8 << 20;
+/// The most that is read of a result. One that is longer ends early and so cannot be understood.
+const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
 pub(crate) fn of(run: &RunAt, task: &str, attempt: u32, exit: &Exit) -> Outcome {
-    let result_path = run.result(task, attempt);
-    let readable = std::fs::metadata(&result_path).is_ok_and(|file| file.is_file() && file.len() <= RESULT_BYTES);
-    let result = if readable { std::fs::read_to_string(&result_path).ok() } else { None };
+    let result = result(&run.result(task, attempt));
     let artifacts = std::fs::read_dir(run.artifacts(task)).map_or(0, |entries| entries.count());
     let produced = Produced {
         result: result.as_deref(),
@@ -29,4 +31,18 @@ pub(crate) fn of(run: &RunAt, task: &str, attempt: u32, exit: &Exit) -> Outcome 
         (Judged::Failed { error, .. }, Ended::CouldNotStart(_)) => Outcome::CouldNotStart { error },
         (Judged::Failed { error, .. }, _) => Outcome::Failed { class: ErrorClass::Transient, error },
     }
+}
+
+/// The text of a result. What is there but cannot be read is empty, which no result is: it decides, and not the exit status.
+fn result(path: &Path) -> Option<String> {
+    let is_file = match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        found => found.is_ok_and(|found| found.is_file()),
+    };
+    let mut bytes = Vec::new();
+    let read = |file: File| file.take(RESULT_BYTES).read_to_end(&mut bytes);
+    if !is_file || File::open(path).and_then(read).is_err() {
+        return Some(String::new());
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

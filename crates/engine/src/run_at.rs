@@ -1,18 +1,26 @@
 //! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::Cadence;
-use team_executor_core::{Session, Task, TaskStatus, Timestamp};
+use team_executor_core::{Reconciliation, Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, LOCK, RUNS, WORKFLOW, component};
 use team_executor_store::run_folder::{project_root, run_id, run_path};
-use team_executor_store::{Disk, Holder, Journal, Lock, LockError, RealDisk, RealFile, records, recover, sweep};
+use team_executor_store::{
+    Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, records, recover, replace,
+    sweep,
+};
 
 use crate::clock;
 use crate::options::{Failure, Options};
+
+/// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
+const RENDERED: &str = "rendered";
 
 /// A run whose lock is held.
 #[derive(Debug)]
@@ -23,6 +31,7 @@ pub struct RunAt {
     pub path: PathBuf,
     /// Its folder, for what is rendered.
     pub(crate) disk: RealDisk,
+    executor: RealDisk,
     _lock: Lock<RealFile>,
 }
 
@@ -37,6 +46,15 @@ pub(crate) struct Opened {
     pub(crate) resumed: bool,
     /// What an earlier incarnation had not finished writing was cut off.
     pub(crate) torn: bool,
+}
+
+/// A run that was finished and has left everything that it leaves. It is only looked at.
+pub(crate) struct Done {
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    pub(crate) plan: Plan,
+    /// The records behind the plan.
+    pub(crate) records: Vec<String>,
 }
 
 /// What is decided once, when a run is made: the first record of its journal.
@@ -67,6 +85,12 @@ impl RunAt {
         self.path.join("artifacts").join(component(task))
     }
 
+    /// Remembers that everything which a finished run leaves was written.
+    pub(crate) fn note_rendered(&self) -> Result<(), ReplaceError> {
+        let length = std::fs::metadata(self.path.join(EXECUTOR).join(JOURNAL)).map_or(0, |file| file.len());
+        replace(&self.executor, RENDERED, length.to_string().as_bytes(), Durability::Durable)
+    }
+
     /// Names an attempt for ever.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         format!("{}/{task}/{attempt}", self.id)
@@ -76,6 +100,23 @@ impl RunAt {
 /// The folder of one attempt in a run's folder.
 pub(crate) fn attempt(run: &Path, task: &str, attempt: u32) -> PathBuf {
     run.join(EXECUTOR).join("attempts").join(component(task)).join(attempt.to_string())
+}
+
+/// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
+pub(crate) fn finished(options: &Options) -> Option<Done> {
+    let project = project_root(&options.folder, &options.current);
+    let id = newest(&runs(&project), &options.folder)?;
+    let path = run_path(&project, &id);
+    let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
+    let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
+    if rendered != bytes.len().to_string() {
+        return None;
+    }
+    let recovered = recover(&bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let mut records = recovered.records.into_iter().map(|record| text[record.json].to_owned());
+    let plan = Plan::read(&records.next()?).filter(|plan| plan.digest == digest(&options.session))?;
+    Some(Done { id, path, plan, records: records.collect() })
 }
 
 /// Continues the newest run of the session, or makes one.
@@ -99,9 +140,10 @@ pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
     let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
     let plans = names.filter_map(|name| {
-        let bytes = std::fs::read(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
-        let end = bytes.iter().position(|byte| *byte == b'\n')? + 1;
-        let recovered = recover(&bytes[..end]).ok()?;
+        let mut bytes = Vec::new();
+        let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
+        BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
+        let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
         let plan = Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?;
         (plan.session == session).then_some((plan.at, name))
@@ -112,8 +154,8 @@ pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     let name = options.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = run_id(session_name(&name), &clock::today(), |id| run_path(project, id).exists());
-    let (run, executor) = enter(project, id)?;
-    let mut journal = Journal::create(&executor, JOURNAL)?;
+    let run = enter(project, id)?;
+    let mut journal = Journal::create(&run.executor, JOURNAL)?;
     let plan = Plan {
         session: options.folder.clone(),
         digest: digest(&options.session),
@@ -139,8 +181,8 @@ fn session_name(folder: &str) -> &str {
 }
 
 fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
-    let (mut run, executor) = enter(project, id)?;
-    let (journal, history) = Journal::open(&executor, JOURNAL)?;
+    let mut run = enter(project, id)?;
+    let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
     let torn = history.torn().is_some();
     let mut records = history.records().map(|record| record.json.to_owned());
     let plan = records.next().and_then(|record| Plan::read(&record));
@@ -164,7 +206,7 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
 }
 
 /// Makes the folders of a run where they are missing, and takes its lock.
-fn enter(project: &Path, id: String) -> Result<(RunAt, RealDisk), Failure> {
+fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let path = run_path(project, &id);
     for folder in [EXECUTOR, INTERACTIVE, AGENTS, "artifacts"] {
         let folder = path.join(folder);
@@ -182,12 +224,14 @@ fn enter(project: &Path, id: String) -> Result<(RunAt, RealDisk), Failure> {
     let signed = lock.sign(&Holder::this_process(1)).and_then(|()| sweep(&disk).map(|_| ()));
     signed.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok((RunAt { id, path, disk, _lock: lock }, executor))
+    Ok(RunAt { id, path, disk, executor, _lock: lock })
 }
 
+/// What is over before a run begins, by everything that the session says.
 fn over(session: &Session) -> Vec<(String, TaskStatus)> {
-    let tasks = session.tasks.iter().filter(|task| task.status.is_over());
-    tasks.map(|task| (task.id.to_string(), task.status)).collect()
+    let statuses = Reconciliation::of(session).statuses(session);
+    let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| status.is_over());
+    tasks.map(|(task, status)| (task.id.to_string(), status)).collect()
 }
 
 /// What makes tasks the same tasks: their ids, roles and dependencies, in order.

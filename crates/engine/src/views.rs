@@ -4,27 +4,34 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use team_executor_core::run::Run;
-use team_executor_core::{Graph, Session, SessionStatus, TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Session, SessionStatus, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, tasks_csv, time, write};
-use team_executor_store::{Durability, RealDisk, ReplaceError, replace};
+use team_executor_store::{DiskError, Durability, RealDisk, ReplaceError, replace};
 
+use crate::discovery;
 use crate::run_at::RunAt;
 
 /// Puts the state of the run into the session.
 pub(crate) fn refresh(session: &mut Session, run: &Run) {
     for (index, task) in (0..).map(TaskIndex).zip(&mut session.tasks) {
-        let Some(view) = run.view(index) else { continue };
-        task.status = view.status;
-        task.attempt_count = view.attempt.saturating_sub(1);
-        if view.since.is_some() {
-            task.findings = view.findings.map(str::to_owned);
-            task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
-        }
-        task.updated_at = view.since.or(task.updated_at);
+        refresh_task(task, index, run);
     }
     let done = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed);
     session.completed_tasks = done.map(|task| task.id.clone()).collect();
     session.active_workers.clear();
+    session.updated_at = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
+}
+
+/// Puts the state of one task into it. What the run does not know stays.
+pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
+    let Some(view) = run.view(index) else { return };
+    task.status = view.status;
+    task.attempt_count = task.attempt_count.max(view.attempt.saturating_sub(1));
+    if view.since.is_some() {
+        task.findings = view.findings.map(str::to_owned);
+        task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
+    }
+    task.updated_at = view.since.or(task.updated_at);
 }
 
 /// `tasks.csv` of the run: the master state for people.
@@ -32,18 +39,22 @@ pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: D
     replace(&run.disk, "tasks.csv", tasks_csv::write(None, session, graph).as_bytes(), durability)
 }
 
-/// What a finished or stopped run leaves: results, a report, and the session's own file.
-pub(crate) fn all(
-    run: &RunAt,
-    session: &Session,
-    graph: &Graph,
-    dialect: Dialect,
-    folder: &Path,
-) -> Result<(), ReplaceError> {
-    tasks(run, session, graph, Durability::Durable)?;
-    replace(&run.disk, "results.csv", tasks_csv::write_results(session, graph).as_bytes(), Durability::Durable)?;
-    replace(&run.disk, "context.md", context(run, session, graph).as_bytes(), Durability::Durable)?;
-    own_file(session, graph, dialect, folder)
+/// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
+pub(crate) fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
+    let durable = |name: &str, text: &str| replace(&run.disk, name, text.as_bytes(), Durability::Durable);
+    let written = [
+        tasks(run, session, graph, Durability::Durable),
+        durable("results.csv", &tasks_csv::write_results(session, graph)),
+        durable("context.md", &context(run, session, graph)),
+        own_file(session, graph, dialect, folder),
+    ];
+    let mut failures: Vec<_> = written.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+    if dialect == Dialect::TasksJson
+        && let Err(error) = session.tasks.iter().try_for_each(|task| discovery::unless_there(folder, task))
+    {
+        failures.push(format!("cannot write a discovery: {error}"));
+    }
+    failures
 }
 
 /// The session's own state file, over what stands in it now.
@@ -63,10 +74,12 @@ fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -
         Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
         Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
     };
-    match RealDisk::open_folder(folder) {
-        Ok(disk) if text != original => replace(&disk, name, text.as_bytes(), Durability::Durable),
-        _ => Ok(()),
+    if text == original {
+        return Ok(());
     }
+    let disk =
+        RealDisk::open_folder(folder).map_err(|errno| DiskError { action: "open", name: name.to_owned(), errno })?;
+    replace(&disk, name, text.as_bytes(), Durability::Durable)
 }
 
 /// Where a session stands after all tasks are over.

@@ -11,6 +11,11 @@ pub trait Disk {
     /// Makes a file that only its owner may read; `EXIST` if there is anything of that name.
     fn create(&self, name: &str) -> Result<Self::File, Errno>;
 
+    /// Gives a file the permissions of the one that has the name. A disk without permissions has nothing to give.
+    fn permit_like(&self, _name: &str, _file: &Self::File) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// Opens a regular file that is there.
     fn open(&self, name: &str) -> Result<Self::File, Errno>;
 

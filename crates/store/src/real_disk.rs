@@ -1,5 +1,5 @@
 //! A folder on the machine's disk. Everything is reached from its open directory and by one name, so no path and no link
-//! leads out; files are 0600, folders 0700, and nothing is inherited by workers.
+//! leads out; new files are 0600, folders 0700, and nothing is inherited by workers.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fdatasync, flock, fstat, fsync, ftruncate,
-    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, fdatasync, flock, fstat, fsync,
+    ftruncate, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -60,6 +60,12 @@ impl Disk for RealDisk {
 
     fn create(&self, name: &str) -> Result<RealFile, Errno> {
         self.regular(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL).map(RealFile)
+    }
+
+    fn permit_like(&self, name: &str, file: &RealFile) -> Result<(), Errno> {
+        let stat = statat(&self.0, component(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
+        let permissions = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+        retried(|| fchmod(&file.0, permissions))
     }
 
     fn open(&self, name: &str) -> Result<RealFile, Errno> {

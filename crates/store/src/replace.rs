@@ -24,15 +24,18 @@ pub enum ReplaceError {
     Disk(#[from] DiskError),
 }
 
-/// Replaces a file, or makes it.
+/// Replaces a file, which keeps its permissions, or makes one that only its owner may read.
 pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durability) -> Result<(), ReplaceError> {
     let failed = |action| DiskError::when(action, name);
-    if disk.kind(name).map_err(failed("look at"))? == Kind::Other {
+    let there = disk.kind(name).map_err(failed("look at"))?;
+    if there == Kind::Other {
         return Err(ReplaceError::NotAFile(name.to_owned()));
     }
     let temporary = format!(".{name}{MARK}{:016x}", disk.token().map_err(failed("make a name for"))?);
     let mut file = disk.create(&temporary).map_err(failed("create"))?;
-    let placed = fill(&mut file, bytes, durability).and_then(|()| disk.rename(&temporary, name));
+    let permitted = if there == Kind::File { disk.permit_like(name, &file) } else { Ok(()) };
+    let filled = permitted.and_then(|()| fill(&mut file, bytes, durability));
+    let placed = filled.and_then(|()| disk.rename(&temporary, name));
     if let Err(errno) = placed {
         // What cannot be removed now is swept by the next run.
         disk.remove(&temporary).ok();
@@ -75,7 +78,8 @@ fn fill(file: &mut impl DiskFile, bytes: &[u8], durability: Durability) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
     use crate::real_disk::RealDisk;
@@ -94,6 +98,20 @@ mod tests {
             assert_eq!(disk.read("tasks.csv"), Ok(bytes.as_bytes().to_vec()));
         }
         assert_eq!(disk.list(), Ok(vec!["tasks.csv".to_owned()]));
+    }
+
+    #[test]
+    fn a_file_keeps_its_permissions_and_a_new_one_is_private() {
+        let (dir, disk) = world();
+        let path = dir.path().join("tasks.csv");
+        let mode = || std::fs::metadata(&path).expect("a file").permissions().mode() & 0o7777;
+        assert_eq!(replace(&disk, "tasks.csv", b"one", Durability::Durable), Ok(()));
+        assert_eq!(mode(), 0o600);
+        for kept in [0o644, 0o400, 0o664] {
+            std::fs::set_permissions(&path, Permissions::from_mode(kept)).expect("permissions");
+            assert_eq!(replace(&disk, "tasks.csv", b"two", Durability::Durable), Ok(()));
+            assert_eq!(mode(), kept);
+        }
     }
 
     #[test]

@@ -68,8 +68,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         }
     });
     match result {
-        Ok(done) => report(&done, &opened.path, printer),
-        Err(failure) => Ok(refuse(&failure, &opened.path, printer)?),
+        Ok(done) => report(&done, printer),
+        Err(failure) => Ok(refuse(&failure, printer)?),
     }
 }
 
@@ -115,6 +115,7 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
         Notice::Failed { task, error, again, .. } => {
             format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
         }
+        Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
         Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
@@ -127,38 +128,38 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "{}", escape::cut(line.trim_end(), width))
 }
 
-fn report(report: &Report, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     let counts = report.counts;
     let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
     let out = printer.out();
     if report.already {
         writeln!(out, "Run {} is finished; nothing was done", escape::line(&report.run))?;
     }
-    writeln!(out, "Pipeline complete: {}/{total} tasks completed", counts.completed)?;
-    if counts.failed + counts.skipped > 0 {
-        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
-    }
-    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
     let exit = match report.ending {
         Ending::AllCompleted => Exit::Fine,
         Ending::WithFailures => Exit::Unfinished,
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
-    if matches!(exit, Exit::Paused | Exit::Interrupted) {
-        writeln!(out, "Resume with: team-executor --session={} (and the same flags)", escape::line(session))?;
+    let resumable = matches!(exit, Exit::Paused | Exit::Interrupted);
+    let how = if resumable { "stopped" } else { "complete" };
+    writeln!(out, "Pipeline {how}: {}/{total} tasks completed", counts.completed)?;
+    if counts.failed + counts.skipped > 0 {
+        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
+    }
+    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
+    if resumable {
+        writeln!(out, "Resume with: {}", escape::line(&same_command(std::env::args())))?;
     }
     Ok(exit)
 }
 
-fn refuse(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs".to_owned()),
-        engine::Failure::Changed(_) => {
-            (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned())
-        }
-        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker".to_owned()),
-        _ => (Exit::Io, format!("once the cause is gone, continue with: team-executor --session={session}")),
+        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
+        _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
     let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
@@ -166,9 +167,25 @@ fn refuse(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Re
     Ok(exit)
 }
 
+/// The command that was given, as a shell reads it.
+fn same_command(args: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
+    let quoted = |word: String| {
+        let is_plain = !word.is_empty() && word.chars().all(plain);
+        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{same_command, words};
+
+    #[test]
+    fn the_command_is_printed_so_that_a_shell_can_read_it() {
+        let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
+        assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
+    }
 
     #[test]
     fn a_shell_is_used_only_where_it_is_needed() {

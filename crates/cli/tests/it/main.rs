@@ -8,6 +8,7 @@ mod disk;
 mod fixtures;
 mod output;
 mod readme;
+mod run;
 mod schemas;
 mod sentences;
 mod status;

@@ -72,7 +72,7 @@ pub(super) fn cell<'a>(
     match field.name {
         "id" => Cow::Borrowed(task.id.as_str()),
         "title" => Cow::Borrowed(&task.title),
-        "description" => Cow::Borrowed(&task.description),
+        "description" => Cow::Borrowed(description(task)),
         "deps" => Cow::Owned(join(&task.dependencies)),
         "context_from" => context(task, graph, before),
         "exec_mode" => Cow::Borrowed(task.exec_mode.word()),
@@ -84,6 +84,12 @@ pub(super) fn cell<'a>(
         "error" => Cow::Borrowed(task.error.as_deref().unwrap_or_default()),
         _ => optional(field, task, before),
     }
+}
+
+/// What a task is about: its description, else its goal.
+fn description(task: &Task) -> &str {
+    let goal = || task.brief.as_ref().and_then(|brief| brief.goal.as_deref()).unwrap_or_default();
+    if task.description.is_empty() { goal() } else { &task.description }
 }
 
 /// A text that the reader accepts as one cell: one that is far too long is cut.

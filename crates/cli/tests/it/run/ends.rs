@@ -1,0 +1,210 @@
+//! How a run ends, and how it goes on from there.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Output};
+
+use team_executor_testkit::{Gate, Pulse, World};
+
+use super::{DID, column, folder, interrupt, read, rows, run, start, tasks};
+use crate::fixtures::world as fixture;
+
+/// A task that shows that it runs and then waits, and one behind it.
+struct Waiting {
+    world: World,
+    pulse: Pulse,
+    gate: Gate,
+    worker: String,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        let world = tasks(&[("A", ""), ("B", "A")]);
+        let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+        let (alive, wait) = (pulse.arg(), gate.arg());
+        let a = format!("exec 9>{alive}; printf . >&9; cat {wait}");
+        let worker = format!("if [ $TEAM_EXECUTOR_TASK = A ]; then {a}; fi; echo did $TEAM_EXECUTOR_TASK");
+        Self { world, pulse, gate, worker }
+    }
+
+    /// A run whose first task is at work.
+    fn start(&mut self) -> Child {
+        let child = start(&self.world, &self.worker);
+        self.pulse.wait_alive(1);
+        child
+    }
+}
+
+/// Reads what a run says until it says this.
+fn wait_for(child: &mut Child, words: &str) {
+    let mut lines = BufReader::new(child.stderr.as_mut().expect("its errors")).lines();
+    let said = lines.by_ref().map_while(Result::ok).any(|line| line.contains(words));
+    assert!(said, "it never said {words:?}");
+}
+
+fn end(child: Child) -> (Option<i32>, String) {
+    let Output { status, stdout, .. } = child.wait_with_output().expect("it ends");
+    (status.code(), String::from_utf8(stdout).expect("UTF-8"))
+}
+
+/// The command that a run says to resume with, as the shell of its world runs it.
+fn resume(world: &World, said: &str) -> Output {
+    let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
+    let program = env!("CARGO_BIN_EXE_team-executor");
+    Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).output().expect("it runs")
+}
+
+/// R: X-03
+#[test]
+fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
+    let mut waiting = Waiting::new();
+    let mut first = waiting.start();
+    interrupt(&first);
+    wait_for(&mut first, "Stopping after 1 running worker");
+    interrupt(&first);
+    let (code, said) = end(first);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("\nResume with: team-executor run --session=S --agent-command '"), "{said}");
+    waiting.pulse.wait_dead();
+    assert_eq!(column(&waiting.world, "status"), ["pending", "pending"]);
+
+    let mut second = waiting.start();
+    interrupt(&second);
+    wait_for(&mut second, "Stopping after 1 running worker");
+    waiting.gate.open();
+    let (code, said) = end(second);
+    assert_eq!(code, Some(3), "{said}");
+    assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
+
+    let last = resume(&waiting.world, &said);
+    assert_eq!(last.status.code(), Some(0));
+    let told = String::from_utf8(last.stderr).expect("UTF-8");
+    assert!(told.contains(" goes on, 1 done\n") && !told.contains("▶ A"), "{told}");
+    assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
+}
+
+/// R: X-02
+#[test]
+fn a_second_executor_is_told_who_holds_the_session() {
+    let mut waiting = Waiting::new();
+    let first = waiting.start();
+    let second = run(&waiting.world, DID, &[]);
+    assert_eq!(second.code, Some(4), "{second}");
+    let holder = format!("error: another executor holds this session: process {} on ", first.id());
+    assert!(second.stderr.contains(&holder), "{second}");
+    assert!(second.stderr.contains("help: wait for it to end"), "{second}");
+    waiting.gate.open();
+    assert_eq!(end(first).0, Some(0));
+    assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
+}
+
+/// R: X-07
+#[test]
+fn every_exit_code_means_what_is_documented() {
+    let one = || tasks(&[("A", "")]);
+    assert_eq!(run(&one(), "true", &[]).code, Some(0), "all completed");
+    assert_eq!(run(&one(), "false", &["--retries", "0"]).code, Some(1), "a task failed");
+
+    let world = one();
+    assert_eq!(run(&world, "true", &["--no-such-flag"]).code, Some(2), "wrong usage");
+    world.write("S/tasks.csv", "id,deps,role\nA,B,worker\n");
+    let before = world.tree();
+    let invalid = run(&world, "true", &[]);
+    assert_eq!(invalid.code, Some(2), "an invalid session");
+    assert!(invalid.stderr.contains("Nothing was started: "), "{invalid}");
+    assert_eq!(world.tree(), before);
+
+    let mut waiting = Waiting::new();
+    let mut drained = waiting.start();
+    assert_eq!(run(&waiting.world, "true", &[]).code, Some(4), "another executor holds it");
+    interrupt(&drained);
+    wait_for(&mut drained, "Stopping after");
+    waiting.gate.open();
+    assert_eq!(end(drained).0, Some(3), "drained");
+
+    let mut waiting = Waiting::new();
+    let mut ended = waiting.start();
+    interrupt(&ended);
+    wait_for(&mut ended, "Stopping after");
+    interrupt(&ended);
+    assert_eq!(end(ended).0, Some(130), "interrupted");
+
+    let world = one();
+    world.write(".workflow/.csv-wave", "a file where a folder must be");
+    let failed = run(&world, "true", &[]);
+    assert_eq!(failed.code, Some(74), "the disk says no: {failed}");
+    assert!(failed.stderr.contains("help: once the cause is gone, the same command continues\n"), "{failed}");
+    assert!(run(&world, "true", &["--help"]).stdout.contains("Execute a session"));
+    let help = world.run(&["--help"]).stdout;
+    let codes = help.split("Exit codes:").nth(1).expect("they are in the help").replace('\n', " ");
+    for code in ["0 all tasks completed", "1 finished with", "2 usage", "3 stopped", "4 another", "74 input", "130 int"]
+    {
+        assert!(codes.contains(code), "{code}: {codes}");
+    }
+}
+
+#[test]
+fn a_failed_task_is_tried_again_and_then_its_dependents_are_skipped() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "B"), ("D", "")]);
+    let worker = "if [ $TEAM_EXECUTOR_TASK = A ]; then echo x >> tries; exit 7; fi; echo fine";
+    let run = run(&world, worker, &["--retries", "1"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert_eq!(read(world.dir().join("tries")), "x\nx\n");
+    assert!(run.stderr.contains("✗ A exit code 7; it will be tried again\n"), "{run}");
+    assert!(run.stderr.contains("▶ A (worker, attempt 2"), "{run}");
+    assert!(run.stdout.contains("Pipeline complete: 1/4 tasks completed\n1 failed, 2 skipped\n"), "{run}");
+    assert_eq!(column(&world, "status"), ["failed", "skipped", "skipped", "completed"]);
+    assert_eq!(column(&world, "error"), ["exit code 7", "dependency A failed", "dependency B was skipped", ""]);
+}
+
+/// Nobody is there to be asked. The next call goes on with what is to run after a failure.
+#[test]
+fn a_wave_of_which_every_task_failed_stops_the_run() {
+    let world = tasks(&[]);
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,A,worker,\nC,A,worker,failure\n");
+    let wave = ["--cadence", "wave", "--retries", "0"];
+    let first = run(&world, "false", &wave);
+    assert_eq!(first.code, Some(3), "{first}");
+    assert!(first.stderr.contains("warning: every task of wave 1 failed, so the run stops here\n"), "{first}");
+    assert!(first.stdout.starts_with("Pipeline stopped: 0/3 tasks completed\n"), "{first}");
+    assert_eq!(column(&world, "status"), ["failed", "skipped", "pending"]);
+    let second = run(&world, DID, &wave);
+    assert_eq!(second.code, Some(1), "{second}");
+    assert_eq!(column(&world, "status"), ["failed", "skipped", "completed"]);
+}
+
+#[test]
+fn a_task_that_fails_once_completes() {
+    let world = tasks(&[("A", "")]);
+    let run = run(&world, "if mkdir once; then exit 1; fi; echo $TEAM_EXECUTOR_ATTEMPT", &["--retries", "1"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let row = &rows(&world)["A"];
+    assert!(row["findings"].ends_with("/A/2"), "{row:?}");
+    assert_eq!(row["error"], "");
+    let attempts = folder(&world).join(".executor/attempts/A");
+    assert!(attempts.join("1/exit.json").exists() && attempts.join("2/exit.json").exists());
+}
+
+#[test]
+fn what_a_session_says_wrongly_about_itself_is_put_right_and_told() {
+    let world = fixture("tc-spec-literal");
+    let run = world.run(&super::arguments("--session=tc-spec-literal", DID, &[]));
+    let told = "put right: BUILD-001: pending -> completed (the session lists it as";
+    assert!(run.stderr.contains(told), "{run}");
+    assert!(!run.stderr.contains("▶ BUILD-001"), "{run}");
+}
+
+#[test]
+fn a_session_that_was_changed_under_its_run_is_refused() {
+    let mut waiting = Waiting::new();
+    let mut first = waiting.start();
+    interrupt(&first);
+    wait_for(&mut first, "Stopping after");
+    waiting.gate.open();
+    assert_eq!(end(first).0, Some(3));
+    let path = waiting.world.dir().join("S/tasks.csv");
+    std::fs::write(&path, read(&path) + "C,,Do it,B,,csv-wave,worker,,pending,,\n").expect("written");
+    let refused = run(&waiting.world, DID, &[]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("have changed since the run"), "{refused}");
+    assert!(refused.stderr.contains("help: undo the change"), "{refused}");
+}
