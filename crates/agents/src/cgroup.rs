@@ -59,8 +59,12 @@ impl Cgroup {
         fs::write(self.0.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Kills all inside and waits until they are gone. Says how many there were.
+    /// Kills all inside and waits until they are gone. Says how many there were; a cgroup that is gone had none.
     pub(crate) fn kill(&self) -> io::Result<usize> {
+        unless_gone(self.kill_all())
+    }
+
+    fn kill_all(&self) -> io::Result<usize> {
         let count = fs::read_to_string(self.0.join("cgroup.procs"))?.lines().count();
         fs::write(self.0.join("cgroup.kill"), "1")?;
         let until = Instant::now() + PATIENCE;
@@ -73,9 +77,9 @@ impl Cgroup {
         Ok(count)
     }
 
-    /// Removes it; there must be no process inside.
+    /// Removes it, unless its last process did; there must be none inside.
     pub(crate) fn remove(self) -> io::Result<()> {
-        fs::remove_dir(self.0)
+        unless_gone(fs::remove_dir(self.0))
     }
 
     /// Leaves it, as the last one inside, and removes it.
@@ -84,6 +88,19 @@ impl Cgroup {
         fs::write(above.join("cgroup.procs"), std::process::id().to_string())?;
         self.remove()
     }
+}
+
+/// A keeper removes its cgroup when its executor is gone, and the next executor may look at it just then.
+fn unless_gone<T: Default>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_device(&error) => Ok(T::default()),
+        result => result,
+    }
+}
+
+/// What an open file of a removed cgroup says.
+fn is_no_device(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
 }
 
 /// The cgroup that this process is in.
@@ -126,8 +143,11 @@ mod tests {
             let path = cgroup.path().to_owned();
             assert_eq!(Cgroup::named(&path), Some(cgroup.clone()));
             assert_eq!(cgroup.kill().unwrap(), 0);
-            cgroup.remove().unwrap();
+            cgroup.clone().remove().unwrap();
             assert!(!path.exists());
+            // Another one may have been faster.
+            assert_eq!(cgroup.kill().unwrap(), 0);
+            cgroup.remove().unwrap();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,8 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     if *rules.stage() == Stage::Finished {
         let counts = rules.counts();
         let ending = if counts.completed == graph.len() { Ending::AllCompleted } else { Ending::WithFailures };
+        // It may have been killed between its last record and its last file.
+        render_all(&options, &at, &mut session, &rules, tell);
         return Ok(Report { run: at.id.clone(), folder: at.path, ending, counts, already: true });
     }
     tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
@@ -136,7 +138,7 @@ impl Dispatcher<'_> {
         self.take(vec![first])?;
         while self.ending.is_none() {
             self.render_in_time();
-            let inputs = self.wait(inbox);
+            let inputs = self.wait(inbox)?;
             self.take(inputs)?;
         }
         self.finish()
@@ -170,7 +172,7 @@ impl Dispatcher<'_> {
     }
 
     /// The next thing that happens, and what has happened with it.
-    fn wait(&mut self, inbox: &Receiver<Message>) -> Vec<Input> {
+    fn wait(&mut self, inbox: &Receiver<Message>) -> Result<Vec<Input>, Failure> {
         let until_wake = self.wake.map(|at| {
             let micros = at.as_micros().saturating_sub(clock::now().as_micros());
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
@@ -183,70 +185,67 @@ impl Dispatcher<'_> {
         };
         let mut inputs = Vec::new();
         for message in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
-            inputs.extend(self.input(message));
+            inputs.extend(self.input(message)?);
         }
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });
         }
-        inputs
+        Ok(inputs)
     }
 
     /// What a message means to the rules.
-    fn input(&mut self, message: Message) -> Option<Input> {
+    fn input(&mut self, message: Message) -> Result<Option<Input>, Failure> {
         let now = clock::now();
-        match message {
-            Message::Signal if self.asked_to_stop => Some(Input::Stop { now }),
+        let ended = match message {
+            Message::Signal if self.asked_to_stop => return Ok(Some(Input::Stop { now })),
             Message::Signal => {
                 self.asked_to_stop = true;
-                Some(Input::Drain { now })
+                return Ok(Some(Input::Drain { now }));
             }
             Message::Keeper(KeeperEvent::Started { .. } | KeeperEvent::Line { .. }) => None,
-            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => {
-                let work = self.slots.remove(&slot)?;
+            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => self.slots.remove(&slot).map(|work| {
                 if let Some(reason) = unrecorded {
                     (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
                 }
                 let outcome = outcome::of(&self.at, self.id(work.task), work.attempt, &exit);
-                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
-            }
-            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => {
-                let work = self.slots.remove(&slot)?;
-                (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
-                let dir = self.at.attempt(self.id(work.task), work.attempt);
-                let outcome = match harvest(&dir, &key) {
-                    Ok(Harvest::Ended(exit)) => outcome::of(&self.at, self.id(work.task), work.attempt, &exit),
-                    _ => Outcome::Interrupted,
-                };
-                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
-            }
-        }
+                WorkEnded { work, outcome }
+            }),
+            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => match self.slots.remove(&slot) {
+                Some(work) => {
+                    (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
+                    Some(self.left_by_keeper(work)?)
+                }
+                None => None,
+            },
+        };
+        Ok(ended.map(|ended| Input::Ended { now, ended }))
     }
 
     /// What the workers of an earlier incarnation came to. None of them lives after this.
     fn harvest(&mut self) -> Result<Vec<WorkEnded>, Failure> {
-        let mut harvested = Vec::new();
-        for work in self.rules.at_work().collect::<Vec<_>>() {
-            let id = self.id(work.task).to_owned();
-            let (dir, key) = (self.at.attempt(&id, work.attempt), self.at.key(&id, work.attempt));
-            let failed = || Failure::disk("look at", &dir);
-            if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
-                return Err(Failure::StillRunning(key));
-            }
-            let outcome = match harvest(&dir, &key).map_err(failed())? {
-                Harvest::Ended(exit) if exit.ended != Ended::Interrupted => {
-                    outcome::of(&self.at, &id, work.attempt, &exit)
-                }
-                _ => {
-                    if dir.exists() {
-                        sweep(&dir, &key).map_err(failed())?;
-                    }
-                    Outcome::Interrupted
-                }
-            };
-            harvested.push(WorkEnded { work, outcome });
+        let at_work: Vec<Work> = self.rules.at_work().collect();
+        at_work.into_iter().map(|work| self.left_by_keeper(work)).collect()
+    }
+
+    /// What became of an attempt whose keeper is gone or about to go. Nothing of it lives after this.
+    fn left_by_keeper(&self, work: Work) -> Result<WorkEnded, Failure> {
+        let id = self.id(work.task);
+        let (dir, key) = (self.at.attempt(id, work.attempt), self.at.key(id, work.attempt));
+        let failed = || Failure::disk("look at", &dir);
+        if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
+            return Err(Failure::StillRunning(key));
         }
-        Ok(harvested)
+        let outcome = match harvest(&dir, &key).map_err(failed())? {
+            Harvest::Ended(exit) if exit.ended != Ended::Interrupted => outcome::of(&self.at, id, work.attempt, &exit),
+            _ => {
+                if dir.exists() {
+                    sweep(&dir, &key).map_err(failed())?;
+                }
+                Outcome::Interrupted
+            }
+        };
+        Ok(WorkEnded { work, outcome })
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
@@ -340,15 +339,18 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
-        views::refresh(&mut self.session, &self.rules);
         let ending = self.ending.unwrap_or(Ending::Paused);
-        self.session.status = views::session_status(&self.session);
-        let folder: &Path = &self.options.folder;
-        let rendered = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
-        if let Err(error) = rendered {
-            (self.tell)(Notice::Warning(format!("a file of the run was not written: {error}")));
-        }
+        render_all(&self.options, &self.at, &mut self.session, &self.rules, self.tell);
         let counts = self.rules.counts();
         Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
+    }
+}
+
+/// Renders all that a run leaves. What cannot be written is told: it can be rendered again.
+fn render_all(options: &Options, at: &RunAt, session: &mut Session, rules: &Run, tell: &mut dyn FnMut(Notice)) {
+    views::refresh(session, rules);
+    session.status = views::session_status(session);
+    if let Err(error) = views::all(at, session, &options.graph, options.dialect, &options.folder) {
+        tell(Notice::Warning(format!("a file of the run was not written: {error}")));
     }
 }

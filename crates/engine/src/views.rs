@@ -6,7 +6,7 @@ use std::path::Path;
 use team_executor_core::run::Run;
 use team_executor_core::{Graph, Session, SessionStatus, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, tasks_csv, time, write};
-use team_executor_store::{Durability, RealDisk, ReplaceError, replace};
+use team_executor_store::{Disk as _, Durability, RealDisk, ReplaceError, replace, sweep};
 
 use crate::run_at::RunAt;
 
@@ -29,7 +29,7 @@ pub(crate) fn refresh(session: &mut Session, run: &Run) {
 
 /// `tasks.csv` of the run: the master state for people.
 pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: Durability) -> Result<(), ReplaceError> {
-    replace(&run.disk, "tasks.csv", tasks_csv::write(None, session, graph).as_bytes(), durability)
+    put(&run.disk, "tasks.csv", &tasks_csv::write(None, session, graph), durability)
 }
 
 /// What a finished or stopped run leaves: results, a report, and the session's own file.
@@ -41,8 +41,8 @@ pub(crate) fn all(
     folder: &Path,
 ) -> Result<(), ReplaceError> {
     tasks(run, session, graph, Durability::Durable)?;
-    replace(&run.disk, "results.csv", tasks_csv::write_results(session, graph).as_bytes(), Durability::Durable)?;
-    replace(&run.disk, "context.md", context(run, session, graph).as_bytes(), Durability::Durable)?;
+    put(&run.disk, "results.csv", &tasks_csv::write_results(session, graph), Durability::Durable)?;
+    put(&run.disk, "context.md", &context(run, session, graph), Durability::Durable)?;
     own_file(session, graph, dialect, folder)
 }
 
@@ -63,10 +63,17 @@ fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -
         Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
         Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
     };
-    match RealDisk::open_folder(folder) {
-        Ok(disk) if text != original => replace(&disk, name, text.as_bytes(), Durability::Durable),
-        _ => Ok(()),
+    let Ok(disk) = RealDisk::open_folder(folder) else { return Ok(()) };
+    sweep(&disk)?;
+    put(&disk, name, &text, Durability::Durable)
+}
+
+/// Replaces a file unless it says so already.
+fn put(disk: &RealDisk, name: &str, text: &str, durability: Durability) -> Result<(), ReplaceError> {
+    if disk.read(name).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Ok(());
     }
+    replace(disk, name, text.as_bytes(), durability)
 }
 
 /// Where a session stands after all tasks are over.

@@ -75,7 +75,7 @@ impl<'a> Witness<'a> {
                 let path = entry.map_err(text)?.path();
                 if path.is_dir() {
                     folders.push(path);
-                } else if !path.ends_with(".executor/lock") {
+                } else if !["lock", ".lock"].iter().any(|name| path.ends_with(name)) {
                     let bytes = fs::read(&path).map_err(text)?;
                     files.insert(path, bytes);
                 }

@@ -42,9 +42,7 @@ pub(crate) fn run(runs: u64, seed: Option<u64>, tasks: usize) -> Outcome {
     must_succeed(&mut command("cargo build --quiet --package team-executor"))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let binary = target.join("debug/team-executor");
-    let seed = seed.unwrap_or_else(|| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-    });
+    let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
     let started = Instant::now();
     let mut tally = Tally::default();
     for seed in seed..seed.saturating_add(runs) {
@@ -126,8 +124,10 @@ fn one(binary: &Path, dir: &Path, seed: u64, tasks: usize, tally: &mut Tally) ->
         Some(status) if status.success() => {}
         other => return Err(format!("a finished run was started again and ended with {other:?}")),
     }
-    if witness.files()? != before {
-        return Err("a finished run was started again and something changed".to_owned());
+    let after = witness.files()?;
+    let paths = before.keys().chain(after.keys());
+    if let Some(path) = paths.into_iter().find(|path| before.get(*path) != after.get(*path)) {
+        return Err(format!("a finished run was started again and {} changed", path.display()));
     }
     mark.all_end(PATIENCE)
 }

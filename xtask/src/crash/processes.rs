@@ -52,7 +52,8 @@ impl Mark {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             has(&environment, &self.folder) && is_such(&environment)
         });
-        let shown = all.filter_map(|pid| Some(format!("{pid} {}", words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?))));
+        let shown =
+            all.filter_map(|pid| Some(format!("{pid} {}", words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?))));
         shown.collect()
     }
 }

@@ -52,9 +52,9 @@ impl Scenario {
             deps.retain(|dep| *dep < index);
             deps.sort_unstable();
             deps.dedup();
-            let leaves = match chance.below(8) {
+            let leaves = match chance.below(64) {
                 0 => Leaves::StubbornDaemon,
-                1 | 2 => Leaves::Daemon,
+                1..=16 => Leaves::Daemon,
                 _ => Leaves::Nothing,
             };
             Task { id: format!("T-{index:03}"), deps, nap_ms: chance.below(40), fails: failing == Some(index), leaves }
