@@ -41,7 +41,11 @@ struct Tally {
 pub(crate) fn run(runs: u64, seed: Option<u64>, tasks: usize) -> Outcome {
     must_succeed(&mut command("cargo build --quiet --package team-executor"))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let binary = target.join("debug/team-executor");
+    // A copy of its own: what is built meanwhile does not disturb a long run.
+    let built = target.join("debug/team-executor");
+    let own = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let binary = own.path().join("team-executor");
+    fs::copy(&built, &binary).map_err(|error| format!("{}: {error}", built.display()))?;
     let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
     let started = Instant::now();
     let mut tally = Tally::default();
