@@ -90,6 +90,19 @@ impl Cgroup {
     }
 }
 
+/// Removes empty cgroups of executors that are gone. One that was killed together with an idle keeper, or before its
+/// keeper was inside, could not do so itself.
+pub(crate) fn remove_abandoned() {
+    for entry in home().and_then(|home| fs::read_dir(home).ok()).into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let executor = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok());
+        if executor.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // One with a process inside cannot be removed.
+            let _in_use = fs::remove_dir(entry.path());
+        }
+    }
+}
+
 /// A keeper removes its cgroup when its executor is gone, and the next executor may look at it just then.
 fn unless_gone<T: Default>(result: io::Result<T>) -> io::Result<T> {
     match result {
@@ -149,5 +162,17 @@ mod tests {
             assert_eq!(cgroup.kill().unwrap(), 0);
             cgroup.remove().unwrap();
         }
+    }
+
+    #[test]
+    fn empty_ones_of_the_dead_are_removed_and_those_of_the_living_are_not() {
+        let Some(ours) = Cgroup::create() else { return };
+        let mut dead = std::process::Command::new("/bin/true").spawn().unwrap();
+        dead.wait().unwrap();
+        let theirs = ours.path().with_file_name(format!("{PREFIX}{}-1", dead.id()));
+        fs::create_dir(&theirs).unwrap();
+        remove_abandoned();
+        assert_eq!((theirs.exists(), ours.path().exists()), (false, true));
+        ours.remove().unwrap();
     }
 }
