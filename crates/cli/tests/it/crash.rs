@@ -1,4 +1,4 @@
-//! The program is killed while it runs a session, and started again.
+//! The program is killed while it runs a session and started again, or started twice.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,35 @@ fn a_killed_run_is_continued_and_nothing_completed_is_lost_or_repeated() {
         assert_eq!(again.code, Some(0), "{again}");
         assert!(again.to_string().contains("is finished; nothing was done"), "{again}");
     }
+}
+
+#[test]
+fn two_that_start_at_the_same_moment_share_one_run() {
+    for _ in 0..3 {
+        let (world, diary) = session();
+        let both = [start(&world, &["-c3"]), start(&world, &["-c3"])];
+        let ends = both.map(|mut executor| executor.wait().expect("it ends").code());
+        assert!(ends.contains(&Some(0)), "{ends:?}");
+        let lines = diary.rest();
+        check_order(&lines);
+        check_completed_once(&lines, &run_folder(&world));
+        assert_eq!(lines.len(), 2 * TASKS.len(), "{lines:#?}");
+    }
+}
+
+#[test]
+fn what_was_not_written_after_the_last_record_is_written_by_the_next_start() {
+    let (world, diary) = session();
+    assert!(start(&world, &[]).wait().expect("it ends").success());
+    assert_eq!(diary.rest().len(), 2 * TASKS.len());
+    let run = run_folder(&world);
+    let written = ["tasks.csv", "results.csv", "context.md"].map(|name| run.join(name));
+    let before = written.each_ref().map(|path| std::fs::read_to_string(path).expect("a file"));
+    written.iter().for_each(|path| std::fs::remove_file(path).expect("it can be removed"));
+    let unfinished = world.write(".workflow/s/.tasks.json.tmp-0123456789abcdef", "{");
+    assert!(start(&world, &[]).wait().expect("it ends").success());
+    assert_eq!(written.each_ref().map(|path| std::fs::read_to_string(path).expect("a file")), before);
+    assert!(!unfinished.exists());
 }
 
 /// A session whose workers write `TASK ATTEMPT start` and `TASK ATTEMPT end`, and leave something behind.
