@@ -4,6 +4,7 @@
 
 mod bench;
 mod conformance;
+mod crash;
 mod fuzz;
 #[cfg(test)]
 mod layering;
@@ -41,6 +42,18 @@ enum Chore {
         #[arg(long, value_name = "T")]
         target: Option<String>,
     },
+    /// Kills the built program at random moments, resumes it, and checks what came of it from outside
+    Crash {
+        /// How many sessions
+        #[arg(long, value_name = "N")]
+        runs: u64,
+        /// Where chance begins; each session takes the next one
+        #[arg(long, value_name = "S")]
+        seed: Option<u64>,
+        /// How many tasks each session has
+        #[arg(long, value_name = "T", default_value_t = 12)]
+        tasks: usize,
+    },
     /// Runs the benchmarks
     Bench {
         /// Only this benchmark, or only those of this crate
@@ -56,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Test { quick } => test::run(quick),
         Chore::Conformance { check } => conformance::run(check),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
+        Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
         Chore::Bench { name, args } => bench::run(name.as_deref(), &args),
     };
     match result {

@@ -79,7 +79,7 @@ impl Attempt {
     }
 
     fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
-        let temporary = self.dir.join(format!("{name}.tmp"));
+        let temporary = temporary(&self.dir, name);
         let mut file = options().write(true).create(true).truncate(true).open(&temporary)?;
         file.write_all(bytes)?;
         if durable {
@@ -91,6 +91,21 @@ impl Attempt {
         }
         Ok(())
     }
+}
+
+/// Removes what a keeper that was killed had not finished writing.
+pub(crate) fn remove_unfinished(dir: &Path) -> io::Result<()> {
+    for name in [STARTED, EXIT] {
+        match fs::remove_file(temporary(dir, name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn temporary(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.tmp"))
 }
 
 /// Files of an attempt are for its owner only.
@@ -120,6 +135,19 @@ mod tests {
         let attempt = Attempt::take(dir.path()).unwrap();
         drop(attempt.log(OUT).unwrap());
         assert_eq!(attempt.log(OUT).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn what_was_not_finished_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [LOCK, STARTED, "exit.json.tmp", "started.json.tmp"] {
+            fs::write(dir.path().join(name), "{").unwrap();
+        }
+        remove_unfinished(dir.path()).unwrap();
+        remove_unfinished(dir.path()).unwrap();
+        let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [LOCK, STARTED]);
     }
 
     #[test]

@@ -59,8 +59,12 @@ impl Cgroup {
         fs::write(self.0.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Kills all inside and waits until they are gone. Says how many there were.
+    /// Kills all inside and waits until they are gone. Says how many there were; a cgroup that is gone had none.
     pub(crate) fn kill(&self) -> io::Result<usize> {
+        unless_gone(self.kill_all())
+    }
+
+    fn kill_all(&self) -> io::Result<usize> {
         let count = fs::read_to_string(self.0.join("cgroup.procs"))?.lines().count();
         fs::write(self.0.join("cgroup.kill"), "1")?;
         let until = Instant::now() + PATIENCE;
@@ -73,9 +77,9 @@ impl Cgroup {
         Ok(count)
     }
 
-    /// Removes it; there must be no process inside.
+    /// Removes it, unless its last process did; there must be none inside.
     pub(crate) fn remove(self) -> io::Result<()> {
-        fs::remove_dir(self.0)
+        unless_gone(fs::remove_dir(self.0))
     }
 
     /// Leaves it, as the last one inside, and removes it.
@@ -84,6 +88,32 @@ impl Cgroup {
         fs::write(above.join("cgroup.procs"), std::process::id().to_string())?;
         self.remove()
     }
+}
+
+/// Removes empty cgroups of executors that are gone. One that was killed together with an idle keeper, or before its
+/// keeper was inside, could not do so itself.
+pub(crate) fn remove_abandoned() {
+    for entry in home().and_then(|home| fs::read_dir(home).ok()).into_iter().flatten().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let executor = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok());
+        if executor.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // One with a process inside cannot be removed.
+            let _in_use = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// A keeper removes its cgroup when its executor is gone, and the next executor may look at it just then.
+fn unless_gone<T: Default>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_device(&error) => Ok(T::default()),
+        result => result,
+    }
+}
+
+/// What an open file of a removed cgroup says.
+fn is_no_device(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
 }
 
 /// The cgroup that this process is in.
@@ -126,8 +156,23 @@ mod tests {
             let path = cgroup.path().to_owned();
             assert_eq!(Cgroup::named(&path), Some(cgroup.clone()));
             assert_eq!(cgroup.kill().unwrap(), 0);
-            cgroup.remove().unwrap();
+            cgroup.clone().remove().unwrap();
             assert!(!path.exists());
+            // Another one may have been faster.
+            assert_eq!(cgroup.kill().unwrap(), 0);
+            cgroup.remove().unwrap();
         }
+    }
+
+    #[test]
+    fn empty_ones_of_the_dead_are_removed_and_those_of_the_living_are_not() {
+        let Some(ours) = Cgroup::create() else { return };
+        let mut dead = std::process::Command::new("/bin/true").spawn().unwrap();
+        dead.wait().unwrap();
+        let theirs = ours.path().with_file_name(format!("{PREFIX}{}-1", dead.id()));
+        fs::create_dir(&theirs).unwrap();
+        remove_abandoned();
+        assert_eq!((theirs.exists(), ours.path().exists()), (false, true));
+        ours.remove().unwrap();
     }
 }

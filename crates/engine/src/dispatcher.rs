@@ -1,7 +1,7 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -146,7 +146,7 @@ impl Dispatcher<'_> {
         self.take(vec![first])?;
         while self.ending.is_none() {
             self.render_in_time();
-            let inputs = self.wait(inbox);
+            let inputs = self.wait(inbox)?;
             self.take(inputs)?;
         }
         self.finish()
@@ -180,7 +180,7 @@ impl Dispatcher<'_> {
     }
 
     /// The next thing that happens, and what has happened with it.
-    fn wait(&mut self, inbox: &Receiver<Message>) -> Vec<Input> {
+    fn wait(&mut self, inbox: &Receiver<Message>) -> Result<Vec<Input>, Failure> {
         let until_wake = self.wake.map(|at| {
             let micros = at.as_micros().saturating_sub(clock::now().as_micros());
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
@@ -193,70 +193,67 @@ impl Dispatcher<'_> {
         };
         let mut inputs = Vec::new();
         for message in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
-            inputs.extend(self.input(message));
+            inputs.extend(self.input(message)?);
         }
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });
         }
-        inputs
+        Ok(inputs)
     }
 
     /// What a message means to the rules.
-    fn input(&mut self, message: Message) -> Option<Input> {
+    fn input(&mut self, message: Message) -> Result<Option<Input>, Failure> {
         let now = clock::now();
-        match message {
-            Message::Signal if self.asked_to_stop => Some(Input::Stop { now }),
+        let ended = match message {
+            Message::Signal if self.asked_to_stop => return Ok(Some(Input::Stop { now })),
             Message::Signal => {
                 self.asked_to_stop = true;
-                Some(Input::Drain { now })
+                return Ok(Some(Input::Drain { now }));
             }
             Message::Keeper(KeeperEvent::Started { .. } | KeeperEvent::Line { .. }) => None,
-            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => {
-                let work = self.slots.remove(&slot)?;
+            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => self.slots.remove(&slot).map(|work| {
                 if let Some(reason) = unrecorded {
                     (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
                 }
                 let outcome = outcome::of(&self.at, self.id(work.task), work.attempt, &exit);
-                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
-            }
-            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => {
-                let work = self.slots.remove(&slot)?;
-                (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
-                let dir = self.at.attempt(self.id(work.task), work.attempt);
-                let outcome = match harvest(&dir, &key) {
-                    Ok(Harvest::Ended(exit)) => outcome::of(&self.at, self.id(work.task), work.attempt, &exit),
-                    _ => Outcome::Interrupted,
-                };
-                Some(Input::Ended { now, ended: WorkEnded { work, outcome } })
-            }
-        }
+                WorkEnded { work, outcome }
+            }),
+            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => match self.slots.remove(&slot) {
+                Some(work) => {
+                    (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
+                    Some(self.left_by_keeper(work)?)
+                }
+                None => None,
+            },
+        };
+        Ok(ended.map(|ended| Input::Ended { now, ended }))
     }
 
     /// What the workers of an earlier incarnation came to. None of them lives after this.
     fn harvest(&mut self) -> Result<Vec<WorkEnded>, Failure> {
-        let mut harvested = Vec::new();
-        for work in self.rules.at_work().collect::<Vec<_>>() {
-            let id = self.id(work.task).to_owned();
-            let (dir, key) = (self.at.attempt(&id, work.attempt), self.at.key(&id, work.attempt));
-            let failed = || Failure::disk("look at", &dir);
-            if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
-                return Err(Failure::StillRunning(key));
-            }
-            let outcome = match harvest(&dir, &key).map_err(failed())? {
-                Harvest::Ended(exit) if exit.ended != Ended::Interrupted => {
-                    outcome::of(&self.at, &id, work.attempt, &exit)
-                }
-                _ => {
-                    if dir.exists() {
-                        sweep(&dir, &key).map_err(failed())?;
-                    }
-                    Outcome::Interrupted
-                }
-            };
-            harvested.push(WorkEnded { work, outcome });
+        let at_work: Vec<Work> = self.rules.at_work().collect();
+        at_work.into_iter().map(|work| self.left_by_keeper(work)).collect()
+    }
+
+    /// What became of an attempt whose keeper is gone or about to go. Nothing of it lives after this.
+    fn left_by_keeper(&self, work: Work) -> Result<WorkEnded, Failure> {
+        let id = self.id(work.task);
+        let (dir, key) = (self.at.attempt(id, work.attempt), self.at.key(id, work.attempt));
+        let failed = || Failure::disk("look at", &dir);
+        if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
+            return Err(Failure::StillRunning(key));
         }
-        Ok(harvested)
+        let outcome = match harvest(&dir, &key).map_err(failed())? {
+            Harvest::Ended(exit) if exit.ended != Ended::Interrupted => outcome::of(&self.at, id, work.attempt, &exit),
+            _ => {
+                if dir.exists() {
+                    sweep(&dir, &key).map_err(failed())?;
+                }
+                Outcome::Interrupted
+            }
+        };
+        Ok(WorkEnded { work, outcome })
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
@@ -377,7 +374,7 @@ impl Dispatcher<'_> {
             ending => ending.unwrap_or(Ending::Paused),
         };
         self.session.status = views::session_status(&self.session);
-        let folder: &Path = &self.options.folder;
+        let folder = &self.options.folder;
         let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
         if failures.is_empty() && replay::ending(&self.rules).is_some() {
             failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));

@@ -1,7 +1,7 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
-use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::Session;
+use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_store::records;
 
 use crate::options::{Failure, Options, Report};

@@ -1,9 +1,11 @@
 //! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use team_executor_core::run::Cadence;
 use team_executor_core::{Reconciliation, Session, Task, TaskStatus, Timestamp};
@@ -21,6 +23,8 @@ use crate::options::{Failure, Options};
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
+/// The folders that every run has.
+const FOLDERS: [&str; 4] = [EXECUTOR, INTERACTIVE, AGENTS, "artifacts"];
 
 /// A run whose lock is held.
 #[derive(Debug)]
@@ -124,6 +128,9 @@ pub(crate) fn open(options: &Options) -> Result<Opened, Failure> {
     let project = project_root(&options.folder, &options.current);
     let runs = runs(&project);
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
+    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
+    sign(&mut turn, 0, &runs)?;
     match newest(&runs, &options.folder) {
         Some(id) => reopen(options, &project, id),
         None => create(options, &project),
@@ -153,8 +160,17 @@ pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     let name = options.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let id = run_id(session_name(&name), &clock::today(), |id| run_path(project, id).exists());
+    let id = run_id(session_name(&name), &clock::today(), |id| {
+        let path = run_path(project, id);
+        path.exists() && !is_unborn(&path)
+    });
     let run = enter(project, id)?;
+    match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::disk("begin", &run.path)(error));
+        }
+        _ => {}
+    }
     let mut journal = Journal::create(&run.executor, JOURNAL)?;
     let plan = Plan {
         session: options.folder.clone(),
@@ -167,6 +183,19 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     journal.append(&plan.write())?;
     journal.commit()?;
     Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false })
+}
+
+/// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
+fn is_unborn(path: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(path) else { return false };
+    let is_ours = |name: &OsStr| FOLDERS.iter().any(|folder| name == *folder);
+    if !entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name()))) {
+        return false;
+    }
+    match std::fs::read(path.join(EXECUTOR).join(JOURNAL)) {
+        Ok(bytes) => recover(&bytes).is_ok_and(|recovered| recovered.records.is_empty()),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 /// What a session is about: its folder's name without the dialect's prefix and without its date.
@@ -197,34 +226,46 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
             run.id
         )));
     }
-    run._lock.sign(&Holder::this_process(journal.epoch())).map_err(|error| Failure::Disk {
-        action: "sign the lock of",
-        path: run.path.clone(),
-        reason: error.to_string(),
-    })?;
+    sign(&mut run._lock, journal.epoch(), &run.path)?;
     Ok(Opened { run, journal, plan, records, resumed: true, torn })
 }
 
 /// Makes the folders of a run where they are missing, and takes its lock.
 fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let path = run_path(project, &id);
-    for folder in [EXECUTOR, INTERACTIVE, AGENTS, "artifacts"] {
+    for folder in FOLDERS {
         let folder = path.join(folder);
         std::fs::create_dir_all(&folder).map_err(Failure::disk("make", &folder))?;
     }
-    let opened = |path: &Path| {
-        RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
-    };
-    let disk = opened(&path)?;
-    let executor = opened(&path.join(EXECUTOR))?;
-    let mut lock = Lock::take(&executor, LOCK, PATIENCE).map_err(|error| match error {
-        LockError::Held { by } => Failure::Held(by),
-        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.clone(), reason: error.to_string() },
-    })?;
-    let signed = lock.sign(&Holder::this_process(1)).and_then(|()| sweep(&disk).map(|_| ()));
-    signed.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
+    let disk = open_folder(&path)?;
+    let executor = open_folder(&path.join(EXECUTOR))?;
+    let mut lock = lock(&executor, LOCK, PATIENCE, &path)?;
+    sign(&mut lock, 1, &path)?;
+    let swept = sweep(&disk);
+    swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     Ok(RunAt { id, path, disk, executor, _lock: lock })
+}
+
+fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
+    RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
+}
+
+fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {
+    Lock::take(disk, name, patience).map_err(|error| match error {
+        LockError::Held { by } => Failure::Held(by),
+        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.to_owned(), reason: error.to_string() },
+    })
+}
+
+/// Says who has a lock.
+fn sign(lock: &mut Lock<RealFile>, epoch: u64, path: &Path) -> Result<(), Failure> {
+    let signed = lock.sign(&Holder::this_process(epoch));
+    signed.map_err(|error| Failure::Disk {
+        action: "sign the lock of",
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 /// What is over before a run begins, by everything that the session says.
@@ -324,6 +365,30 @@ mod tests {
         assert_eq!(session_name("project"), "project");
         assert_eq!(session_name("TC-2026-02-27"), "2026-02-27");
         assert_eq!(session_name("a-1"), "a-1");
+    }
+
+    #[test]
+    fn a_run_whose_making_was_cut_off_is_told_from_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
+        assert!(is_unborn(path));
+        for folder in FOLDERS {
+            std::fs::create_dir(path.join(folder)).unwrap();
+        }
+        assert!(is_unborn(path));
+        let disk = RealDisk::open_folder(&path.join(EXECUTOR)).unwrap();
+        let mut journal = Journal::create(&disk, JOURNAL).unwrap();
+        assert!(is_unborn(path));
+        journal.append("{}").unwrap();
+        journal.commit().unwrap();
+        assert!(!is_unborn(path));
+        let whole = disk.read(JOURNAL).unwrap();
+        std::fs::write(path.join(EXECUTOR).join(JOURNAL), &whole[..whole.len() - 1]).unwrap();
+        assert!(is_unborn(path));
+        // What is not ours is never taken.
+        std::fs::write(path.join("notes.md"), "").unwrap();
+        assert!(!is_unborn(path));
+        assert!(!is_unborn(&path.join("none")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use team_executor_core::run::Run;
 use team_executor_core::{Graph, Session, SessionStatus, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, tasks_csv, time, write};
-use team_executor_store::{DiskError, Durability, RealDisk, ReplaceError, replace};
+use team_executor_store::{Disk as _, DiskError, Durability, RealDisk, ReplaceError, replace, sweep};
 
 use crate::discovery;
 use crate::run_at::RunAt;
@@ -36,12 +36,12 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
 
 /// `tasks.csv` of the run: the master state for people.
 pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: Durability) -> Result<(), ReplaceError> {
-    replace(&run.disk, "tasks.csv", tasks_csv::write(None, session, graph).as_bytes(), durability)
+    put(&run.disk, "tasks.csv", &tasks_csv::write(None, session, graph), durability)
 }
 
 /// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
 pub(crate) fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
-    let durable = |name: &str, text: &str| replace(&run.disk, name, text.as_bytes(), Durability::Durable);
+    let durable = |name: &str, text: &str| put(&run.disk, name, text, Durability::Durable);
     let written = [
         tasks(run, session, graph, Durability::Durable),
         durable("results.csv", &tasks_csv::write_results(session, graph)),
@@ -74,12 +74,18 @@ fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -
         Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
         Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
     };
-    if text == original {
-        return Ok(());
-    }
     let disk =
         RealDisk::open_folder(folder).map_err(|errno| DiskError { action: "open", name: name.to_owned(), errno })?;
-    replace(&disk, name, text.as_bytes(), Durability::Durable)
+    sweep(&disk)?;
+    put(&disk, name, &text, Durability::Durable)
+}
+
+/// Replaces a file unless it says so already.
+fn put(disk: &RealDisk, name: &str, text: &str, durability: Durability) -> Result<(), ReplaceError> {
+    if disk.read(name).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Ok(());
+    }
+    replace(disk, name, text.as_bytes(), durability)
 }
 
 /// Where a session stands after all tasks are over.

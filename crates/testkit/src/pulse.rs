@@ -95,7 +95,8 @@ impl Gate {
     }
 }
 
+/// A new named pipe.
 #[track_caller]
-fn make_pipe(path: &Path) {
+pub(crate) fn make_pipe(path: &Path) {
     must("making", path, mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(Into::into));
 }

@@ -72,6 +72,7 @@ impl Keepers {
     /// An empty pool of keepers, which are `exe` run with [`keeper::ARGUMENT`](crate::keeper::ARGUMENT). Events come from
     /// one thread, which does nothing else meanwhile; it must not be made to wait for this pool.
     pub fn new(exe: PathBuf, on_event: impl Fn(KeeperEvent) + Send + 'static) -> std::io::Result<Self> {
+        crate::cgroup::remove_abandoned();
         let (messages, inbox) = mpsc::channel();
         let outbox = messages.clone();
         let run =

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod corpus;
+mod crash;
 mod departures;
 mod disk;
 mod fixtures;

@@ -1,0 +1,156 @@
+//! A session by chance, and the worker that does its tasks: it writes down when it begins and ends in a log that is not
+//! the program's.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::chance::Chance;
+use crate::shell::Outcome;
+
+/// Where the session is, below the folder of a run.
+const SESSION: &str = ".workflow/.team/crash";
+
+/// A session and how it is run.
+#[derive(Debug)]
+pub(super) struct Scenario {
+    /// Each task with those that it waits for, which come before it.
+    pub(super) tasks: Vec<Task>,
+    slots: u64,
+    wave: bool,
+    csv: bool,
+}
+
+/// A task and what its worker does.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: String,
+    pub(super) deps: Vec<usize>,
+    nap_ms: u64,
+    /// The first attempt that gets that far fails.
+    fails: bool,
+    leaves: Leaves,
+}
+
+/// What a worker leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    Nothing,
+    /// A process without parents that would go on for long.
+    Daemon,
+    /// One that does not end when it is asked.
+    StubbornDaemon,
+}
+
+impl Scenario {
+    /// One with this many tasks.
+    pub(super) fn random(chance: &mut Chance, count: usize) -> Self {
+        let most_deps = chance.below(4);
+        let failing = chance.once_in(4).then(|| chance.index(count));
+        let task = |index: usize| {
+            let mut deps: Vec<usize> = (0..chance.below(most_deps + 1)).map(|_| chance.index(index)).collect();
+            deps.retain(|dep| *dep < index);
+            deps.sort_unstable();
+            deps.dedup();
+            let leaves = match chance.below(64) {
+                0 => Leaves::StubbornDaemon,
+                1..=16 => Leaves::Daemon,
+                _ => Leaves::Nothing,
+            };
+            Task { id: format!("T-{index:03}"), deps, nap_ms: chance.below(40), fails: failing == Some(index), leaves }
+        };
+        let tasks = (0..count).map(task).collect();
+        Self { tasks, slots: chance.below(6) + 1, wave: chance.once_in(2), csv: chance.once_in(2) }
+    }
+
+    /// Writes the session and the worker.
+    pub(super) fn write(&self, dir: &Path) -> Outcome {
+        let session = dir.join(SESSION);
+        let text = |error: std::io::Error| format!("{}: {error}", dir.display());
+        fs::create_dir_all(&session).map_err(text)?;
+        let (name, content) = if self.csv { ("tasks.csv", self.csv()) } else { ("tasks.json", self.json()) };
+        fs::write(session.join(name), content).map_err(text)?;
+        fs::write(dir.join("log"), "").map_err(text)?;
+        fs::write(dir.join("worker.sh"), self.worker(dir)).map_err(text)
+    }
+
+    /// What the program is started with.
+    pub(super) fn arguments(&self, dir: &Path) -> Vec<String> {
+        let mut arguments = vec![
+            format!("--session={}", dir.join(SESSION).display()),
+            "-y".to_owned(),
+            format!("-c{}", self.slots),
+            "--agent-command".to_owned(),
+            format!("/bin/sh {}", dir.join("worker.sh").display()),
+        ];
+        if self.wave {
+            arguments.extend(["--cadence", "wave"].map(str::to_owned));
+        }
+        arguments
+    }
+
+    fn deps<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a str> {
+        task.deps.iter().map(|dep| self.tasks[*dep].id.as_str())
+    }
+
+    fn csv(&self) -> String {
+        let mut text = "id,title,role,deps\n".to_owned();
+        for task in &self.tasks {
+            let deps: Vec<_> = self.deps(task).collect();
+            writeln!(text, "{0},Task {0},worker,{1}", task.id, deps.join(";")).ok();
+        }
+        text
+    }
+
+    fn json(&self) -> String {
+        let tasks = self.tasks.iter().map(|task| {
+            let deps: Vec<_> = self.deps(task).map(|dep| format!("\"{dep}\"")).collect();
+            format!("\"{0}\":{{\"title\":\"Task {0}\",\"role\":\"worker\",\"deps\":[{1}]}}", task.id, deps.join(","))
+        });
+        format!("{{\"session_id\":\"crash\",\"tasks\":{{{}}}}}\n", tasks.collect::<Vec<_>>().join(",\n"))
+    }
+
+    /// A line of the log is `TASK ATTEMPT WORD`; each is one write to the end of the file.
+    fn worker(&self, dir: &Path) -> String {
+        let dir = dir.display();
+        let mut text = format!("say() {{ echo \"$TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ATTEMPT $1\" >>'{dir}/log'; }}\n");
+        // It ends by itself some time, should nobody end it.
+        text.push_str("haunt() { for _ in 1 2 3 4 5 6 7 8 9; do say tick; sleep 0.5; done; }\n");
+        text.push_str("say start\ncase $TEAM_EXECUTOR_TASK in\n");
+        for task in &self.tasks {
+            write!(text, "{})", task.id).ok();
+            match task.leaves {
+                Leaves::Nothing => {}
+                Leaves::Daemon => text.push_str(" (haunt >/dev/null 2>&1 &);"),
+                Leaves::StubbornDaemon => text.push_str(" (trap '' TERM; haunt >/dev/null 2>&1 &);"),
+            }
+            write!(text, " sleep 0.{:03};", task.nap_ms).ok();
+            if task.fails {
+                write!(text, " if mkdir '{dir}/failed' 2>/dev/null; then say fail; exit 1; fi;").ok();
+            }
+            text.push_str(";\n");
+        }
+        text.push_str("esac\nsay end\necho done\n");
+        text
+    }
+}
+
+/// The folder that holds the runs of a session.
+pub(super) fn runs(dir: &Path) -> PathBuf {
+    dir.join(".workflow/.csv-wave")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_waits_only_for_tasks_before_it() {
+        for seed in 0..50 {
+            let scenario = Scenario::random(&mut Chance::new(seed), 12);
+            assert_eq!(scenario.tasks.len(), 12);
+            assert!(scenario.tasks.iter().enumerate().all(|(index, task)| task.deps.iter().all(|dep| *dep < index)));
+            assert!((1..=6).contains(&scenario.slots));
+        }
+    }
+}
