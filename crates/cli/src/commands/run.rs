@@ -149,7 +149,8 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
     if resumable {
-        writeln!(out, "Resume with: {}", escape::line(&same_command(std::env::args())))?;
+        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+        writeln!(out, "Resume with: {}", escape::line(&same_command(args)))?;
     }
     Ok(exit)
 }
