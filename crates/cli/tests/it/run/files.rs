@@ -213,9 +213,10 @@ fn a_session_in_an_odd_place_is_run_in_its_project() {
     let run = world.run(&arguments(&session, "pwd", &[]));
     assert_eq!(run.code, Some(0), "{run}");
     let project = world.dir().join("my 'pro\"ject");
-    let runs: Vec<_> = project.join(".workflow/.csv-wave").read_dir().expect("runs").flatten().collect();
+    let runs = project.join(".workflow/.csv-wave").read_dir().expect("runs").flatten().map(|run| run.path());
+    let runs: Vec<_> = runs.filter(|path| path.is_dir()).collect();
     assert_eq!(runs.len(), 1);
-    let tasks = read(runs[0].path().join("tasks.csv"));
+    let tasks = read(runs[0].join("tasks.csv"));
     assert!(tasks.contains("my 'pro\"\"ject"), "{tasks}");
     assert!(!world.dir().join(".workflow").exists());
 }

@@ -50,7 +50,7 @@ fn interrupt(child: &Child) {
 /// The folder of the only run.
 fn folder(world: &World) -> PathBuf {
     let runs = std::fs::read_dir(world.dir().join(".workflow/.csv-wave")).expect("there are runs");
-    let runs: Vec<_> = runs.map(|run| run.expect("a run").path()).collect();
+    let runs: Vec<_> = runs.map(|run| run.expect("a run").path()).filter(|path| path.is_dir()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
 }
