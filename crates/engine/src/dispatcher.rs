@@ -17,6 +17,7 @@ use team_executor_store::{Durability, Journal, RealFile, records};
 
 use crate::notice::Notice;
 use crate::options::{Failure, Options, Report};
+use crate::replay::Before;
 use crate::run_at::{self, Opened, RunAt};
 use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
 
@@ -38,12 +39,12 @@ enum Message {
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
 pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
-    if let Some(done) = run_at::finished(&options)
-        && let Some(report) = replay::already(&options, done)?
-    {
-        return Ok(report);
-    }
-    let Opened { run: at, journal, plan, records, resumed, torn } = run_at::open(&options)?;
+    let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
+    let anew = match before {
+        Some(Before::Report(report)) => return Ok(report),
+        before => before.is_some(),
+    };
+    let Opened { run: at, journal, plan, records, resumed, torn } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }

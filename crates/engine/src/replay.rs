@@ -1,7 +1,7 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
-use team_executor_core::Session;
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
+use team_executor_core::{Reconciliation, Session, TaskIndex, TaskStatus};
 use team_executor_store::records;
 
 use crate::options::{Failure, Options, Report};
@@ -34,10 +34,26 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
     (*rules.stage() == Stage::Finished).then_some(if all { Ending::AllCompleted } else { Ending::WithFailures })
 }
 
-/// The report of a run that was finished before, if it was.
-pub(crate) fn already(options: &Options, done: Done) -> Result<Option<Report>, Failure> {
+/// What a run that was finished before means for this start.
+pub(crate) enum Before {
+    /// Nothing is left to do.
+    Report(Report),
+    /// The session's own file, which the run had brought up to date, says again that something is to be done: whoever
+    /// changed it wants a new run.
+    Anew,
+}
+
+/// What a run that has left everything means for this start; nothing if it is not finished.
+pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Failure> {
     let (_, rules) = replay(options, &done.id, &done.plan, &done.records)?;
+    let Some(ending) = ending(&rules) else { return Ok(None) };
+    let stated = Reconciliation::of(&options.session).statuses(&options.session);
+    let is_reset = |(task, stated): (TaskIndex, TaskStatus)| {
+        rules.status(task) == Some(TaskStatus::Completed) && stated != TaskStatus::Completed
+    };
+    if (0..).map(TaskIndex).zip(stated).any(is_reset) {
+        return Ok(Some(Before::Anew));
+    }
     let counts = rules.counts();
-    let report = |ending| Report { run: done.id, folder: done.path, ending, counts, already: true };
-    Ok(ending(&rules).map(report))
+    Ok(Some(Before::Report(Report { run: done.id, folder: done.path, ending, counts, already: true })))
 }

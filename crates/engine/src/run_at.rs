@@ -123,15 +123,15 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
     Some(Done { id, path, plan, records: records.collect() })
 }
 
-/// Continues the newest run of the session, or makes one.
-pub(crate) fn open(options: &Options) -> Result<Opened, Failure> {
+/// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.
+pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     let project = project_root(&options.folder, &options.current);
     let runs = runs(&project);
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, 0, &runs)?;
-    match newest(&runs, &options.folder) {
+    match newest(&runs, &options.folder).filter(|_| !anew) {
         Some(id) => reopen(options, &project, id),
         None => create(options, &project),
     }

@@ -250,3 +250,17 @@ fn the_golden_session_runs_in_both_cadences_with_its_texts_intact() {
         }
     }
 }
+
+/// The session's own file is the user's at rest: put back to the beginning, it is run again in a new run.
+#[test]
+fn a_session_that_was_put_back_is_run_anew() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let before = read(world.dir().join("S/tasks.csv"));
+    assert_eq!(world.run(&arguments("--session=S", "echo once", &[])).code, Some(0));
+    world.write("S/tasks.csv", before);
+    let again = world.run(&arguments("--session=S", "echo twice", &[]));
+    assert!(again.stdout.contains("Pipeline complete: 2/2 tasks completed"), "{again}");
+    assert!(again.stderr.contains("✓ B [2/2] twice"), "{again}");
+    let runs = world.dir().join(".workflow/.csv-wave").read_dir().expect("runs").flatten();
+    assert_eq!(runs.filter(|run| run.path().is_dir()).count(), 2);
+}
