@@ -40,7 +40,7 @@ impl Step {
     }
 }
 
-const TESTS: Step = Step::new("tests", "cargo test --workspace");
+const TESTS: Step = Step::new("tests", "cargo test --workspace --lib --bins --tests");
 
 /// Cheapest first, so that a small slip is told at once.
 const STEPS: &[Step] = &[

@@ -1,6 +1,6 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
-//! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), [`prompt`] and
+//! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
 //! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
 
