@@ -38,13 +38,17 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
 pub(crate) enum Before {
     /// Nothing is left to do.
     Report(Report),
-    /// The session's own file, which the run had brought up to date, says again that something is to be done: whoever
-    /// changed it wants a new run.
+    /// The session's own file, which the run had brought up to date, says again that something is to be done, or has other
+    /// tasks: whoever changed it wants a new run.
     Anew,
 }
 
 /// What a run that has left everything means for this start; nothing if it is not finished.
 pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Failure> {
+    if done.is_other {
+        // What it notes as written is only noted at its end: other tasks are other work.
+        return Ok(Some(Before::Anew));
+    }
     let (_, rules) = replay(options, &done.id, &done.plan, &done.records)?;
     let Some(ending) = ending(&rules) else { return Ok(None) };
     let stated = Reconciliation::of(&options.session).statuses(&options.session);

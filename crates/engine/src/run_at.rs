@@ -59,6 +59,8 @@ pub(crate) struct Done {
     pub(crate) plan: Plan,
     /// The records behind the plan.
     pub(crate) records: Vec<String>,
+    /// Its tasks are not those that the session has now.
+    pub(crate) is_other: bool,
 }
 
 /// What is decided once, when a run is made: the first record of its journal.
@@ -119,8 +121,9 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
     let recovered = recover(&bytes).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let mut records = recovered.records.into_iter().map(|record| text[record.json].to_owned());
-    let plan = Plan::read(&records.next()?).filter(|plan| plan.digest == digest(&options.session))?;
-    Some(Done { id, path, plan, records: records.collect() })
+    let plan = Plan::read(&records.next()?)?;
+    let is_other = plan.digest != digest(&options.session);
+    Some(Done { id, path, plan, records: records.collect(), is_other })
 }
 
 /// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.

@@ -264,3 +264,14 @@ fn a_session_that_was_put_back_is_run_anew() {
     let runs = world.dir().join(".workflow/.csv-wave").read_dir().expect("runs").flatten();
     assert_eq!(runs.filter(|run| run.path().is_dir()).count(), 2);
 }
+
+/// A finished run is no reason to refuse other tasks at the same place.
+#[test]
+fn other_tasks_after_a_finished_run_are_run_anew() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(world.run(&arguments("--session=S", "echo once", &[])).code, Some(0));
+    let other = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\nZ,,Do it,,,csv-wave,worker,,pending,,\n";
+    world.write("S/tasks.csv", other);
+    let again = world.run(&arguments("--session=S", "echo twice", &[]));
+    assert!(again.stderr.contains("✓ Z [1/1] twice"), "{again}");
+}
