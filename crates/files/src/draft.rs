@@ -8,6 +8,7 @@ use team_executor_core::{
 
 use crate::code::Code;
 use crate::finding::{Finding, Findings};
+use crate::json::Value;
 use crate::limits;
 use crate::span::Span;
 
@@ -197,6 +198,18 @@ pub fn task_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings)
 /// A role's name, or a finding that says why not.
 pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<RoleName> {
     checked(RoleName::parse(text), "a role name", text, file, span, findings)
+}
+
+/// The role that a task names. Without one the session is refused by its shape; the task stays under a stand-in, because
+/// others may depend on it.
+pub fn role_or_stand_in(
+    role: Option<Value<'_, '_>>,
+    id: &TaskId,
+    file: &Arc<str>,
+    findings: &mut Findings,
+) -> Option<RoleName> {
+    let named = role.and_then(|role| role_name(&role.as_text()?, file, role.span(), findings));
+    named.or_else(|| RoleName::parse(id.as_str()).ok())
 }
 
 /// A session's id, or a finding that says why not.

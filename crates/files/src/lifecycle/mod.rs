@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    Checkpoint, CheckpointAction, ExecMode, Phase, Position, Priority, RoleName, RunOn, Session, SessionStatus, Task,
-    TaskId, TaskStatus, Verdict,
+    Checkpoint, CheckpointAction, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
+    TaskStatus, Verdict,
 };
 
 use self::shape::{CHECKPOINT, METADATA, OBJECT, TASK};
@@ -114,10 +114,7 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Draft
 }
 
 fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {
-    // Without a role the session is refused by its shape; the task stays, because others may depend on it.
-    let role =
-        field(value, &TASK, "role").and_then(|role| draft::role_name(&role.as_text()?, file, role.span(), findings));
-    let role = role.or_else(|| RoleName::parse(id.as_str()).ok())?;
+    let role = draft::role_or_stand_in(field(value, &TASK, "role"), &id, file, findings)?;
     let mut task = Task::new(id, role);
     let mut places = Vec::new();
     for (name, value) in fields::known(value, &TASK) {
