@@ -1,7 +1,7 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
-use team_executor_core::{Reconciliation, Session, TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
 use team_executor_store::records;
 
 use crate::options::{Failure, Options, Report};
@@ -19,12 +19,24 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         wave_failed: WaveFailed::Abort, // nobody is asked while a run goes on
         ..Policy::default()
     };
-    let mut rules = Run::new(&session.tasks, options.graph.clone(), policy)
+    let rules = rules(&session.tasks, &options.graph, run, policy, all.iter().map(String::as_str))?;
+    Ok((session, rules))
+}
+
+/// The rules after these records. The tasks have the statuses from before the run.
+pub(crate) fn rules<'r>(
+    tasks: &[Task],
+    graph: &Graph,
+    run: &str,
+    policy: Policy,
+    all: impl Iterator<Item = &'r str>,
+) -> Result<Run, Failure> {
+    let mut rules = Run::new(tasks, graph.clone(), policy)
         .map_err(|error| Failure::Changed(format!("the run {run} cannot go on: {error}")))?;
     for record in all {
-        rules.apply(&records::read(record, |id| options.graph.index_of(id))?);
+        rules.apply(&records::read(record, |id| graph.index_of(id))?);
     }
-    Ok((session, rules))
+    Ok(rules)
 }
 
 /// How a finished run ended; nothing while it is not finished.

@@ -122,7 +122,7 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
     let text = String::from_utf8(bytes).ok()?;
     let mut records = recovered.records.into_iter().map(|record| text[record.json].to_owned());
     let plan = Plan::read(&records.next()?)?;
-    let is_other = plan.digest != digest(&options.session);
+    let is_other = !plan.is_of(&options.session);
     Some(Done { id, path, plan, records: records.collect(), is_other })
 }
 
@@ -222,7 +222,7 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
         return Err(records::Unreadable::Unknown("plan".to_owned()).into());
     };
     let records = records.collect();
-    if plan.digest != digest(&options.session) {
+    if !plan.is_of(&options.session) {
         let path = run.path.display();
         return Err(Failure::Changed(format!(
             "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",
@@ -323,6 +323,11 @@ impl Plan {
         out.end_object();
         out.end_object();
         out.finish().trim_end().to_owned()
+    }
+
+    /// Whether the session still has the tasks that the run was made for.
+    pub(crate) fn is_of(&self, session: &Session) -> bool {
+        self.digest == digest(session)
     }
 
     /// Gives tasks the status that they had before the run.

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{Counts, Policy, Run, Stage};
+use team_executor_core::run::{Counts, Policy, Stage};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{records, recover, run_folder};
 
 use crate::clock;
 use crate::options::Failure;
+use crate::replay;
 use crate::run_at::{self, Plan};
 
 /// How a run stands.
@@ -65,13 +66,13 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let mut lines = recovered.records.iter().map(|record| text(record.json.clone()));
     let plan = lines.next().and_then(Plan::read);
     let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+    if !plan.is_of(session) {
+        return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
+    }
     let mut tasks = session.tasks.clone();
     plan.put_into(&mut tasks);
     let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
-    let mut run = Run::new(&tasks, graph.clone(), policy).map_err(|error| Failure::Changed(error.to_string()))?;
-    for line in lines {
-        run.apply(&records::read(line, |id| graph.index_of(id))?);
-    }
+    let run = replay::rules(&tasks, graph, &id, policy, lines)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();
     let now = clock::now();
