@@ -140,7 +140,7 @@ impl Dispatcher<'_> {
         }
         let first = if began {
             let harvested = self.harvest()?;
-            Input::Recovered { now: clock::now(), alive: Vec::new(), harvested }
+            Input::Recovered { now: clock::now(), alive: Vec::new(), harvested, rebooted: false }
         } else {
             Input::Start { now: clock::now() }
         };

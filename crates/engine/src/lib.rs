@@ -6,6 +6,7 @@
 
 mod assign;
 mod clock;
+pub mod conductor;
 mod discovery;
 mod dispatcher;
 mod layout;

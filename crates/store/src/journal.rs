@@ -1,5 +1,6 @@
 //! The journal: the only authority over a run. Records are buffered by [`Journal::append`] and made durable together by
-//! [`Journal::commit`], one write and one `fdatasync` for all of them. The first failure is final: what the kernel still
+//! [`Journal::commit`], one write and one `fdatasync` for all of them. [`Journal::hand_over`] gives them to the system
+//! before that, so that they outlive this process but not a power cut. The first failure is final: what the kernel still
 //! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk.
 
 use rustix::io::Errno;
@@ -39,10 +40,12 @@ pub struct Journal<F> {
     /// The last line that was appended.
     last: Head,
     epoch: u64,
-    /// Where the next commit is written.
+    /// Where the next lines are written.
     end: u64,
-    /// Lines that are not committed.
+    /// Lines that are not written.
     buffer: String,
+    /// Lines were written that are not committed.
+    written: bool,
     failure: Option<JournalError>,
 }
 
@@ -118,7 +121,7 @@ impl<F: DiskFile> Journal<F> {
     }
 
     fn at(file: F, name: &str, last: Head, epoch: u64, end: u64) -> Self {
-        Self { file, name: name.to_owned(), last, epoch, end, buffer: String::new(), failure: None }
+        Self { file, name: name.to_owned(), last, epoch, end, buffer: String::new(), written: false, failure: None }
     }
 
     /// The epoch of the records that are appended now.
@@ -134,33 +137,55 @@ impl<F: DiskFile> Journal<F> {
         if json.contains('\n') {
             return Err(JournalError::NotOneLine);
         }
-        let starts_commit = self.buffer.is_empty();
+        let starts_commit = self.is_durable();
         self.last = encode(&mut self.buffer, self.last, starts_commit, self.epoch, json);
         Ok(self.last.seq)
     }
 
+    /// Whether everything that was appended is durable.
+    pub fn is_durable(&self) -> bool {
+        self.buffer.is_empty() && !self.written
+    }
+
+    /// Gives everything that was appended to the system. If this process is killed, it is there; after a power cut it may
+    /// not be.
+    pub fn hand_over(&mut self) -> Result<(), JournalError> {
+        self.unless_failed(Self::write)
+    }
+
     /// Makes everything that was appended durable. Nothing may depend on a record before this is done.
     pub fn commit(&mut self) -> Result<(), JournalError> {
+        self.unless_failed(|journal| {
+            journal.write()?;
+            if journal.written {
+                journal.file.sync_data().map_err(DiskError::when("sync", &journal.name))?;
+                journal.written = false;
+            }
+            Ok(())
+        })
+    }
+
+    fn unless_failed(&mut self, act: impl FnOnce(&mut Self) -> Result<(), DiskError>) -> Result<(), JournalError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
+        act(self).map_err(|error| {
+            let failure = JournalError::from(error);
+            self.failure = Some(failure.clone());
+            failure
+        })
+    }
+
+    fn write(&mut self) -> Result<(), DiskError> {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.write_buffer() {
-            let failure = JournalError::from(error);
-            self.failure = Some(failure.clone());
-            return Err(failure);
-        }
-        self.end += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn write_buffer(&mut self) -> Result<(), DiskError> {
         let written = self.file.write_all_at(self.end, self.buffer.as_bytes());
         written.map_err(DiskError::when("write", &self.name))?;
-        self.file.sync_data().map_err(DiskError::when("sync", &self.name))
+        self.end += self.buffer.len() as u64;
+        self.buffer.clear();
+        self.written = true;
+        Ok(())
     }
 }
 
@@ -189,6 +214,24 @@ mod tests {
         assert_eq!((journal.epoch(), journal.append("é"), journal.commit()), (2, Ok(3), Ok(())));
         let (journal, history) = Journal::open(&disk, "journal").expect("the journal opens");
         assert_eq!((journal.epoch(), texts(&history).last()), (3, Some(&(3, 2, "é"))));
+    }
+
+    #[test]
+    fn what_was_only_handed_over_belongs_to_the_next_commit() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        assert!(journal.is_durable());
+        for json in ["1", "2"] {
+            journal.append(json).and_then(|_| journal.hand_over()).expect("handed over");
+            assert!(!journal.is_durable());
+        }
+        journal.commit().expect("committed");
+        assert!(journal.is_durable());
+        journal.append("3").and_then(|_| journal.hand_over()).expect("handed over");
+        let text = String::from_utf8(disk.read("journal").expect("readable")).expect("text");
+        let numbers: Vec<_> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(numbers, ["1", "+2", "3"]);
     }
 
     #[test]

@@ -34,6 +34,16 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
     match event {
         Event::Began { .. } => line.text("type", "began"),
         Event::Recovered { .. } => line.text("type", "recovered"),
+        Event::Intended { works, .. } => {
+            line.text("type", "intended");
+            line.out.key("tasks");
+            line.out.begin_object();
+            for work in works {
+                line.plain(id(work.task), work.attempt);
+            }
+            line.out.end_object();
+        }
+        Event::Doubted { .. } => line.text("type", "doubted"),
         Event::Claimed { work, slot, fast_advance, .. } => {
             line.text("type", "claimed");
             line.work(*work, &id);
@@ -109,6 +119,15 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
     Ok(match name.as_str() {
         "began" => Event::Began { at },
         "recovered" => Event::Recovered { at },
+        "intended" => {
+            let works = fields.get("tasks")?.entries().map(|entry| {
+                let attempt = entry.value.as_i64().and_then(|attempt| u32::try_from(attempt).ok());
+                let attempt = attempt.ok_or_else(|| fields.bad("tasks"))?;
+                Ok(Work { task: fields.resolve(&entry.name())?, attempt })
+            });
+            Event::Intended { works: works.collect::<Result<_, Unreadable>>()?, at }
+        }
+        "doubted" => Event::Doubted { at },
         "claimed" => Event::Claimed {
             work: fields.work()?,
             slot: fields.number("slot")?,
@@ -288,6 +307,8 @@ mod tests {
         vec![
             Event::Began { at },
             Event::Recovered { at },
+            Event::Intended { works: vec![work, Work { task: TaskIndex(2), attempt: 1 }], at },
+            Event::Doubted { at },
             Event::Claimed { work, slot: 3, fast_advance: true, at },
             Event::Completed { work, findings: None, at },
             Event::Completed { work, findings: Some(String::new()), at },

@@ -19,6 +19,8 @@ impl Run {
         match event {
             Event::Began { .. } if self.state.stage == Stage::NotBegun => self.state.stage = Stage::Going,
             Event::Began { .. } | Event::Recovered { .. } => {}
+            Event::Intended { works, .. } => works.iter().for_each(|work| self.intended(*work)),
+            Event::Doubted { .. } => self.doubt(),
             Event::Claimed { work, slot, at, .. } => self.claimed(*work, *slot, *at),
             Event::Completed { work, findings, at } => {
                 if self.left(*work, &[TaskStatus::Completed], *at) {
@@ -53,6 +55,20 @@ impl Run {
         }
         *clock = now;
         (0..).map(TaskIndex).take(self.graph.len()).for_each(|task| self.put_in_place(task));
+    }
+
+    fn intended(&mut self, work: Work) {
+        if let Some(task) = self.state.tasks.get_mut(work.task.get())
+            && work.attempt == task.attempt.saturating_add(1)
+        {
+            task.intended = work.attempt;
+        }
+    }
+
+    fn doubt(&mut self) {
+        for task in &mut self.state.tasks {
+            task.attempt = task.attempt.max(task.intended);
+        }
     }
 
     fn claimed(&mut self, work: Work, slot: u32, at: Timestamp) {

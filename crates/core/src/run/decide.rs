@@ -66,7 +66,7 @@ impl Turn<'_> {
         let at = self.now;
         let begun = self.run.state.stage != Stage::NotBegun;
         match input {
-            Input::Recovered { alive, harvested, .. } => self.recover(alive, harvested),
+            Input::Recovered { alive, harvested, rebooted, .. } => self.recover(alive, harvested, rebooted),
             Input::Start { .. } if !begun => self.emit(Event::Began { at }),
             _ if !begun => return Err(Refused::NotBegun),
             Input::Start { .. } => return Err(self.wrong_stage()),

@@ -20,6 +20,19 @@ pub enum Event {
         /// When, by its clock; waits go on from here.
         at: Timestamp,
     },
+    /// These attempts may begin at any moment. Once this is durable each of them can begin before its
+    /// [`Event::Claimed`] is.
+    Intended {
+        /// Which attempts at which tasks.
+        works: Vec<Work>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The machine lost its memory: any attempt that was intended may have begun, so none of their numbers is used again.
+    Doubted {
+        /// When.
+        at: Timestamp,
+    },
     /// A task was given to a worker.
     Claimed {
         /// Which attempt at which task.
@@ -122,6 +135,8 @@ impl Event {
         match self {
             Self::Began { at }
             | Self::Recovered { at }
+            | Self::Intended { at, .. }
+            | Self::Doubted { at }
             | Self::Claimed { at, .. }
             | Self::Completed { at, .. }
             | Self::Failed { at, .. }

@@ -20,6 +20,8 @@ pub enum Input {
         alive: Vec<Work>,
         /// What ended while nobody listened.
         harvested: Vec<WorkEnded>,
+        /// The machine lost its memory in between: what was not durable is not known, and nothing is alive.
+        rebooted: bool,
     },
     /// A worker ended.
     Ended {

@@ -76,6 +76,11 @@ impl Queue {
         self.heads[pool].first().copied()
     }
 
+    /// The ranks of the tasks of a pool that can start, the best first.
+    pub(super) fn heads(&self, pool: usize) -> impl Iterator<Item = u32> {
+        self.heads[pool].iter().copied()
+    }
+
     /// Whether the task is ready.
     pub(super) fn contains(&self, task: &TaskFacts) -> bool {
         match task.lane {

@@ -10,11 +10,14 @@ use super::state::Stage;
 
 impl Turn<'_> {
     /// Workers that ended are harvested, workers that live go on, all others are lost.
-    pub(super) fn recover(&mut self, alive: Vec<Work>, harvested: Vec<WorkEnded>) {
+    pub(super) fn recover(&mut self, alive: Vec<Work>, harvested: Vec<WorkEnded>, rebooted: bool) {
         match self.run.state.stage {
             Stage::Finished if self.now >= self.run.state.clock => self.run.advance(self.now),
             Stage::NotBegun => self.emit(Event::Began { at: self.now }),
             _ => self.emit(Event::Recovered { at: self.now }),
+        }
+        if rebooted && self.run.state.tasks.iter().any(|task| task.intended > task.attempt) {
+            self.emit(Event::Doubted { at: self.now });
         }
         self.skip_all(); // what the last step had left to say comes first, so that it is said as it would have been
         let mut outcomes: BTreeMap<Work, Outcome> = harvested.into_iter().rev().map(|e| (e.work, e.outcome)).collect();

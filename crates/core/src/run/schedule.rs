@@ -23,6 +23,32 @@ impl Run {
         (self.policy.cadence == Cadence::Beat || self.has_its_turn(task)).then_some(task)
     }
 
+    /// Says which attempts will begin next, at most so many at a time, as far as that was not said before. They may begin
+    /// as soon as the answer is durable.
+    pub fn intend(&mut self, most: usize, now: Timestamp) -> Option<Event> {
+        if self.state.stage != Stage::Going {
+            return None;
+        }
+        let open = (0..self.facts.pools).filter(|pool| self.state.held[*pool] <= self.state.clock);
+        let mut ranks: Vec<u32> = open.flat_map(|pool| self.state.queue.heads(pool).take(most)).collect();
+        ranks.sort_unstable();
+        let tasks = ranks.into_iter().take(most).map(|rank| self.facts.by_rank[rank as usize]);
+        let works = tasks.filter_map(|task| {
+            let state = &self.state.tasks[task.get()];
+            let work = Work { task, attempt: state.attempt.saturating_add(1) };
+            let turn = self.policy.cadence == Cadence::Beat || self.has_its_turn(task);
+            (turn && !self.is_intended(work)).then_some(work)
+        });
+        let works: Vec<_> = works.collect();
+        let event = (!works.is_empty()).then(|| Event::Intended { works, at: self.state.clock.max(now) });
+        event.inspect(|event| self.apply(event))
+    }
+
+    /// Whether it was said that this attempt may begin.
+    pub fn is_intended(&self, work: Work) -> bool {
+        self.state.tasks.get(work.task.get()).is_some_and(|task| task.intended == work.attempt)
+    }
+
     /// The one task that a completed task made ready, if it can start before everything else that is ready.
     fn successor(&self, completed: TaskIndex) -> Option<TaskIndex> {
         let is_ready = |task: &&TaskIndex| self.state.tasks[task.get()].place == Place::Queue;

@@ -94,6 +94,8 @@ pub(super) struct TaskState {
     pub(super) place: Place,
     /// The last attempt, from 1; grows for ever.
     pub(super) attempt: u32,
+    /// The last attempt that was intended.
+    pub(super) intended: u32,
     /// Failed attempts that count, lost workers that count, and refusals for want of quota; since it last began anew.
     pub(super) failures: u32,
     pub(super) interruptions: u32,
@@ -261,6 +263,7 @@ impl TaskState {
             status: TaskStatus::Pending,
             place: Place::Nowhere,
             attempt: 0,
+            intended: 0,
             failures: 0,
             interruptions: 0,
             refusals: 0,

@@ -99,7 +99,7 @@ fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
     assert_eq!(step.effects, [Effect::Over { ending: Ending::Stopped }]);
     assert_eq!(drive.picture(), ["A ready", "B ready"]);
     assert_eq!(drive.run.view(index(0)).map(|view| view.interruptions), Some(0));
-    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!(drive.started(&step), "A", "the same command just continues");
 }
 
@@ -109,7 +109,7 @@ fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
     drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
     drive.tell(|now| Input::Drain { now });
     drive.tell(|now| Input::Stop { now });
-    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!(step.effects, [Effect::Over { ending: Ending::Paused }]);
     assert_eq!(*drive.run.stage(), Stage::Paused(PauseReason::Told("a checkpoint".to_owned())));
     assert_eq!(drive.picture(), ["A ready", "B ready"]);
@@ -135,13 +135,32 @@ fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_a
     let work = |task| Work { task: index(task), attempt: 1 };
     let harvested = vec![WorkEnded { work: work(0), outcome: Outcome::Completed { findings: Some("x".to_owned()) } }];
     let alive = vec![work(1), work(3)];
-    let step = drive.tell(|now| Input::Recovered { now, alive, harvested });
+    let step = drive.tell(|now| Input::Recovered { now, alive, harvested, rebooted: false });
     assert_eq!(drive.started(&step), "C D");
     assert_eq!(step.effects.first(), Some(&Effect::EndWorker { work: work(3) }), "nobody knows it");
     assert_eq!(drive.run.view(index(2)).map(|view| (view.attempt, view.interruptions)), Some((2, 1)));
-    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert!(!again.events.iter().any(|event| matches!(event, Event::Completed { .. })));
     assert_eq!(drive.run.status(index(0)), Some(TaskStatus::Completed));
+}
+
+#[test]
+fn what_was_intended_may_begin_at_once_and_its_number_is_not_used_again_after_a_power_cut() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A B C"], slots(1)));
+    let work = |task, attempt| Work { task: index(task), attempt };
+    let intended = drive.run.intend(8, at(5));
+    let works = vec![work(1, 1), work(2, 1)];
+    assert!(matches!(&intended, Some(Event::Intended { works: all, .. }) if *all == works), "{intended:?}");
+    assert_eq!(drive.run.intend(8, at(5)), None, "once is enough");
+    assert!(drive.run.is_intended(work(1, 1)) && !drive.run.is_intended(work(3, 1)));
+    let mut killed = drive.clone();
+    killed.tell(|now| Input::Recovered { now, alive: vec![work(0, 1)], harvested: vec![], rebooted: false });
+    assert_eq!(killed.complete("A").effects, [Effect::Spawn { work: work(1, 1), slot: 0 }], "nothing was lost");
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: true });
+    assert_eq!(step.effects, [Effect::Spawn { work: work(0, 2), slot: 0 }]);
+    assert_eq!(drive.complete("A").effects, [Effect::Spawn { work: work(1, 2), slot: 0 }], "the first may have begun");
+    let none = drive.run.view(index(1)).map(|view| (view.failures, view.interruptions));
+    assert_eq!(none, Some((0, 0)), "which costs the task nothing");
 }
 
 #[test]
@@ -154,7 +173,12 @@ fn what_a_crash_left_unsaid_is_said_as_it_would_have_been() {
     let mut run = plan.run();
     step.events.iter().for_each(|event| run.apply(event));
     let (work, outcome) = (Work { task: index(0), attempt: 1 }, failed(ErrorClass::Fatal));
-    run.step(Input::Recovered { now: at(0), alive: vec![], harvested: vec![WorkEnded { work, outcome }] });
+    run.step(Input::Recovered {
+        now: at(0),
+        alive: vec![],
+        harvested: vec![WorkEnded { work, outcome }],
+        rebooted: false,
+    });
     assert_eq!(run.view(index(2)).and_then(|view| view.error), Some("dependency B failed"), "not A");
 }
 
@@ -171,7 +195,7 @@ fn a_task_that_is_tried_anew_does_not_wait() {
 fn a_finished_run_starts_nothing_when_it_is_started_again() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
     drive.complete("A");
-    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!((step.events, step.effects), (vec![], vec![Effect::Over { ending: Ending::AllCompleted }]));
 }
 
@@ -311,7 +335,7 @@ proptest! {
             run.apply(event);
             prop_assert_eq!(invariants::check(&run), Ok(()));
         }
-        run.step(Input::Recovered { now: at(5), alive: vec![], harvested: vec![] });
+        run.step(Input::Recovered { now: at(5), alive: vec![], harvested: vec![], rebooted: false });
         prop_assert_eq!(invariants::check(&run), Ok(()));
     }
 }

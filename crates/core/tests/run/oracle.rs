@@ -38,6 +38,7 @@ pub(crate) enum Stage {
 pub(crate) struct Seen {
     pub(crate) status: TaskStatus,
     pub(crate) attempt: u32,
+    intended: u32,
     failures: u32,
     lost: u32,
     not_before: i64,
@@ -59,6 +60,7 @@ impl<'a> Oracle<'a> {
         let seen = Seen {
             status: TaskStatus::Pending,
             attempt: 0,
+            intended: 0,
             failures: 0,
             lost: 0,
             not_before: i64::MIN,
@@ -94,6 +96,8 @@ impl<'a> Oracle<'a> {
                 self.stage = Stage::Going;
             }
             Event::Recovered { .. } => {}
+            Event::Intended { works, .. } => self.intended(works)?,
+            Event::Doubted { .. } => self.doubted(),
             Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
             Event::Completed { work, .. } => self.ended(*work, TaskStatus::Completed)?,
             Event::Failed { work, class, then, .. } => self.failed(*work, *class, *then)?,
@@ -152,6 +156,21 @@ impl<'a> Oracle<'a> {
     /// A crash: only events tell the time, and no fast advance follows from what happened before.
     pub(crate) fn crash(&mut self) {
         (self.clock, self.recovering, self.completed) = (self.last, true, None);
+    }
+
+    fn intended(&mut self, works: &[Work]) -> Result<(), String> {
+        must!(!works.is_empty() && self.stage == Stage::Going, "intends nothing, or while {:?}", self.stage);
+        for work in works {
+            must!(self.can_start(work.task.get()), "{work:?} is intended and cannot start");
+            let seen = &mut self.tasks[work.task.get()];
+            must!(work.attempt == seen.attempt + 1 && seen.intended != work.attempt, "{work:?} is intended twice");
+            seen.intended = work.attempt;
+        }
+        Ok(())
+    }
+
+    fn doubted(&mut self) {
+        self.tasks.iter_mut().for_each(|seen| seen.attempt = seen.attempt.max(seen.intended));
     }
 
     fn claimed(&mut self, work: Work, slot: u32, fast: bool) -> Result<(), String> {

@@ -63,7 +63,7 @@ fn nobody_is_asked_while_the_run_is_being_ended_but_later() {
     drive.tell(|now| Input::Drain { now });
     let step = drive.fail("A");
     assert_eq!((order(&drive, &step).as_str(), step.effects), ("", vec![Effect::Over { ending: Ending::Drained }]));
-    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!(order(&drive, &step), "[1]");
     assert_eq!(step.effects, [Effect::AskWaveFailed { wave: 1 }, Effect::Over { ending: Ending::Paused }]);
 }
@@ -91,7 +91,7 @@ fn what_failed_before_the_run_is_no_failure_of_its_workers() {
 fn who_was_asked_and_left_is_asked_again() {
     let (mut drive, step) = failed_wave(WaveFailed::Ask);
     assert_eq!(drive.tell(|now| Input::Stop { now }).effects, [Effect::Over { ending: Ending::Stopped }]);
-    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![] });
+    let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!(again.effects, step.effects);
 }
 

@@ -138,6 +138,9 @@ impl<'a> World<'a> {
                 Effect::Over { ending } => self.over = Some(*ending),
             }
         }
+        if let Some(event) = self.run.intend(2, at(self.now)) {
+            self.make_durable(&[event])?;
+        }
         let mut workers = self.workers.clone();
         workers.sort();
         check(workers == self.oracle.running(), "the workers are not those of the events")?;
@@ -179,10 +182,14 @@ impl<'a> World<'a> {
                 _ => harvested.push(WorkEnded { work: *work, outcome: Outcome::Completed { findings: None } }),
             }
         }
+        let rebooted = fates >> 63 == 1;
+        if rebooted {
+            alive.clear();
+        }
         self.workers = alive.clone();
         self.run = self.replay();
         self.oracle.crash();
-        let step = self.run.step(Input::Recovered { now: at(self.now), alive, harvested });
+        let step = self.run.step(Input::Recovered { now: at(self.now), alive, harvested, rebooted });
         self.keep(step)
     }
 
