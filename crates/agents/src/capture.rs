@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -19,7 +21,7 @@ pub(crate) const CHUNK: usize = 64 * 1024;
 pub(crate) struct Capture {
     /// None when every writer has closed it.
     pipe: Option<OwnedFd>,
-    log: File,
+    log: Log,
     /// How much may still go straight to the log.
     head: u64,
     tail: VecDeque<u8>,
@@ -28,13 +30,33 @@ pub(crate) struct Capture {
     last_line: LastLine,
 }
 
+/// A file that is made when there is something to write.
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Log {
+    /// What is there is never written over.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some(File::options().append(true).create(true).mode(0o600).open(&self.path)?);
+        }
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+    }
+}
+
 impl Capture {
-    /// Keeps at most `cap` bytes of what comes through the pipe.
-    pub(crate) fn new(pipe: impl Into<OwnedFd>, log: File, cap: u64) -> Self {
+    /// Keeps at most `cap` bytes of what comes through the pipe in a file of this name.
+    pub(crate) fn new(pipe: impl Into<OwnedFd>, log: &Path, cap: u64) -> Self {
         let tail_cap = usize::try_from(cap / 2).unwrap_or(usize::MAX);
         Self {
             pipe: Some(pipe.into()),
-            log,
+            log: Log { path: log.to_owned(), file: None },
             head: cap - cap / 2,
             tail: VecDeque::new(),
             tail_cap,
@@ -88,7 +110,7 @@ impl Capture {
         };
         let (one, two) = self.tail.as_slices();
         let written: io::Result<()> =
-            [note.as_bytes(), one, two].into_iter().try_for_each(|bytes| self.log.write_all(bytes));
+            [note.as_bytes(), one, two].into_iter().try_for_each(|bytes| self.log.write(bytes));
         if written.is_err() {
             self.stream.dropped += self.tail.len() as u64;
         }
@@ -103,7 +125,7 @@ impl Capture {
         let (head, rest) = bytes.split_at(head);
         self.head -= head.len() as u64;
         // A full disk ends the log, not the worker: the pipe must be drained whatever happens.
-        if self.log.write_all(head).is_err() {
+        if self.log.write(head).is_err() {
             self.stream.dropped += head.len() as u64;
         }
         let fits = &rest[rest.len().saturating_sub(self.tail_cap)..];
@@ -116,21 +138,18 @@ impl Capture {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek as _;
-
     use super::*;
 
     /// What the log holds after chunks of this size went by, and what was counted.
     fn log(text: &[u8], chunk: usize, cap: u64) -> (Vec<u8>, Stream) {
-        let mut log = tempfile::tempfile().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
         let (_read, write) = std::io::pipe().unwrap();
-        let mut capture = Capture::new(write, log.try_clone().unwrap(), cap);
+        let mut capture = Capture::new(write, &log, cap);
         text.chunks(chunk).for_each(|bytes| capture.keep(bytes));
         let stream = capture.finish();
-        log.rewind().unwrap();
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut log, &mut bytes).unwrap();
-        (bytes, stream)
+        assert_eq!(log.exists(), !text.is_empty(), "no file for nothing");
+        (std::fs::read(log).unwrap_or_default(), stream)
     }
 
     #[test]
@@ -149,15 +168,15 @@ mod tests {
             assert_eq!(bytes, b"012\n[15 bytes left out]\nij", "chunks of {chunk}");
             assert_eq!(stream, Stream { bytes: 20, dropped: 15 });
         }
+        assert_eq!(log(b"", 1, 5).1, Stream::default());
         let (bytes, stream) = log(b"0123", 2, 0);
         assert_eq!((bytes.as_slice(), stream.dropped), (&b"\n[4 bytes left out]\n"[..], 4));
     }
 
     #[test]
     fn a_full_disk_is_counted_and_nothing_more() {
-        let full = File::options().write(true).open("/dev/full").unwrap();
         let (_read, write) = std::io::pipe().unwrap();
-        let mut capture = Capture::new(write, full, 8);
+        let mut capture = Capture::new(write, Path::new("/dev/full"), 8);
         capture.keep(b"0123456789");
         assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 10 });
     }

@@ -1,5 +1,4 @@
-//! How a worker ended, and the text in which that is kept: JSON whose last field is a checksum of all before it, so that
-//! half a file, or a file with a changed byte, is never believed.
+//! How a worker ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,58 +77,6 @@ impl Exit {
             err: Stream::default(),
             leaked: 0,
             last_line: None,
-        }
-    }
-
-    /// The text of the file.
-    pub(crate) fn to_text(&self) -> Result<String, serde_json::Error> {
-        let whole = serde_json::to_string(self)?;
-        let body = whole.strip_suffix('}').unwrap_or(&whole);
-        Ok(format!("{body}{}", seal(body)))
-    }
-
-    /// What the text of a file says, if it is whole.
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let (body, _) = text.rsplit_once(SEAL)?;
-        let exit = if text.strip_prefix(body)? == seal(body) { text } else { return None };
-        serde_json::from_str(exit).ok()
-    }
-}
-
-const SEAL: &str = ",\"checksum\":\"";
-
-fn seal(body: &str) -> String {
-    format!("{SEAL}{:08x}\"}}\n", crc32c::crc32c(body.as_bytes()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn exit() -> Exit {
-        let mut exit = Exit::without_run("run/T-1/1", Ended::Limit(Limit::Idle), 1_700_000_000_000);
-        exit.last_line = Some("a \"checksum\":\" inside".into());
-        exit
-    }
-
-    #[test]
-    fn the_text_is_json_with_a_checksum_and_says_the_same() {
-        let text = exit().to_text().unwrap();
-        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(json["ended"]["limit"], "idle");
-        assert_eq!(json["checksum"].as_str().map(str::len), Some(8));
-        assert_eq!(Exit::from_text(&text), Some(exit()));
-    }
-
-    #[test]
-    fn a_text_that_is_cut_or_changed_anywhere_is_not_believed() {
-        let text = exit().to_text().unwrap();
-        for at in 0..text.len() {
-            assert_eq!(Exit::from_text(&text[..at]), None, "cut at {at}");
-            let mut changed = text.clone().into_bytes();
-            changed[at] ^= 1;
-            let changed = String::from_utf8(changed).unwrap();
-            assert_eq!(Exit::from_text(&changed), None, "changed at {at}");
         }
     }
 }

@@ -1,63 +1,96 @@
-//! What an executor finds of an attempt that an earlier one started: the lock says whether anything may still live, and
-//! only when nothing does is the outcome read.
+//! What an executor finds of the keepers of earlier ones: a lock says whether a keeper may still live, and only when none
+//! does are their ledgers read.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::attempt::{EXIT, LOCK};
+use crate::cgroup::Cgroup;
 use crate::exit::Exit;
+use crate::ledger::{Entry, entries};
+use crate::sweep::sweep_marked;
 
 /// How often a lock is looked at.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What is left of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Harvest {
-    /// Its keeper lives: no second worker may be started.
-    Running,
-    /// It ended, and this is how.
-    Ended(Box<Exit>),
-    /// There is no outcome that can be believed.
-    Nothing,
+/// What keepers that are gone left.
+#[derive(Debug, Default)]
+pub struct Harvest {
+    ledgers: Vec<PathBuf>,
+    attempts: BTreeMap<String, Left>,
 }
 
-/// Looks at the folder of an attempt.
-pub fn harvest(dir: &Path, key: &str) -> io::Result<Harvest> {
-    if is_held(dir)? {
-        return Ok(Harvest::Running);
-    }
-    let bytes = match fs::read(dir.join(EXIT)) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Harvest::Nothing),
-        Err(error) => return Err(error),
-    };
-    let exit = str::from_utf8(&bytes).ok().and_then(Exit::from_text).filter(|exit| exit.key == key);
-    Ok(exit.map_or(Harvest::Nothing, |exit| Harvest::Ended(Box::new(exit))))
+/// What is known of one attempt.
+#[derive(Debug, Default)]
+struct Left {
+    cgroup: Option<PathBuf>,
+    exit: Option<Exit>,
 }
 
-/// Waits until the keeper of an attempt is gone; false if it still lives when the time is over.
-pub fn wait_dead(dir: &Path, timeout: Duration) -> io::Result<bool> {
-    let until = Instant::now().checked_add(timeout);
-    while is_held(dir)? {
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return Ok(false);
+impl Harvest {
+    /// Waits until every keeper with a ledger in this folder is gone, and reads what the ledgers say of these attempts.
+    /// Nothing if one still lives when the time is over.
+    pub fn gather(folder: &Path, keys: &[String], patience: Duration) -> io::Result<Option<Self>> {
+        let until = Instant::now().checked_add(patience);
+        let mut ledgers = list(folder)?;
+        ledgers.sort();
+        for ledger in &ledgers {
+            while is_held(ledger)? {
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Ok(None);
+                }
+                thread::sleep(GLANCE);
+            }
         }
-        thread::sleep(GLANCE);
+        let mut attempts: BTreeMap<String, Left> = keys.iter().map(|key| (key.clone(), Left::default())).collect();
+        for ledger in &ledgers {
+            for entry in entries(&fs::read(ledger)?) {
+                let Some(left) = attempts.get_mut(entry.key()) else { continue };
+                match entry {
+                    Entry::Started { cgroup, .. } => left.cgroup = cgroup,
+                    Entry::Ended(exit) => left.exit = Some(exit),
+                }
+            }
+        }
+        Ok(Some(Self { ledgers, attempts }))
     }
-    Ok(true)
+
+    /// How an attempt ended, if its keeper wrote that down.
+    pub fn exit(&self, key: &str) -> Option<&Exit> {
+        self.attempts.get(key)?.exit.as_ref()
+    }
+
+    /// Ends what is left of an attempt whose keeper was killed, and says how many processes that were.
+    pub fn sweep(&self, key: &str) -> io::Result<usize> {
+        let cgroup = self.attempts.get(key).and_then(|left| Cgroup::named(left.cgroup.as_ref()?));
+        let mut count = 0;
+        if let Some(cgroup) = cgroup {
+            count += cgroup.kill()?;
+            cgroup.remove()?;
+        }
+        Ok(count + sweep_marked(key)?)
+    }
+
+    /// Removes the ledgers. Everything that they say must be durable elsewhere.
+    pub fn forget(self) -> io::Result<()> {
+        self.ledgers.iter().try_for_each(fs::remove_file)
+    }
 }
 
-/// Whether a keeper has the attempt.
-fn is_held(dir: &Path) -> io::Result<bool> {
-    let lock = match File::open(dir.join(LOCK)) {
-        Ok(lock) => lock,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    match lock.try_lock_shared() {
+fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a keeper has the ledger.
+fn is_held(ledger: &Path) -> io::Result<bool> {
+    match File::open(ledger)?.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
@@ -67,33 +100,32 @@ fn is_held(dir: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::Attempt;
     use crate::exit::Ended;
+    use crate::ledger::Ledger;
 
     #[test]
-    fn the_lock_comes_first_then_the_outcome() {
+    fn the_lock_comes_first_then_what_was_asked_for_is_read_then_nothing_is_left() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(harvest(dir.path(), "k").unwrap(), Harvest::Nothing);
-        let attempt = Attempt::take(dir.path()).unwrap();
-        let exit = Exit::without_run("k", Ended::Exit(0), 5);
-        attempt.record(&exit, false).unwrap();
-        assert_eq!(harvest(dir.path(), "k").unwrap(), Harvest::Running);
-        assert!(!wait_dead(dir.path(), Duration::ZERO).unwrap());
-        drop(attempt);
-        assert!(wait_dead(dir.path(), Duration::ZERO).unwrap());
-        assert_eq!(harvest(dir.path(), "k").unwrap(), Harvest::Ended(Box::new(exit)));
-        assert_eq!(harvest(dir.path(), "other").unwrap(), Harvest::Nothing);
+        let folder = dir.path();
+        let keys = ["k".to_owned(), "lost".to_owned()];
+        let mut ledger = Ledger::create(&folder.join("1-0")).unwrap();
+        for key in ["other", "k"] {
+            ledger.note(&Entry::Ended(Exit::without_run(key, Ended::Exit(0), 5))).unwrap();
+        }
+        assert!(Harvest::gather(folder, &keys, Duration::ZERO).unwrap().is_none());
+        drop(ledger);
+        let harvest = Harvest::gather(folder, &keys, Duration::ZERO).unwrap().unwrap();
+        assert_eq!(harvest.exit("k").map(|exit| &exit.ended), Some(&Ended::Exit(0)));
+        assert_eq!((harvest.exit("lost"), harvest.exit("other")), (None, None));
+        assert_eq!(harvest.sweep("lost").unwrap(), 0);
+        harvest.forget().unwrap();
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
     }
 
     #[test]
-    fn half_an_outcome_is_none() {
+    fn where_no_keeper_was_there_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let text = Exit::without_run("k", Ended::Exit(0), 5).to_text().unwrap();
-        for half in ["", &text[..text.len() / 2], "\u{0}\u{0}"] {
-            fs::write(dir.path().join(EXIT), half).unwrap();
-            assert_eq!(harvest(dir.path(), "k").unwrap(), Harvest::Nothing, "{half:?}");
-        }
-        fs::write(dir.path().join(EXIT), [0xff, 0xfe]).unwrap();
-        assert_eq!(harvest(dir.path(), "k").unwrap(), Harvest::Nothing);
+        let harvest = Harvest::gather(&dir.path().join("none"), &[], Duration::ZERO).unwrap().unwrap();
+        harvest.forget().unwrap();
     }
 }

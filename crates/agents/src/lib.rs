@@ -1,15 +1,14 @@
 //! Workers: starting them, keeping the whole process tree in custody, ending it, and judging what came of it.
 //!
-//! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended, as it is
-//! kept on disk), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the executor's side of it),
-//! [`harvest()`] and [`sweep()`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`] (what its
-//! end means).
+//! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
+//! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
+//! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`]
+//! (what its end means).
 //!
 //! Invariants of this crate: it is the only one that starts processes; it never signals a process by a number that was
 //! stored; whether a worker lives is told by a lock of the kernel, never by a pid or a clock; nothing that a worker prints
 //! is ever a command.
 
-mod attempt;
 mod capture;
 mod cgroup;
 pub mod environment;
@@ -18,15 +17,16 @@ mod harvest;
 pub mod keeper;
 mod keepers;
 mod last_line;
+pub mod ledger;
 pub mod outcome;
 mod processes;
 mod protections;
 pub mod protocol;
+mod seal;
 mod sweep;
 
 pub use exit::{Ended, Exit, Limit};
-pub use harvest::{Harvest, harvest, wait_dead};
+pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
-pub use sweep::sweep;

@@ -13,8 +13,6 @@ use crate::exit::Exit;
 pub struct Assignment {
     /// Names the attempt for ever: `<run>/<task>/<attempt>`.
     pub key: String,
-    /// The folder of this attempt: it exists, is private, and was never used before.
-    pub dir: PathBuf,
     /// A path, or a name that is looked for in the `PATH` of `env`.
     pub program: String,
     /// Its arguments.
@@ -27,10 +25,12 @@ pub struct Assignment {
     pub stdin: Option<PathBuf>,
     /// How long it may take.
     pub limits: Limits,
+    /// Where its standard output and its standard error go, once there is any.
+    pub logs: [PathBuf; 2],
     /// How many bytes of each output stream are kept: half of them from its start, half from its end.
     pub output_cap: u64,
-    /// The outcome is on the disk, not only in the hands of the system, before it is told.
-    pub durable: bool,
+    /// The folder that it delivers to, which is made if it is not there; the folder above must be.
+    pub artifacts: Option<PathBuf>,
 }
 
 /// How long a worker may take, in milliseconds; what is not given is not limited.
@@ -65,13 +65,6 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The worker runs.
-    Started {
-        /// Of the attempt.
-        key: String,
-        /// The worker's process, to be shown only.
-        pid: u32,
-    },
     /// What it printed last, for a screen; lines are left out when they come fast.
     Line {
         /// Of the attempt.
@@ -81,9 +74,9 @@ pub enum Answer {
     },
     /// The worker and all that it started are gone.
     Ended {
-        /// How it ended; the attempt's folder holds the same.
+        /// How it ended; the ledger holds the same.
         exit: Box<Exit>,
-        /// Why the folder does not hold it, if so.
+        /// Why the ledger does not hold it, if so.
         unrecorded: Option<String>,
     },
 }

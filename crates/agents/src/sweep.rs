@@ -6,34 +6,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
-use crate::attempt::{STARTED, Started, remove_unfinished};
-use crate::cgroup::Cgroup;
 use crate::environment::ATTEMPT;
 use crate::processes;
 
 /// How often the table of processes is searched at most; each time finds what the last one set free.
 const ROUNDS: usize = 200;
-
-/// Ends what is left of an attempt whose keeper is gone, and says how many processes that were. Files that the keeper had
-/// not finished are removed.
-pub fn sweep(dir: &Path, key: &str) -> io::Result<usize> {
-    let started = fs::read(dir.join(STARTED)).ok().and_then(|text| serde_json::from_slice::<Started>(&text).ok());
-    let cgroup = started.filter(|started| started.key == key).and_then(|started| Cgroup::named(&started.cgroup?));
-    let mut count = 0;
-    if let Some(cgroup) = cgroup {
-        count += cgroup.kill()?;
-        cgroup.remove()?;
-    }
-    count += sweep_marked(key)?;
-    remove_unfinished(dir)?;
-    Ok(count)
-}
 
 /// Ends the processes that carry the mark of an attempt, and those below them.
 pub(crate) fn sweep_marked(key: &str) -> io::Result<usize> {

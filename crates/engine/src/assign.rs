@@ -1,6 +1,8 @@
 //! From a task to what a keeper is given.
 
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use team_executor_agents::environment::{Contract, environment};
@@ -8,14 +10,14 @@ use team_executor_agents::{Assignment, Limits};
 use team_executor_core::Task;
 
 use crate::options::{Failure, Options};
-use crate::run_at::RunAt;
+use crate::run_at::{RunAt, logs};
 
 /// How long a worker has between being asked to end and being killed.
 const GRACE_MS: u64 = 10_000;
 /// How much is kept of each output stream.
 const OUTPUT_BYTES: u64 = 64 << 20;
 
-/// Makes the folder of an attempt, puts the prompt into it, and says everything that its keeper must know.
+/// Writes the prompt of an attempt and says everything that its keeper must know.
 pub(crate) fn of(
     options: &Options,
     run: &RunAt,
@@ -25,12 +27,9 @@ pub(crate) fn of(
     prompt: &str,
 ) -> Result<Assignment, Failure> {
     let id = task.id.as_str();
-    let dir = run.attempt(id, attempt);
     let artifacts = run.artifacts(id);
-    make_private(&dir)?;
-    make_private(&artifacts)?;
-    let prompt_path = dir.join("prompt.md");
-    std::fs::write(&prompt_path, prompt).map_err(Failure::disk("write", &prompt_path))?;
+    let prompt_path = run.prompt(id, attempt);
+    write_private(&prompt_path, prompt).map_err(Failure::disk("write", &prompt_path))?;
     let key = run.key(id, attempt);
     let contract = Contract {
         session: &options.folder,
@@ -50,27 +49,20 @@ pub(crate) fn of(
     };
     Ok(Assignment {
         key,
-        dir,
         program,
         args,
         env,
         cwd: cwd.to_owned(),
         stdin: Some(prompt_path),
         limits: Limits { total_ms: Some(options.limit_ms), grace_ms: Some(GRACE_MS), ..Limits::default() },
+        logs: logs(&run.path, id, attempt),
         output_cap: OUTPUT_BYTES,
-        // A kill cannot take what the system holds, and a power cut takes executor and keeper alike: then the outcome is in
-        // the journal, or the attempt counts as interrupted.
-        durable: false,
+        artifacts: Some(artifacts),
     })
 }
 
-/// Makes a folder that only the user can enter, with what leads to it.
-fn make_private(path: &Path) -> Result<(), Failure> {
-    let mut builder = std::fs::DirBuilder::new();
-    match builder.mode(0o700).create(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => builder.recursive(true).create(path),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        result => result,
-    }
-    .map_err(Failure::disk("make", path))
+/// Writes a file that only the user can read.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
 }

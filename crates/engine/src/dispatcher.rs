@@ -2,39 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
-use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers, harvest, sweep, wait_dead};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Step, Then, WaveThen, Work, WorkEnded};
+use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Then, WaveThen, Work, WorkEnded};
 use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::project_root;
-use team_executor_store::{Durability, Journal, RealFile, records};
+use team_executor_store::{Durability, RealFile};
 
+use crate::conductor::Conductor;
+use crate::inbox::{self, Inbox, Message};
 use crate::notice::Notice;
 use crate::options::{Failure, Options, Report};
 use crate::replay::Before;
 use crate::run_at::{self, Opened, RunAt};
 use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
 
-/// How many messages are taken together, so that they share one commit.
-const BATCH: usize = 256;
+/// What happened is durable after this long at the latest, or after ten times as long as that takes.
+const COMMIT_WITHIN: Duration = Duration::from_millis(5);
 /// Views are rendered at most this often, and never for more than a twentieth of the time.
 const RENDER_EVERY: Duration = Duration::from_millis(250);
 /// How many changes to the session's own state are told one by one.
 const CHANGES_TOLD: usize = 20;
-/// How long a keeper of an earlier executor has to end its worker.
+/// How long the keepers of an earlier executor have to end their workers.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
-
-/// What reaches the dispatcher from outside.
-enum Message {
-    Keeper(KeeperEvent),
-    Signal,
-}
 
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
 pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
@@ -44,7 +39,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         Some(Before::Report(report)) => return Ok(report),
         before => before.is_some(),
     };
-    let Opened { run: at, journal, plan, records, resumed, torn } = run_at::open(&options, anew)?;
+    let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
@@ -60,42 +55,33 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
     }
 
-    let (sender, inbox) = mpsc::channel();
-    let signals = sender.clone();
+    let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
     let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
     let signal_handle = caught.handle();
-    std::thread::spawn(move || {
-        for _ in caught.forever() {
-            if signals.send(Message::Signal).is_err() {
-                return;
-            }
-        }
-    });
-    let keepers = Keepers::new(options.exe.clone(), move |event| {
-        // The dispatcher is gone only when the run is over.
-        sender.send(Message::Keeper(event)).ok();
-    });
-    let keepers = keepers.map_err(Failure::disk("start", &options.exe))?;
+    std::thread::spawn(move || caught.forever().try_for_each(|_| outbox.send(Message::Signal)));
+    let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
     let cwd = project_root(&options.folder, &options.current);
-    let began = !records.is_empty();
+    let conductor = Conductor::new(&session.tasks, rules, journal);
     let mut dispatcher = Dispatcher {
         options,
         at,
-        journal,
+        conductor,
         session,
         graph,
-        rules,
         keepers,
+        inbox,
         cwd,
         slots: BTreeMap::new(),
         wake: None,
         ending: None,
         asked_to_stop: false,
+        undurable: None,
+        commit_within: COMMIT_WITHIN,
         dirty: true,
         rendered: None,
         tell,
     };
-    let result = dispatcher.drive(began, &inbox);
+    let result = dispatcher.drive(!records.is_empty(), rebooted);
     signal_handle.close();
     result
 }
@@ -114,11 +100,11 @@ fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
 struct Dispatcher<'t> {
     options: Options,
     at: RunAt,
-    journal: Journal<RealFile>,
+    conductor: Conductor<RealFile>,
     session: Session,
     graph: Graph,
-    rules: Run,
     keepers: Keepers,
+    inbox: Inbox,
     /// Where workers work.
     cwd: PathBuf,
     /// What runs where.
@@ -126,6 +112,9 @@ struct Dispatcher<'t> {
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
+    /// Since when something is not durable.
+    undurable: Option<Instant>,
+    commit_within: Duration,
     dirty: bool,
     /// When the views were last rendered, and how long that took.
     rendered: Option<(Instant, Duration)>,
@@ -133,69 +122,82 @@ struct Dispatcher<'t> {
 }
 
 impl Dispatcher<'_> {
-    fn drive(&mut self, began: bool, inbox: &Receiver<Message>) -> Result<Report, Failure> {
-        if let Some(ending) = replay::ending(&self.rules) {
+    fn drive(&mut self, began: bool, rebooted: bool) -> Result<Report, Failure> {
+        if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything
             return self.finish();
         }
-        let first = if began {
-            let harvested = self.harvest()?;
-            Input::Recovered { now: clock::now(), alive: Vec::new(), harvested, rebooted: false }
+        if began {
+            self.recover(rebooted)?;
         } else {
-            Input::Start { now: clock::now() }
-        };
-        self.take(vec![first])?;
+            self.take(vec![Input::Start { now: clock::now() }])?;
+        }
         while self.ending.is_none() {
-            self.render_in_time();
-            let inputs = self.wait(inbox)?;
+            self.commit_in_time()?;
+            self.render_in_time()?;
+            let inputs = self.wait()?;
             self.take(inputs)?;
         }
         self.finish()
     }
 
-    /// Lets the rules decide on some inputs, makes that durable together, and then carries it out.
+    fn rules(&self) -> &Run {
+        self.conductor.rules()
+    }
+
+    /// Lets the rules decide on some inputs, and carries out what may be.
     fn take(&mut self, inputs: Vec<Input>) -> Result<(), Failure> {
-        let mut effects = Vec::new();
-        let mut events = Vec::new();
-        for input in inputs {
-            let Step { events: happened, effects: wanted, refused } = self.rules.step(input);
-            if let Some(refused) = refused {
-                (self.tell)(Notice::Warning(refused.to_string()));
-            }
-            for event in &happened {
-                let record = records::write(event, |task| self.session.tasks[task.get()].id.as_str());
-                self.journal.append(&record)?;
-            }
-            events.extend(happened);
-            effects.extend(wanted);
+        if inputs.is_empty() {
+            return Ok(());
         }
-        self.journal.commit()?;
-        self.dirty |= !events.is_empty();
-        for event in events {
-            self.announce(event);
+        let taken = self.conductor.take(inputs, clock::now())?;
+        for refused in taken.refused.into_iter().flatten() {
+            (self.tell)(Notice::Warning(refused.to_string()));
         }
-        for effect in effects {
-            self.carry_out(effect)?;
+        // What others build on is there before they start.
+        self.announce_all();
+        taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
+    }
+
+    /// Makes what happened durable when others have had time enough to share that.
+    fn commit_in_time(&mut self) -> Result<(), Failure> {
+        if self.undurable.is_some_and(|since| since.elapsed() >= self.commit_within) {
+            self.commit()?;
         }
         Ok(())
     }
 
+    fn commit(&mut self) -> Result<(), Failure> {
+        let began = Instant::now();
+        self.conductor.commit(clock::now())?;
+        self.commit_within = COMMIT_WITHIN.max(began.elapsed() * 10);
+        self.announce_all();
+        Ok(())
+    }
+
+    /// Tells what has become durable.
+    fn announce_all(&mut self) {
+        let happened = self.conductor.happened();
+        self.dirty |= !happened.is_empty();
+        happened.into_iter().for_each(|event| self.announce(event));
+        self.undurable = match self.undurable {
+            _ if self.conductor.is_durable() => None,
+            since => since.or_else(|| Some(Instant::now())),
+        };
+    }
+
     /// The next thing that happens, and what has happened with it.
-    fn wait(&mut self, inbox: &Receiver<Message>) -> Result<Vec<Input>, Failure> {
+    fn wait(&mut self) -> Result<Vec<Input>, Failure> {
         let until_wake = self.wake.map(|at| {
             let micros = at.as_micros().saturating_sub(clock::now().as_micros());
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
         });
         let until_render = self.dirty.then(|| self.render_wait());
-        let timeout = [until_wake, until_render].into_iter().flatten().min();
-        let first = match timeout {
-            None => inbox.recv().ok(),
-            Some(timeout) => inbox.recv_timeout(timeout).ok(),
-        };
-        let mut inputs = Vec::new();
-        for message in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
-            inputs.extend(self.input(message)?);
-        }
+        let until_commit = self.undurable.map(|since| self.commit_within.saturating_sub(since.elapsed()));
+        let timeout = [until_wake, until_render, until_commit].into_iter().flatten().min();
+        let events = self.keepers.wait(self.inbox.bell(), timeout).map_err(Failure::disk("wait for", "keepers"))?;
+        let mut inputs: Vec<_> = events.into_iter().filter_map(|event| self.heard(event)).collect();
+        inputs.extend(self.inbox.take().into_iter().map(|message| self.told(message)));
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });
@@ -204,57 +206,60 @@ impl Dispatcher<'_> {
     }
 
     /// What a message means to the rules.
-    fn input(&mut self, message: Message) -> Result<Option<Input>, Failure> {
+    fn told(&mut self, message: Message) -> Input {
         let now = clock::now();
-        let ended = match message {
-            Message::Signal if self.asked_to_stop => return Ok(Some(Input::Stop { now })),
+        match message {
+            Message::Signal if self.asked_to_stop => Input::Stop { now },
             Message::Signal => {
                 self.asked_to_stop = true;
-                return Ok(Some(Input::Drain { now }));
+                Input::Drain { now }
             }
-            Message::Keeper(KeeperEvent::Started { .. } | KeeperEvent::Line { .. }) => None,
-            Message::Keeper(KeeperEvent::Ended { slot, exit, unrecorded }) => self.slots.remove(&slot).map(|work| {
+        }
+    }
+
+    /// What the news of a keeper mean to the rules.
+    fn heard(&mut self, event: KeeperEvent) -> Option<Input> {
+        let (slot, exit) = match event {
+            KeeperEvent::Line { .. } => return None,
+            KeeperEvent::Ended { slot, exit, unrecorded } => {
                 if let Some(reason) = unrecorded {
                     (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
                 }
-                let outcome = outcome::of(&self.at, self.id(work.task), work.attempt, &exit);
-                WorkEnded { work, outcome }
-            }),
-            Message::Keeper(KeeperEvent::KeeperDied { slot, key, reason, .. }) => match self.slots.remove(&slot) {
-                Some(work) => {
-                    (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
-                    Some(self.left_by_keeper(work)?)
-                }
-                None => None,
-            },
-        };
-        Ok(ended.map(|ended| Input::Ended { now, ended }))
-    }
-
-    /// What the workers of an earlier incarnation came to. None of them lives after this.
-    fn harvest(&mut self) -> Result<Vec<WorkEnded>, Failure> {
-        let at_work: Vec<Work> = self.rules.at_work().collect();
-        at_work.into_iter().map(|work| self.left_by_keeper(work)).collect()
-    }
-
-    /// What became of an attempt whose keeper is gone or about to go. Nothing of it lives after this.
-    fn left_by_keeper(&self, work: Work) -> Result<WorkEnded, Failure> {
-        let id = self.id(work.task);
-        let (dir, key) = (self.at.attempt(id, work.attempt), self.at.key(id, work.attempt));
-        let failed = || Failure::disk("look at", &dir);
-        if !wait_dead(&dir, KEEPER_PATIENCE).map_err(failed())? {
-            return Err(Failure::StillRunning(key));
-        }
-        let outcome = match harvest(&dir, &key).map_err(failed())? {
-            Harvest::Ended(exit) if exit.ended != Ended::Interrupted => outcome::of(&self.at, id, work.attempt, &exit),
-            _ => {
-                if dir.exists() {
-                    sweep(&dir, &key).map_err(failed())?;
-                }
-                Outcome::Interrupted
+                (slot, Some(exit))
+            }
+            KeeperEvent::KeeperDied { slot, key, reason } => {
+                (self.tell)(Notice::Warning(format!("{key}: its keeper is gone: {reason}")));
+                (slot, None)
             }
         };
-        Ok(WorkEnded { work, outcome })
+        let work = self.slots.remove(&slot)?;
+        let outcome =
+            exit.map_or(Outcome::Interrupted, |exit| outcome::of(&self.at, self.id(work.task), work.attempt, &exit));
+        Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
+    }
+
+    /// Finds out what the workers of an earlier incarnation came to, and goes on. None of them lives after this.
+    fn recover(&mut self, rebooted: bool) -> Result<(), Failure> {
+        let ledgers = self.at.ledgers();
+        let at_work: Vec<Work> = self.rules().at_work().collect();
+        let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
+        let harvest = Harvest::gather(&ledgers, &keys, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
+        let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
+        let mut harvested = Vec::new();
+        for (work, key) in at_work.into_iter().zip(keys) {
+            let outcome = match harvest.exit(&key) {
+                Some(exit) if exit.ended != Ended::Interrupted => {
+                    outcome::of(&self.at, self.id(work.task), work.attempt, exit)
+                }
+                _ => {
+                    harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
+                    Outcome::Interrupted
+                }
+            };
+            harvested.push(WorkEnded { work, outcome });
+        }
+        self.take(vec![Input::Recovered { now: clock::now(), alive: Vec::new(), harvested, rebooted }])?;
+        harvest.forget().map_err(Failure::disk("clear", ledgers))
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
@@ -293,7 +298,7 @@ impl Dispatcher<'_> {
 
     /// What a task found, in this run or before it.
     fn findings(&self, task: TaskIndex) -> Option<&str> {
-        let view = self.rules.view(task)?;
+        let view = self.rules().view(task)?;
         let before = || self.session.tasks[task.get()].findings.as_deref().filter(|_| view.since.is_none());
         view.findings.or_else(before)
     }
@@ -302,7 +307,7 @@ impl Dispatcher<'_> {
         if let Event::Completed { work, .. } = &event {
             self.discover(work.task);
         }
-        let counts = self.rules.counts();
+        let counts = self.rules().counts();
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
             Event::Claimed { work, fast_advance, .. } => Notice::Started {
@@ -319,7 +324,7 @@ impl Dispatcher<'_> {
             }
             Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task) },
             Event::Skipped { task, reason, .. } => {
-                Notice::Skipped { task: id(task), reason: self.rules.explain(&reason) }
+                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason) }
             }
             Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
             Event::WaveMerged { wave, .. } => {
@@ -338,7 +343,7 @@ impl Dispatcher<'_> {
             return;
         }
         let mut task = self.session.tasks[index.get()].clone();
-        views::refresh_task(&mut task, index, &self.rules);
+        views::refresh_task(&mut task, index, self.conductor.rules());
         if let Err(error) = discovery::unless_there(&self.options.folder, &task) {
             (self.tell)(Notice::Warning(format!("{}: its discovery was not written: {error}", task.id)));
         }
@@ -354,22 +359,25 @@ impl Dispatcher<'_> {
         (RENDER_EVERY.max(took * 20)).saturating_sub(last.elapsed())
     }
 
-    fn render_in_time(&mut self) {
+    /// Renders how the run stands, when it is time. Nothing is shown that is not durable.
+    fn render_in_time(&mut self) -> Result<(), Failure> {
         if !self.dirty || !self.render_wait().is_zero() {
-            return;
+            return Ok(());
         }
+        self.commit()?;
         let started = Instant::now();
-        views::refresh(&mut self.session, &self.rules);
+        views::refresh(&mut self.session, self.conductor.rules());
         if let Err(error) = views::tasks(&self.at, &self.session, &self.graph, Durability::Rendered) {
             (self.tell)(Notice::Warning(format!("tasks.csv was not written: {error}")));
         }
         self.rendered = Some((started, started.elapsed()));
         self.dirty = false;
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
-        views::refresh(&mut self.session, &self.rules);
+        views::refresh(&mut self.session, self.conductor.rules());
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),
@@ -377,13 +385,13 @@ impl Dispatcher<'_> {
         self.session.status = views::session_status(&self.session);
         let folder = &self.options.folder;
         let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
-        if failures.is_empty() && replay::ending(&self.rules).is_some() {
+        if failures.is_empty() && replay::ending(self.conductor.rules()).is_some() {
             failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));
         }
         for failure in failures {
             (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
         }
-        let counts = self.rules.counts();
+        let counts = self.rules().counts();
         Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
     }
 }

@@ -9,6 +9,7 @@ mod clock;
 pub mod conductor;
 mod discovery;
 mod dispatcher;
+mod inbox;
 mod layout;
 pub mod notice;
 pub mod options;

@@ -11,8 +11,8 @@ use team_executor_core::run::Cadence;
 use team_executor_core::{Reconciliation, Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::lock::PATIENCE;
-use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, LOCK, RUNS, WORKFLOW, component};
-use team_executor_store::run_folder::{project_root, run_id, run_path};
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS, WORKFLOW};
+use team_executor_store::run_folder::{component, project_root, run_id, run_path};
 use team_executor_store::{
     Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, records, recover, replace,
     sweep,
@@ -24,7 +24,7 @@ use crate::options::{Failure, Options};
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
 /// The folders that every run has.
-const FOLDERS: [&str; 4] = [EXECUTOR, INTERACTIVE, AGENTS, "artifacts"];
+const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
 
 /// A run whose lock is held.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct RunAt {
     /// Its folder, for what is rendered.
     pub(crate) disk: RealDisk,
     executor: RealDisk,
-    _lock: Lock<RealFile>,
+    lock: Lock<RealFile>,
 }
 
 /// A run that was opened or made.
@@ -50,6 +50,8 @@ pub(crate) struct Opened {
     pub(crate) resumed: bool,
     /// What an earlier incarnation had not finished writing was cut off.
     pub(crate) torn: bool,
+    /// What an earlier incarnation gave to the system may be lost.
+    pub(crate) rebooted: bool,
 }
 
 /// A run that was finished and has left everything that it leaves. It is only looked at.
@@ -76,14 +78,19 @@ pub(crate) struct Plan {
 }
 
 impl RunAt {
-    /// The folder of one attempt.
-    pub(crate) fn attempt(&self, task: &str, attempt: u32) -> PathBuf {
-        self::attempt(&self.path, task, attempt)
+    /// Where the prompt of an attempt is.
+    pub(crate) fn prompt(&self, task: &str, attempt: u32) -> PathBuf {
+        self.path.join(AGENTS).join(format!("{}.prompt.md", attempt_name(task, attempt)))
     }
 
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
-        self.attempt(task, attempt).join("result.json")
+        self.path.join(AGENTS).join(format!("{}.result.json", attempt_name(task, attempt)))
+    }
+
+    /// Where the ledgers of keepers are.
+    pub(crate) fn ledgers(&self) -> PathBuf {
+        self.path.join(EXECUTOR).join(KEEPERS)
     }
 
     /// Where a worker writes what it delivers.
@@ -103,9 +110,15 @@ impl RunAt {
     }
 }
 
-/// The folder of one attempt in a run's folder.
-pub(crate) fn attempt(run: &Path, task: &str, attempt: u32) -> PathBuf {
-    run.join(EXECUTOR).join("attempts").join(component(task)).join(attempt.to_string())
+/// Where what an attempt prints is: standard output, then standard error.
+pub(crate) fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
+    let name = attempt_name(task, attempt);
+    ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.{stream}")))
+}
+
+/// What the names of the files of an attempt begin with.
+fn attempt_name(task: &str, attempt: u32) -> String {
+    format!("{}.{attempt}", component(task))
 }
 
 /// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
@@ -167,7 +180,8 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         let path = run_path(project, id);
         path.exists() && !is_unborn(&path)
     });
-    let run = enter(project, id)?;
+    let mut run = enter(project, id)?;
+    sign(&mut run.lock, 1, &run.path)?;
     match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(Failure::disk("begin", &run.path)(error));
@@ -185,7 +199,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     };
     journal.append(&plan.write())?;
     journal.commit()?;
-    Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false })
+    Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false, rebooted: false })
 }
 
 /// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
@@ -214,6 +228,7 @@ fn session_name(folder: &str) -> &str {
 
 fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
+    let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
     let torn = history.torn().is_some();
     let mut records = history.records().map(|record| record.json.to_owned());
@@ -229,8 +244,8 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
             run.id
         )));
     }
-    sign(&mut run._lock, journal.epoch(), &run.path)?;
-    Ok(Opened { run, journal, plan, records, resumed: true, torn })
+    sign(&mut run.lock, journal.epoch(), &run.path)?;
+    Ok(Opened { run, journal, plan, records, resumed: true, torn, rebooted })
 }
 
 /// Makes the folders of a run where they are missing, and takes its lock.
@@ -242,12 +257,13 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     }
     let disk = open_folder(&path)?;
     let executor = open_folder(&path.join(EXECUTOR))?;
-    let mut lock = lock(&executor, LOCK, PATIENCE, &path)?;
-    sign(&mut lock, 1, &path)?;
+    let ledgers = path.join(EXECUTOR).join(KEEPERS);
+    std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
+    let lock = lock(&executor, LOCK, PATIENCE, &path)?;
     let swept = sweep(&disk);
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok(RunAt { id, path, disk, executor, _lock: lock })
+    Ok(RunAt { id, path, disk, executor, lock })
 }
 
 fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

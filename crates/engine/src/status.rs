@@ -38,8 +38,7 @@ impl Status {
     /// Where the output of the last attempt at a task is: standard output, then standard error. Nothing if there was none.
     pub fn logs(&self, task: TaskIndex, id: &str) -> Option<[PathBuf; 2]> {
         let attempt = self.attempts.get(task.get()).copied().filter(|attempt| *attempt > 0)?;
-        let folder = run_at::attempt(&self.folder, id, attempt);
-        Some([folder.join("out.log"), folder.join("err.log")])
+        Some(run_at::logs(&self.folder, id, attempt))
     }
 }
 

@@ -50,6 +50,14 @@ impl<F: DiskFile> Lock<F> {
         }
     }
 
+    /// Whether whoever held the lock before is known to have done so since this start of the machine: then everything that
+    /// it gave to the system is there.
+    pub fn was_held_since_boot(&mut self) -> bool {
+        let boot = boot();
+        let said = self.file.read_all().unwrap_or_default();
+        !boot.is_empty() && String::from_utf8_lossy(&said).contains(&format!("boot {boot},"))
+    }
+
     /// Says in the file who has the lock. A reader may see half of it.
     pub fn sign(&mut self, holder: &Holder) -> Result<(), DiskError> {
         let text = format!("{holder}\n");
@@ -82,7 +90,7 @@ impl Holder {
         Self {
             pid: std::process::id(),
             started: fields.split_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(0),
-            boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned(),
+            boot: boot(),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             epoch,
         }
@@ -94,6 +102,11 @@ impl fmt::Display for Holder {
         let Self { pid, started, boot, host, epoch } = self;
         write!(f, "process {pid} on {host} (epoch {epoch}, boot {boot}, started at tick {started})")
     }
+}
+
+/// Which start of the machine this is.
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
 const POLL: Duration = Duration::from_millis(20);

@@ -20,6 +20,8 @@ pub const INTERACTIVE: &str = "interactive";
 pub const AGENTS: &str = "agents";
 /// In the executor's folder: the journal.
 pub const JOURNAL: &str = "journal";
+/// In the executor's folder: the ledgers of its keepers.
+pub const KEEPERS: &str = "keepers";
 /// In the executor's folder: the lock.
 pub const LOCK: &str = "lock";
 /// In the executor's folder: what was last rendered.

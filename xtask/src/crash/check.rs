@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use team_executor_agents::ledger::{self, Entry};
+use team_executor_agents::{Ended, Exit};
 
 use super::read;
 use super::scenario::{Scenario, runs};
@@ -18,7 +20,12 @@ pub(super) struct Witness<'a> {
     scenario: &'a Scenario,
     /// Tasks whose completion was durable, with the number of lines that the log had then.
     durable: BTreeMap<String, usize>,
+    /// The attempts of each task that ended by themselves with code 0.
+    ended_well: Ends,
 }
+
+/// Attempts by task.
+type Ends = BTreeMap<String, BTreeSet<String>>;
 
 /// A line of the log.
 struct Line<'l> {
@@ -30,7 +37,7 @@ struct Line<'l> {
 impl<'a> Witness<'a> {
     /// Of a run that has not begun.
     pub(super) const fn new(dir: &'a Path, scenario: &'a Scenario) -> Self {
-        Self { dir, scenario, durable: BTreeMap::new() }
+        Self { dir, scenario, durable: BTreeMap::new(), ended_well: Ends::new() }
     }
 
     /// Notes what is durable now that no executor lives.
@@ -39,8 +46,9 @@ impl<'a> Witness<'a> {
         for run in self.runs() {
             // What a killed executor had not committed may be torn.
             done.extend(journal(&run, true)?.completed);
-            done.extend(ended_well(&run)?.into_keys());
+            ended_well(&run, &mut self.ended_well)?;
         }
+        done.extend(self.ended_well.keys().cloned());
         let lines = read(&self.dir.join("log"))?.lines().count();
         for task in done {
             self.durable.entry(task).or_insert(lines);
@@ -133,7 +141,8 @@ impl<'a> Witness<'a> {
     /// Each task was completed once, by its last worker, and none was begun after that was durable.
     fn once(&self, lines: &[Line<'_>], run: &Path) -> Outcome {
         let completed = journal(run, false)?.completed;
-        let ended_well = ended_well(run)?;
+        let mut ended = self.ended_well.clone();
+        ended_well(run, &mut ended)?;
         for task in &self.scenario.tasks {
             let id = task.id.as_str();
             let records = completed.iter().filter(|known| *known == id).count();
@@ -141,8 +150,8 @@ impl<'a> Witness<'a> {
                 return Err(format!("{id} was completed {records} times by the journal"));
             }
             let last = lines.iter().rfind(|line| line.task == id && line.word == "start").map(|line| line.attempt);
-            match ended_well.get(id).map(Vec::as_slice) {
-                Some([attempt]) if Some(attempt.as_str()) == last => {}
+            match ended.get(id) {
+                Some(ended) if ended.iter().map(String::as_str).eq(last) => {}
                 other => return Err(format!("{id} ended well by {other:?}, and was begun last by {last:?}")),
             }
             if let Some(durable) = self.durable.get(id)
@@ -204,21 +213,19 @@ fn journal(run: &Path, may_be_torn: bool) -> Outcome<Told> {
     Ok(told)
 }
 
-/// The attempts of each task that ended by themselves with code 0.
-fn ended_well(run: &Path) -> Outcome<BTreeMap<String, Vec<String>>> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    for attempt in below(&run.join(".executor/attempts")).flat_map(|task| below(&task)) {
-        let path = attempt.join("exit.json");
-        let Ok(text) = fs::read_to_string(&path) else { continue };
-        let exit: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        let key = exit["key"].as_str().unwrap_or_default();
-        if exit["ended"]["exit"] == 0 {
-            let task = key.split('/').nth(1).unwrap_or_default();
-            found.entry(task.to_owned()).or_default().push(key.to_owned());
+/// Adds what the ledgers of keepers say now; a line that was not finished does not count.
+fn ended_well(run: &Path, found: &mut Ends) -> Outcome {
+    for entry in fs::read_dir(run.join(".executor/keepers")).into_iter().flatten() {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let ledger = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        for entry in ledger::entries(&ledger) {
+            if let Entry::Ended(Exit { key, ended: Ended::Exit(0), .. }) = entry {
+                let task = key.split('/').nth(1).unwrap_or_default().to_owned();
+                found.entry(task).or_default().insert(key);
+            }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn is_temporary(path: &Path) -> bool {

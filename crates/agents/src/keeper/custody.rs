@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, WaitStatus, pidfd_open};
 use super::lifeline::Lifeline;
 use super::tree::Tree;
 use super::{answer, answer_if_heard};
-use crate::capture::{CHUNK, Capture};
+use crate::capture::Capture;
 use crate::exit::{Ended, Exit, Limit};
 use crate::protocol::{Answer, Assignment, Limits, Request};
 
@@ -76,12 +76,11 @@ impl<'a> Custody<'a> {
     }
 
     /// Keeps the worker until nothing of its tree is left, then completes what is known of it.
-    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit) {
-        let mut buffer = vec![0; CHUNK];
+    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit, buffer: &mut [u8]) {
         while !self.tree.is_gone() {
             let ready = self.wait(lifeline);
             for (index, stream) in self.streams.iter_mut().enumerate() {
-                if ready[index] && stream.read(&mut buffer) {
+                if ready[index] && stream.read(buffer) {
                     self.heard = Some(Instant::now());
                     self.untold = Some(index);
                 }
@@ -92,7 +91,7 @@ impl<'a> Custody<'a> {
             self.advance(Instant::now());
             self.tell(Instant::now());
         }
-        self.streams.iter_mut().for_each(|stream| stream.drain(&mut buffer));
+        self.streams.iter_mut().for_each(|stream| stream.drain(buffer));
         exit.ended = self.ended();
         exit.last_line = self.streams[0].last_line().text(KEPT_LINE);
         [exit.out, exit.err] = self.streams.each_mut().map(Capture::finish);

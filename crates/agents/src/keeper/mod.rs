@@ -6,6 +6,7 @@
 //! and which environment are the executor's business.
 
 mod custody;
+mod folders;
 mod lifeline;
 mod run;
 mod tree;
@@ -18,17 +19,27 @@ use std::process::ExitCode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal, setsid};
 
+use crate::capture::CHUNK;
 use crate::cgroup::Cgroup;
+use crate::ledger::Ledger;
 use crate::protocol::{Answer, Request, encode};
+use folders::Folders;
 use lifeline::Lifeline;
+use run::Keeper;
 
-/// The argument that makes the program a keeper; the next one may name the keeper's cgroup.
+/// The argument that makes the program a keeper. The next one names its ledger; one more may name its cgroup.
 pub const ARGUMENT: &str = "__keeper";
 
 /// Runs workers until the executor closes the keeper or is gone. What it needs is inherited: requests come in by standard
 /// input, answers go out by standard output.
 pub fn main() -> ExitCode {
-    let cgroup = std::env::args_os().nth(2).and_then(|path| Cgroup::named(Path::new(&path)));
+    let mut arguments = std::env::args_os().skip(2);
+    let Some(Ok(ledger)) = arguments.next().map(|path| Ledger::create(Path::new(&path))) else {
+        return ExitCode::FAILURE;
+    };
+    let cgroup = arguments.next().and_then(|path| Cgroup::named(Path::new(&path)));
+    // One that cannot be entered is done without. Entering takes long, and here nobody waits for it but this keeper.
+    let cgroup = cgroup.filter(|cgroup| cgroup.take(std::process::id()).is_ok());
     if set_child_subreaper(Some(rustix::process::getpid())).is_err() {
         // Without this a worker could leave processes behind that nobody ends.
         return ExitCode::FAILURE;
@@ -38,14 +49,16 @@ pub fn main() -> ExitCode {
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let mut lifeline = Lifeline::new();
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders: Folders::default(), buffer: vec![0; CHUNK] };
     while let Some(request) = lifeline.next() {
         match request {
-            Request::Run(assignment) => run::run(&assignment, cgroup.as_ref(), &mut lifeline),
+            Request::Run(assignment) => keeper.run(&assignment, &mut lifeline),
             // It ended in the meantime.
             Request::End { .. } => {}
             Request::Close {} => return ExitCode::SUCCESS,
         }
     }
+    drop(keeper);
     // Nobody else is left to remove it.
     match cgroup.map_or(Ok(()), Cgroup::leave) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,4 @@
-//! One assignment from beginning to end: the folder is taken, the worker is started and kept, and its end is written down
-//! before it is told.
+//! One assignment from beginning to end: the worker is noted, started and kept, and its end is noted before it is told.
 
 use std::fs::File;
 use std::io;
@@ -10,54 +9,59 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::answer;
 use super::custody::Custody;
+use super::folders::Folders;
 use super::lifeline::Lifeline;
-use crate::attempt::{Attempt, ERR, OUT, Started};
 use crate::capture::Capture;
 use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit};
+use crate::ledger::{Entry, Ledger};
 use crate::protocol::{Answer, Assignment};
 
-/// Carries out one assignment.
-pub(super) fn run(assignment: &Assignment, cgroup: Option<&Cgroup>, lifeline: &mut Lifeline) {
-    let mut exit = Exit::without_run(&assignment.key, Ended::Interrupted, wall_clock());
-    let recorded = Attempt::take(&assignment.dir).map(|attempt| {
-        // From here on a new executor sees the lock. If ours died before, it may have looked before: nothing may start.
-        if !lifeline.is_gone()
-            && let Err(error) = start_and_keep(assignment, &attempt, cgroup, lifeline, &mut exit)
-        {
-            exit.ended = could_not_start(&error);
-        }
-        exit.ended_at = wall_clock().max(exit.started_at);
-        attempt.record(&exit, assignment.durable)
-    });
-    let unrecorded = match recorded {
-        Ok(recorded) => recorded.err(),
-        Err(error) => {
-            exit.ended = could_not_start(&error);
-            Some(error)
-        }
-    };
-    answer(&Answer::Ended { exit: Box::new(exit), unrecorded: unrecorded.map(|error| error.to_string()) });
+/// What a keeper has.
+#[derive(Debug)]
+pub(super) struct Keeper<'c> {
+    pub(super) ledger: Ledger,
+    pub(super) cgroup: Option<&'c Cgroup>,
+    pub(super) folders: Folders,
+    pub(super) buffer: Vec<u8>,
 }
 
-fn start_and_keep(
-    assignment: &Assignment,
-    attempt: &Attempt,
-    cgroup: Option<&Cgroup>,
-    lifeline: &mut Lifeline,
-    exit: &mut Exit,
-) -> io::Result<()> {
-    let cgroup = cgroup.map(|cgroup| cgroup.path().to_owned());
-    attempt.begin(&Started { key: assignment.key.clone(), keeper: std::process::id(), cgroup })?;
-    let (out, out_pipe) = io::pipe()?;
-    let (err, err_pipe) = io::pipe()?;
-    let cap = assignment.output_cap;
-    let streams = [Capture::new(out, attempt.log(OUT)?, cap), Capture::new(err, attempt.log(ERR)?, cap)];
-    let started = Instant::now();
-    let child = spawn(assignment, out_pipe.into(), err_pipe.into())?;
-    answer(&Answer::Started { key: assignment.key.clone(), pid: child.id() });
-    Custody::new(assignment, &child, streams, started).keep(lifeline, exit);
-    Ok(())
+impl Keeper<'_> {
+    /// Carries out one assignment.
+    pub(super) fn run(&mut self, assignment: &Assignment, lifeline: &mut Lifeline) {
+        let mut exit = Exit::without_run(&assignment.key, Ended::Interrupted, wall_clock());
+        // A new executor sees the ledger's lock. If ours died before it was taken, nothing may start.
+        if !lifeline.is_gone()
+            && let Err(error) = self.start_and_keep(assignment, lifeline, &mut exit)
+        {
+            exit.ended = Ended::CouldNotStart(error.to_string());
+        }
+        exit.ended_at = wall_clock().max(exit.started_at);
+        let entry = Entry::Ended(exit);
+        let unrecorded = self.ledger.note(&entry).err().map(|error| error.to_string());
+        if let Entry::Ended(exit) = entry {
+            answer(&Answer::Ended { exit: Box::new(exit), unrecorded });
+        }
+    }
+
+    fn start_and_keep(&mut self, assignment: &Assignment, lifeline: &mut Lifeline, exit: &mut Exit) -> io::Result<()> {
+        let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
+        self.ledger.note(&Entry::Started { key: assignment.key.clone(), keeper: std::process::id(), cgroup })?;
+        if let Some(folder) = &assignment.artifacts {
+            self.folders.give(folder)?;
+        }
+        let (out, out_pipe) = io::pipe()?;
+        let (err, err_pipe) = io::pipe()?;
+        let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
+        let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
+        let started = Instant::now();
+        let child = spawn(assignment, out_pipe.into(), err_pipe.into())?;
+        Custody::new(assignment, &child, streams, started).keep(lifeline, exit, &mut self.buffer);
+        if let Some(folder) = &assignment.artifacts {
+            self.folders.take_back(folder);
+        }
+        Ok(())
+    }
 }
 
 /// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
@@ -92,10 +96,6 @@ fn find(assignment: &Assignment) -> io::Result<PathBuf> {
 
 fn named(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
-}
-
-fn could_not_start(error: &io::Error) -> Ended {
-    Ended::CouldNotStart(error.to_string())
 }
 
 /// Milliseconds since 1970, to be shown only.

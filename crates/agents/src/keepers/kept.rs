@@ -1,13 +1,17 @@
-//! One keeper as the executor holds it: its process, the lifeline, and the cgroup around it.
+//! One keeper as the executor holds it: its process, the lifeline, its ledger, and the cgroup around it.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::thread;
+
+use rustix::io::Errno;
 
 use crate::cgroup::Cgroup;
+use crate::exit::Exit;
 use crate::keeper::ARGUMENT;
+use crate::ledger;
 use crate::protocol::{Answer, Request, decode, encode};
 use crate::sweep::sweep_marked;
 
@@ -17,39 +21,49 @@ pub(super) struct Kept {
     child: Child,
     /// Its other end is the keeper's lifeline.
     requests: ChildStdin,
+    answers: ChildStdout,
+    /// Of an answer that has not come whole.
+    part: Vec<u8>,
+    ledger: PathBuf,
     cgroup: Option<Cgroup>,
-    /// Tells this keeper from others that had the slot before.
-    pub(super) number: u64,
     /// The attempt that it runs.
     pub(super) key: Option<String>,
 }
 
+/// What became of a keeper's last attempt.
+#[derive(Debug)]
+pub(super) struct Gone {
+    /// How the keeper ended, in words for people.
+    pub(super) reason: String,
+    /// How the attempt ended, if the keeper wrote that down before.
+    pub(super) exit: Option<Exit>,
+}
+
 impl Kept {
-    /// Starts one. Its answers go to `on_answer`, from a thread of their own; none means that it is gone.
-    pub(super) fn start(
-        exe: &Path,
-        number: u64,
-        mut on_answer: impl FnMut(Option<Answer>) + Send + 'static,
-    ) -> io::Result<Self> {
+    /// Starts one.
+    pub(super) fn start(exe: &Path, ledger: PathBuf) -> io::Result<Self> {
         let cgroup = Cgroup::create();
-        match Self::spawn(exe, cgroup.as_ref()) {
+        let mut command = Command::new(exe);
+        command.arg(ARGUMENT).arg(&ledger).args(cgroup.as_ref().map(Cgroup::path)).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let started = command.spawn().and_then(|mut child| match (child.stdin.take(), child.stdout.take()) {
+            (Some(requests), Some(answers)) => Ok((child, requests, answers)),
+            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        });
+        match started {
             Ok((child, requests, answers)) => {
-                // A keeper that cannot be taken in works without.
-                let cgroup = match cgroup {
-                    Some(cgroup) if cgroup.take(child.id()).is_err() => cgroup.remove().err().and(None),
-                    cgroup => cgroup,
-                };
-                let kept = Self { child, requests, cgroup, number, key: None };
-                thread::Builder::new()
-                    .name(format!("keeper {number}"))
-                    .spawn(move || listen(answers, &mut on_answer))?;
-                Ok(kept)
+                Ok(Self { child, requests, answers, part: Vec::new(), ledger, cgroup, key: None })
             }
             Err(error) => {
                 drop(cgroup.map(Cgroup::remove));
                 Err(error)
             }
         }
+    }
+
+    /// What to wait for.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.answers.as_fd()
     }
 
     /// Whether its process has not ended.
@@ -62,50 +76,41 @@ impl Kept {
         self.requests.write_all(&encode(request)?)
     }
 
-    /// Puts away a keeper that has ended: ends what it left behind, and says how it ended and whether all is certainly
-    /// gone.
-    pub(super) fn put_away(self) -> (String, bool) {
-        let Self { mut child, requests, cgroup, key, .. } = self;
-        drop(requests);
+    /// Reads once what it says; there must be something to read. Nothing means that it is gone, or talks nonsense, which
+    /// comes to the same.
+    pub(super) fn hear(&mut self, buffer: &mut [u8]) -> Option<Vec<Answer>> {
+        let count = match rustix::io::read(&self.answers, &mut *buffer) {
+            Err(Errno::INTR | Errno::AGAIN) => return Some(Vec::new()),
+            Ok(0) | Err(_) => return None,
+            Ok(count) => count,
+        };
+        self.part.extend_from_slice(&buffer[..count]);
+        let end = self.part.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let lines = self.part[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let answers = lines.map(decode).collect::<Result<Vec<_>, _>>().ok();
+        self.part.drain(..end);
+        answers
+    }
+
+    /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
+    pub(super) fn put_away(self) -> Gone {
+        let Self { mut child, requests, answers, cgroup, ledger, key, .. } = self;
+        drop((requests, answers));
         let reason = match child.wait() {
             Ok(status) => describe(status),
             Err(error) => error.to_string(),
         };
-        let Some(key) = key else {
-            // Nothing ran, so the cgroup is empty; the keeper may have removed it already.
-            drop(cgroup.map(Cgroup::remove));
-            return (reason, true);
-        };
-        let is_clean = match cgroup {
-            Some(cgroup) => cgroup.kill().and_then(|_| cgroup.remove()).is_ok(),
-            None => false,
-        };
-        let _as_far_as_found = if is_clean { Ok(0) } else { sweep_marked(&key) };
-        (reason, is_clean)
-    }
-
-    fn spawn(exe: &Path, cgroup: Option<&Cgroup>) -> io::Result<(Child, ChildStdin, ChildStdout)> {
-        let mut command = Command::new(exe);
-        command.arg(ARGUMENT).args(cgroup.map(Cgroup::path)).current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
-        match (child.stdin.take(), child.stdout.take()) {
-            (Some(requests), Some(answers)) => Ok((child, requests, answers)),
-            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        if let Some(cgroup) = cgroup {
+            // The keeper may have removed it already; whatever is left is found below.
+            let _as_far_as_possible = cgroup.kill().and_then(|_| cgroup.remove());
         }
+        let Some(key) = key else { return Gone { reason, exit: None } };
+        let exit = ledger::ended(&ledger, &key);
+        if exit.is_none() {
+            let _as_far_as_found = sweep_marked(&key);
+        }
+        Gone { reason, exit }
     }
-}
-
-/// Passes on what a keeper says until it is gone. What cannot be understood ends the listening, and with it the keeper.
-fn listen(answers: ChildStdout, on_answer: &mut impl FnMut(Option<Answer>)) {
-    let mut answers = BufReader::new(answers);
-    let mut line = Vec::new();
-    while matches!(answers.read_until(b'\n', &mut line), Ok(1..)) {
-        let Ok(answer) = decode(&line) else { break };
-        on_answer(Some(answer));
-        line.clear();
-    }
-    on_answer(None);
 }
 
 fn describe(status: ExitStatus) -> String {

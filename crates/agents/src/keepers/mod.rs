@@ -1,33 +1,28 @@
 //! The executor's side of its keepers: one keeper per slot, started when it is first needed, used again for the next
 //! task, replaced when it dies.
 //!
-//! One thread starts them all and lives as long as they do, because the kernel tells a child of the death of the *thread*
-//! that started it. The same thread tells what happens, one event after the other.
+//! There is no thread: whoever owns the pool waits in [`Keepers::wait`] for whatever happens next. The owner's thread must
+//! live as long as the pool, because the kernel tells a child of the death of the *thread* that started it.
 
 mod kept;
-mod manager;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::capture::CHUNK;
 use crate::exit::Exit;
-use crate::protocol::{Answer, Assignment};
-use manager::Manager;
+use crate::protocol::{Answer, Assignment, Request};
+use kept::Kept;
 
 /// What happens to the workers in the slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeeperEvent {
-    /// The worker runs.
-    Started {
-        /// Where.
-        slot: usize,
-        /// Of the attempt.
-        key: String,
-        /// The worker's process, to be shown only.
-        pid: u32,
-    },
     /// What it printed last, for a screen.
     Line {
         /// Where.
@@ -43,11 +38,11 @@ pub enum KeeperEvent {
         slot: usize,
         /// How it ended.
         exit: Box<Exit>,
-        /// Why the attempt's folder does not hold that, if so.
+        /// Why the keeper's ledger does not hold that, if so.
         unrecorded: Option<String>,
     },
-    /// The keeper died, or none could be given the attempt. What the worker left was ended as far as it could be found;
-    /// the attempt may have ended before, which [`harvest()`](crate::harvest()) tells.
+    /// The keeper died without a word of its worker, or none could be given the attempt. What the worker left was ended as
+    /// far as it could be found; the slot is free.
     KeeperDied {
         /// Where.
         slot: usize,
@@ -55,8 +50,6 @@ pub enum KeeperEvent {
         key: String,
         /// Why, in words for people.
         reason: String,
-        /// All that the worker had started is certainly gone.
-        is_clean: bool,
     },
 }
 
@@ -64,64 +57,138 @@ pub enum KeeperEvent {
 /// workers' grace.
 #[derive(Debug)]
 pub struct Keepers {
-    messages: Sender<Message>,
-    manager: Option<JoinHandle<()>>,
+    exe: PathBuf,
+    ledgers: PathBuf,
+    epoch: u64,
+    /// The number of the next keeper.
+    next: u64,
+    /// The keeper of each slot.
+    kept: BTreeMap<usize, Kept>,
+    /// What happened and was not told.
+    untold: Vec<KeeperEvent>,
+    buffer: Vec<u8>,
 }
 
 impl Keepers {
-    /// An empty pool of keepers, which are `exe` run with [`keeper::ARGUMENT`](crate::keeper::ARGUMENT). Events come from
-    /// one thread, which does nothing else meanwhile; it must not be made to wait for this pool.
-    pub fn new(exe: PathBuf, on_event: impl Fn(KeeperEvent) + Send + 'static) -> std::io::Result<Self> {
+    /// An empty pool of keepers, which are `exe` run with [`keeper::ARGUMENT`](crate::keeper::ARGUMENT). Their ledgers are
+    /// in a folder that is there; the epoch tells them from those of others.
+    pub fn new(exe: PathBuf, ledgers: PathBuf, epoch: u64) -> Self {
         crate::cgroup::remove_abandoned();
-        let (messages, inbox) = mpsc::channel();
-        let outbox = messages.clone();
-        let run =
-            move || Manager { exe, on_event, outbox, kept: BTreeMap::new(), next: 0, closing: Vec::new() }.run(&inbox);
-        let manager = thread::Builder::new().name("keepers".to_owned()).spawn(run)?;
-        Ok(Self { messages, manager: Some(manager) })
+        let (kept, untold) = (BTreeMap::new(), Vec::new());
+        Self { exe, ledgers, epoch, next: 0, kept, untold, buffer: vec![0; CHUNK] }
     }
 
     /// Runs a worker in a slot that is free. Paths must be absolute.
-    pub fn start(&self, slot: usize, assignment: Assignment) {
-        self.send(Message::Start { slot, assignment: Box::new(assignment) });
+    pub fn start(&mut self, slot: usize, assignment: Assignment) {
+        let key = assignment.key.clone();
+        let told = self.idle_keeper(slot).and_then(|kept| {
+            match kept.request(&Request::Run(Box::new(assignment))) {
+                // A keeper that does not hear is dead, and that is told when its end is noticed.
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+                _ => kept.key = Some(key.clone()),
+            }
+            Ok(())
+        });
+        if let Err(error) = told {
+            let reason = format!("no keeper took the attempt: {error}");
+            self.untold.push(KeeperEvent::KeeperDied { slot, key, reason });
+        }
     }
 
     /// Ends the worker in a slot: asked first, killed after its grace.
-    pub fn end(&self, slot: usize) {
-        self.send(Message::End { slot });
+    pub fn end(&mut self, slot: usize) {
+        if let Some(kept) = self.kept.get_mut(&slot)
+            && let Some(key) = kept.key.clone()
+        {
+            let _noticed_later = kept.request(&Request::End { key });
+        }
+    }
+
+    /// Waits until something happens to a worker, something can be read from `other`, or the time is over; says what
+    /// happened to the workers.
+    pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<Vec<KeeperEvent>> {
+        if self.untold.is_empty() {
+            self.look(Some(other), timeout)?;
+        }
+        Ok(std::mem::take(&mut self.untold))
     }
 
     /// Ends every worker, closes every keeper, and waits until they are gone.
-    pub fn close_all(&self) {
-        let (done, wait) = mpsc::channel();
-        self.send(Message::CloseAll { done });
-        // It is dropped unused if there is no manager any more.
-        let _closed = wait.recv();
+    pub fn close_all(&mut self) {
+        for kept in self.kept.values_mut() {
+            let _noticed_later = kept.request(&Request::Close {});
+        }
+        while !self.kept.is_empty() && self.look(None, None).is_ok() {}
+        for (_, kept) in std::mem::take(&mut self.kept) {
+            kept.put_away();
+        }
     }
 
-    fn send(&self, message: Message) {
-        // The manager ends only when this is dropped.
-        let _always_heard = self.messages.send(message);
+    /// The keeper of a slot, which may be a new one.
+    fn idle_keeper(&mut self, slot: usize) -> io::Result<&mut Kept> {
+        if self.kept.get(&slot).is_some_and(|kept| kept.key.is_some()) {
+            return Err(io::Error::other("the slot is not free"));
+        }
+        // It may have died while it was idle, and we may not have heard of it yet.
+        if let Some(mut kept) = self.kept.remove(&slot) {
+            if kept.lives() {
+                return Ok(self.kept.entry(slot).insert_entry(kept).into_mut());
+            }
+            kept.put_away();
+        }
+        let ledger = self.ledgers.join(format!("{}-{}", self.epoch, self.next));
+        self.next += 1;
+        let kept = Kept::start(&self.exe, ledger)?;
+        Ok(self.kept.entry(slot).insert_entry(kept).into_mut())
+    }
+
+    /// Waits and listens once.
+    fn look(&mut self, other: Option<BorrowedFd<'_>>, timeout: Option<Duration>) -> io::Result<()> {
+        let mut fds: Vec<_> =
+            self.kept.values().map(|kept| PollFd::from_borrowed_fd(kept.fd(), PollFlags::IN)).collect();
+        fds.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        match poll(&mut fds, timeout.as_ref()) {
+            Err(Errno::INTR) => return Ok(()),
+            ready => drop(ready?),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let slots: Vec<usize> =
+            self.kept.keys().copied().zip(ready).filter(|(_, ready)| *ready).map(|(slot, _)| slot).collect();
+        slots.into_iter().for_each(|slot| self.listen(slot));
+        Ok(())
+    }
+
+    fn listen(&mut self, slot: usize) {
+        let Some(kept) = self.kept.get_mut(&slot) else { return };
+        let Some(answers) = kept.hear(&mut self.buffer) else { return self.gone(slot) };
+        for answer in answers {
+            self.untold.push(match answer {
+                Answer::Line { key, text } => KeeperEvent::Line { slot, key, text },
+                Answer::Ended { exit, unrecorded } => {
+                    kept.key = None;
+                    KeeperEvent::Ended { slot, exit, unrecorded }
+                }
+            });
+        }
+    }
+
+    fn gone(&mut self, slot: usize) {
+        let Some(kept) = self.kept.remove(&slot) else { return };
+        let key = kept.key.clone();
+        let gone = kept.put_away();
+        self.untold.extend(key.map(|key| match gone.exit {
+            Some(exit) => KeeperEvent::Ended { slot, exit: Box::new(exit), unrecorded: None },
+            None => KeeperEvent::KeeperDied { slot, key, reason: gone.reason },
+        }));
     }
 }
 
 impl Drop for Keepers {
     fn drop(&mut self) {
         self.close_all();
-        self.send(Message::Quit);
-        if let Some(manager) = self.manager.take() {
-            let _panicked = manager.join();
-        }
     }
-}
-
-/// What the manager is told, by the pool's owner and by those who listen to keepers.
-#[derive(Debug)]
-enum Message {
-    Start { slot: usize, assignment: Box<Assignment> },
-    End { slot: usize },
-    CloseAll { done: Sender<()> },
-    Quit,
-    Heard { slot: usize, number: u64, answer: Answer },
-    Gone { slot: usize, number: u64 },
 }

@@ -1,9 +1,11 @@
 //! A program for the tests of custody: a keeper, and an executor that can be killed.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::sync::mpsc;
 
-use team_executor_agents::{Assignment, KeeperEvent, Keepers, keeper};
+use team_executor_agents::{Assignment, Keepers, keeper};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -13,17 +15,33 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts what is on standard input, one assignment per line and slot, and prints the events.
+/// Starts what is on standard input, one assignment per line and slot, and prints the events, for ever.
 fn execute() -> io::Result<()> {
-    let keepers = Keepers::new(std::env::current_exe()?, tell)?;
-    for (slot, line) in io::stdin().lock().lines().enumerate() {
-        let assignment: Assignment = serde_json::from_str(&line?)?;
-        keepers.start(slot, assignment);
+    let ledgers = std::env::args_os().nth(2).ok_or(io::ErrorKind::InvalidInput)?;
+    let mut keepers = Keepers::new(std::env::current_exe()?, ledgers.into(), 1);
+    let (mut woken, wake) = io::pipe()?;
+    let (sender, assignments) = mpsc::channel();
+    std::thread::spawn(move || read(&sender, wake));
+    let mut slots = 0..;
+    loop {
+        let events = keepers.wait(woken.as_fd(), None)?;
+        let mut out = io::stdout().lock();
+        events.iter().try_for_each(|event| writeln!(out, "{event:?}").and_then(|()| out.flush()))?;
+        if events.is_empty() {
+            woken.read_exact(&mut [0])?;
+        }
+        slots.by_ref().zip(assignments.try_iter()).for_each(|(slot, assignment)| keepers.start(slot, assignment));
     }
-    Ok(())
 }
 
-fn tell(event: KeeperEvent) {
-    let mut out = io::stdout().lock();
-    let _unheard = writeln!(out, "{event:?}").and_then(|()| out.flush());
+fn read(assignments: &mpsc::Sender<Assignment>, mut wake: PipeWriter) -> io::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let sent = assignments.send(serde_json::from_str(&line?)?);
+        sent.map_err(io::Error::other)?;
+        wake.write_all(b".")?;
+    }
+    // Nothing more will come: whoever waits for the other end of the pipe must not be woken by its end.
+    loop {
+        std::thread::park();
+    }
 }

@@ -4,12 +4,13 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use team_executor_agents::{Assignment, Ended, Harvest, KeeperEvent, harvest, sweep, wait_dead};
+use team_executor_agents::{Assignment, Ended, Harvest, KeeperEvent};
 use team_executor_testkit::Pulse;
 
-use crate::world::{LONG, World, assignment, exe};
+use crate::world::{LONG, World, assignment, exe, harvest, keeper_of, ledgers, written};
 
 /// An executor in a process of its own, to be killed.
 struct Executor {
@@ -19,9 +20,10 @@ struct Executor {
 }
 
 impl Executor {
-    fn new() -> Self {
+    fn new(dir: &Path) -> Self {
         let mut command = Command::new(exe());
-        let mut process = command.arg("execute").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        command.arg("execute").arg(ledgers(dir));
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let requests = process.stdin.take().unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());
         let (sender, events) = mpsc::channel();
@@ -56,17 +58,15 @@ fn family(dir: &Path, task: &str, pulse: &Pulse) -> Assignment {
 fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
-    let mut executor = Executor::new();
+    let mut executor = Executor::new(dir.path());
     let assignments = ["a", "b"].map(|task| family(dir.path(), task, &pulse));
     assignments.iter().for_each(|assignment| executor.start(assignment));
     pulse.wait_alive(8);
-    assert_eq!(harvest(&assignments[0].dir, &assignments[0].key).unwrap(), Harvest::Running);
+    assert!(Harvest::gather(&ledgers(dir.path()), &[], Duration::ZERO).unwrap().is_none(), "they live");
     executor.kill();
     pulse.wait_dead();
-    for Assignment { dir, key, .. } in &assignments {
-        assert!(wait_dead(dir, LONG).unwrap());
-        let Harvest::Ended(exit) = harvest(dir, key).unwrap() else { panic!("nothing was written down") };
-        assert_eq!(exit.ended, Ended::Interrupted);
+    for Assignment { key, .. } in &assignments {
+        assert_eq!(written(dir.path(), key).map(|exit| exit.ended), Some(Ended::Interrupted));
     }
 }
 
@@ -74,11 +74,11 @@ fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
 fn a_keeper_that_was_stopped_is_woken_by_the_death_of_the_executor() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
-    let mut executor = Executor::new();
+    let mut executor = Executor::new(dir.path());
     let assignment = family(dir.path(), "a", &pulse);
     executor.start(&assignment);
     pulse.wait_alive(4);
-    signal_keeper(&assignment.dir, Signal::STOP);
+    signal_keeper(dir.path(), Signal::STOP);
     executor.kill();
     pulse.wait_dead();
 }
@@ -92,38 +92,34 @@ fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_
     let first = ["group", "env", "read-stdin", "flood", "1000000"].map(str::to_owned);
     assignment.args.splice(0..0, first);
     assignment.output_cap = 2000;
-    let mut executor = Executor::new();
+    let mut executor = Executor::new(dir.path());
     executor.start(&assignment);
     pulse.wait_alive(4);
     executor.kill();
     pulse.wait_dead();
-    assert!(wait_dead(&assignment.dir, LONG).unwrap());
-    let log = std::fs::read_to_string(assignment.dir.join("out.log")).unwrap();
+    let exit = written(dir.path(), &assignment.key).expect("it is not lost");
+    let log = std::fs::read_to_string(&assignment.logs[0]).unwrap();
     let start = format!("leads its group\nTEAM_EXECUTOR_ATTEMPT={}\n0 bytes: \nxxx", assignment.key);
     assert!(log.starts_with(&start), "{log}");
     assert!(log.len() < 2100, "{}", log.len());
-    let Harvest::Ended(exit) = harvest(&assignment.dir, &assignment.key).unwrap() else { panic!("it is lost") };
     assert_eq!((exit.ended, exit.out.bytes - exit.out.dropped), (Ended::Interrupted, 2000));
 }
 
 #[test]
 fn an_outcome_that_nobody_heard_is_harvested() {
     let dir = tempfile::tempdir().unwrap();
-    let mut executor = Executor::new();
+    let mut executor = Executor::new(dir.path());
     let assignment = assignment(dir.path(), "a", &["print", "worth keeping"]);
     executor.start(&assignment);
     while !executor.events.recv_timeout(LONG).unwrap().starts_with("Ended") {}
     executor.kill();
-    assert!(wait_dead(&assignment.dir, LONG).unwrap());
-    let Harvest::Ended(exit) = harvest(&assignment.dir, &assignment.key).unwrap() else { panic!("it is lost") };
+    let exit = written(dir.path(), &assignment.key).expect("it is not lost");
     assert_eq!((exit.ended, exit.last_line.as_deref()), (Ended::Exit(0), Some("worth keeping")));
 }
 
-/// Sends a signal to the keeper of an attempt, which only its folder names.
+/// Sends a signal to the keeper of the attempt `a`, which only its ledger names.
 fn signal_keeper(dir: &Path, signal: Signal) {
-    let started: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("started.json")).unwrap()).unwrap();
-    let keeper = started["keeper"].as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw).unwrap();
-    kill_process(keeper, signal).unwrap();
+    kill_process(Pid::from_raw(keeper_of(dir, "a")).unwrap(), signal).unwrap();
 }
 
 #[test]
@@ -131,15 +127,14 @@ fn when_the_keeper_is_killed_its_worker_is_ended_and_the_slot_works_again() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let attempt = world.attempt("a");
-    world.keepers.start(0, family(attempt.parent().unwrap(), "a", &pulse));
+    world.start(0, family(attempt.parent().unwrap(), "a", &pulse));
     pulse.wait_alive(4);
-    assert!(matches!(world.next(), KeeperEvent::Started { .. }));
-    signal_keeper(&attempt, Signal::KILL);
+    signal_keeper(attempt.parent().unwrap(), Signal::KILL);
     let KeeperEvent::KeeperDied { slot: 0, key, reason, .. } = world.next() else { panic!("it is not dead") };
     assert_eq!(reason, "the keeper was killed by signal 9");
     // Even without a cgroup: all of these carry the mark of the attempt.
     pulse.wait_dead();
-    assert_eq!(harvest(&attempt, &key).unwrap(), Harvest::Nothing);
+    assert_eq!(world.written(&key), None);
     assert_eq!(world.run("b", &["exit", "0"]).ended, Ended::Exit(0));
 }
 
@@ -151,18 +146,12 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
     let gate = world.gate("gate");
     let mut assignment = world.assignment("a", &["daemon", "beat", pulse.arg(), "hold", gate.arg(), ";", "hang"]);
     assignment.env.clear();
-    world.keepers.start(0, assignment);
+    world.start(0, assignment);
     pulse.wait_alive(1);
-    signal_keeper(&attempt, Signal::KILL);
-    let is_clean = loop {
-        match world.next() {
-            KeeperEvent::KeeperDied { is_clean, .. } => break is_clean,
-            event => assert!(matches!(event, KeeperEvent::Started { .. }), "{event:?}"),
-        }
-    };
-    assert_eq!(is_clean, team_executor_agents::protections().cgroup.is_some());
-    if !is_clean {
-        // Here nobody could end it, and nobody claims to have done so.
+    signal_keeper(attempt.parent().unwrap(), Signal::KILL);
+    assert!(matches!(world.next(), KeeperEvent::KeeperDied { .. }));
+    if team_executor_agents::protections().cgroup.is_none() {
+        // Here nobody could end it.
         gate.open();
     }
     pulse.wait_dead();
@@ -178,8 +167,9 @@ fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
     let key = format!("{}/a/1", dir.path().display());
     assert!(command.env("TEAM_EXECUTOR_ATTEMPT", &key).status().unwrap().success());
     pulse.wait_alive(2);
-    assert_eq!(sweep(dir.path(), "another/attempt/1").unwrap(), 0);
-    assert_eq!(sweep(dir.path(), &key).unwrap(), 2);
+    let harvest = harvest(dir.path(), &key);
+    assert_eq!(harvest.sweep("another/attempt/1").unwrap(), 0);
+    assert_eq!(harvest.sweep(&key).unwrap(), 2);
     pulse.wait_dead();
 }
 
@@ -187,20 +177,20 @@ fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
 fn when_both_are_killed_the_next_executor_ends_what_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
-    let mut executor = Executor::new();
+    let mut executor = Executor::new(dir.path());
     let assignment = family(dir.path(), "a", &pulse);
     executor.start(&assignment);
     pulse.wait_alive(4);
     // The executor is stopped, so it cannot do anything about the death of its keeper.
     let process = Pid::from_child(&executor.process);
     kill_process(process, Signal::STOP).unwrap();
-    signal_keeper(&assignment.dir, Signal::KILL);
+    signal_keeper(dir.path(), Signal::KILL);
     executor.kill();
-    assert!(wait_dead(&assignment.dir, LONG).unwrap());
-    assert_eq!(harvest(&assignment.dir, &assignment.key).unwrap(), Harvest::Nothing);
-    assert!(sweep(&assignment.dir, &assignment.key).unwrap() >= 4);
+    let harvest = harvest(dir.path(), &assignment.key);
+    assert_eq!(harvest.exit(&assignment.key), None);
+    assert!(harvest.sweep(&assignment.key).unwrap() >= 4);
     pulse.wait_dead();
-    assert_eq!(sweep(&assignment.dir, &assignment.key).unwrap(), 0);
+    assert_eq!(harvest.sweep(&assignment.key).unwrap(), 0);
 }
 
 #[test]
@@ -208,7 +198,8 @@ fn an_assignment_that_a_dead_executor_left_behind_is_not_begun() {
     let dir = tempfile::tempdir().unwrap();
     let assignment = assignment(dir.path(), "a", &["write", dir.path().join("ran").to_str().unwrap(), ""]);
     let mut keeper = Command::new(exe());
-    let mut keeper = keeper.arg("__keeper").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    keeper.arg("__keeper").arg(ledgers(dir.path()).join("1-0"));
+    let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let keeper_pid = Pid::from_child(&keeper);
     kill_process(keeper_pid, Signal::STOP).unwrap();
     let mut requests = keeper.stdin.take().unwrap();

@@ -1,6 +1,6 @@
 //! Nothing that a worker starts outlives it, however it tries.
 
-use team_executor_agents::{Ended, KeeperEvent, Limit};
+use team_executor_agents::{Ended, Limit};
 
 use crate::world::World;
 
@@ -12,7 +12,7 @@ fn leaks(script: impl Fn(&str) -> Vec<&str>, alive: usize) -> usize {
     let script: Vec<String> = script(pulse.arg()).into_iter().map(str::to_owned).collect();
     let mut script: Vec<&str> = script.iter().map(String::as_str).collect();
     script.extend(["hold", gate.arg(), "exit", "0"]);
-    world.keepers.start(0, world.assignment("a", &script));
+    world.start(0, world.assignment("a", &script));
     // The worker goes on only when all that it started are there.
     pulse.wait_alive(alive);
     gate.open();
@@ -52,9 +52,9 @@ fn a_deep_tree_in_several_sessions_is_ended_and_counted() {
     assignment.program = "/bin/sh".into();
     assignment.args = vec![script.to_str().unwrap().into(), "7".into()];
     assignment.env.push(("PATH".into(), "/usr/bin:/bin".into()));
-    world.keepers.start(0, assignment);
+    world.start(0, assignment);
     pulse.wait_alive(8);
-    world.keepers.end(0);
+    world.end(0);
     assert_eq!(world.ended().ended, Ended::Stopped);
     pulse.wait_dead();
 }
@@ -67,7 +67,7 @@ fn a_limit_ends_the_whole_tree_not_only_the_worker() {
     let script = ["daemon", "ignore-term", "beat", p, "hang", ";", "spawn", "beat", p, "hang", ";", "beat", p, "hang"];
     let mut assignment = world.assignment("a", &script);
     assignment.limits.total_ms = Some(500);
-    world.keepers.start(0, assignment);
+    world.start(0, assignment);
     assert_eq!(world.ended().ended, Ended::Limit(Limit::Total));
     pulse.wait_dead();
 }
@@ -77,16 +77,14 @@ fn closing_the_pool_ends_what_runs() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     for slot in 0..3 {
-        world.keepers.start(slot, world.assignment(&format!("t{slot}"), &["beat", pulse.arg(), "hang"]));
+        world.start(slot, world.assignment(&format!("t{slot}"), &["beat", pulse.arg(), "hang"]));
     }
     pulse.wait_alive(3);
-    world.keepers.close_all();
+    world.close_all();
     pulse.wait_dead();
-    let ends = world.events.try_iter().filter(|event| match event {
-        KeeperEvent::Ended { exit, .. } => exit.ended == Ended::Stopped,
-        _ => false,
-    });
-    assert_eq!(ends.count(), 3);
+    for _ in 0..3 {
+        assert_eq!(world.ended().ended, Ended::Stopped);
+    }
     // It can be used again.
     assert_eq!(world.run("again", &["exit", "0"]).ended, Ended::Exit(0));
 }

@@ -1,6 +1,6 @@
 //! How a worker ends, and that its end is told and written down alike.
 
-use team_executor_agents::{Ended, Harvest, KeeperEvent, harvest};
+use team_executor_agents::Ended;
 
 use crate::world::World;
 
@@ -14,7 +14,7 @@ fn a_worker_that_ends_by_itself_is_told_and_kept_with_its_output() {
     assert_eq!(world.out("a"), "one\nthree\n");
     assert_eq!(world.log("a", "err.log"), b"two\n");
     let key = exit.key.clone();
-    assert_eq!(harvest(&world.attempt("a"), &key).unwrap(), Harvest::Ended(Box::new(exit)));
+    assert_eq!(world.written(&key), Some(exit));
 }
 
 #[test]
@@ -66,26 +66,12 @@ fn the_program_is_looked_for_in_the_path_of_the_worker() {
 }
 
 #[test]
-fn an_attempt_is_made_once() {
-    let world = World::new();
-    let assignment = world.assignment("a", &["exit", "0"]);
-    let exit = world.run_assignment(assignment.clone());
-    world.keepers.start(0, assignment);
-    let KeeperEvent::Ended { exit: second, unrecorded: Some(why), .. } = world.next() else { panic!("no refusal") };
-    assert_eq!(second.ended, Ended::CouldNotStart("this attempt was made before".into()));
-    assert_eq!(why, "this attempt was made before");
-    let key = exit.key.clone();
-    assert_eq!(harvest(&world.attempt("a"), &key).unwrap(), Harvest::Ended(Box::new(exit)));
-}
-
-#[test]
 fn a_worker_is_ended_when_asked() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
-    world.keepers.start(0, world.assignment("a", &["beat", pulse.arg(), "hang"]));
+    world.start(0, world.assignment("a", &["beat", pulse.arg(), "hang"]));
     pulse.wait_alive(1);
-    assert!(matches!(world.next(), KeeperEvent::Started { slot: 0, .. }));
-    world.keepers.end(0);
+    world.end(0);
     assert_eq!(world.ended().ended, Ended::Stopped);
     pulse.wait_dead();
 }

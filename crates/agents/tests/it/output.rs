@@ -72,9 +72,9 @@ fn inherited() -> Vec<String> {
 fn the_screen_sees_the_last_line_while_the_worker_runs() {
     let world = World::new();
     let gate = world.gate("gate");
-    world.keepers.start(0, world.assignment("a", &["print", "half way", "hold", gate.arg()]));
+    world.start(0, world.assignment("a", &["print", "half way", "hold", gate.arg()]));
     let text = loop {
-        if let KeeperEvent::Line { text, .. } = world.events.recv_timeout(crate::world::LONG).unwrap() {
+        if let KeeperEvent::Line { text, .. } = world.any() {
             break text;
         }
     };

@@ -3,23 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use team_executor_agents::{Ended, KeeperEvent};
+use team_executor_agents::{Ended, KeeperEvent, Keepers};
 
 use crate::world::World;
 
 /// What the open files of a process are.
-fn open_files(pid: u32) -> Vec<String> {
+fn open_files(pid: i32) -> Vec<String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
     let mut targets: Vec<_> = targets.map(|path| path.display().to_string()).collect();
     targets.sort();
     targets
-}
-
-fn keeper_of(world: &World, task: &str) -> u32 {
-    let text = fs::read(world.attempt(task).join("started.json")).unwrap();
-    let started: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    started["keeper"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap()
 }
 
 #[test]
@@ -28,16 +22,15 @@ fn one_keeper_serves_a_thousand_tasks_and_leaves_nothing_open() {
     let run = |number: usize| {
         let mut assignment = world.assignment(&format!("t{number}"), &[]);
         assignment.program = "/bin/true".into();
-        assignment.durable = false;
         assert_eq!(world.run_assignment(assignment).ended, Ended::Exit(0));
     };
     run(0);
-    let keeper = keeper_of(&world, "t0");
+    let keeper = world.keeper_of("t0");
     let before = open_files(keeper);
     let start = std::time::Instant::now();
     (1..1000).for_each(run);
     println!("{:.0} tasks/s through one keeper", 999.0 / start.elapsed().as_secs_f64());
-    assert_eq!(keeper_of(&world, "t999"), keeper);
+    assert_eq!(world.keeper_of("t999"), keeper);
     assert_eq!(open_files(keeper), before);
     let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children")).unwrap_or_default();
     assert_eq!(children, "");
@@ -50,7 +43,7 @@ fn slots_work_at_the_same_time() {
     let gates: Vec<_> = (0..8).map(|slot| world.gate(&format!("gate{slot}"))).collect();
     for (slot, gate) in gates.iter().enumerate() {
         let script = ["beat", pulse.arg(), "hold", gate.arg(), "print", "done"];
-        world.keepers.start(slot, world.assignment(&format!("t{slot}"), &script));
+        world.start(slot, world.assignment(&format!("t{slot}"), &script));
     }
     pulse.wait_alive(8);
     gates.iter().for_each(|gate| gate.open());
@@ -68,11 +61,10 @@ fn a_slot_that_is_not_free_refuses_without_harm() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let gate = world.gate("gate");
-    world.keepers.start(0, world.assignment("a", &["beat", pulse.arg(), "hold", gate.arg()]));
+    world.start(0, world.assignment("a", &["beat", pulse.arg(), "hold", gate.arg()]));
     pulse.wait_alive(1);
-    assert!(matches!(world.next(), KeeperEvent::Started { .. }));
-    world.keepers.start(0, world.assignment("b", &[]));
-    let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
+    world.start(0, world.assignment("b", &[]));
+    let KeeperEvent::KeeperDied { reason, .. } = world.next() else { panic!("it was not refused") };
     assert_eq!(reason, "no keeper took the attempt: the slot is not free");
     gate.open();
     assert_eq!(world.ended().ended, Ended::Exit(0));
@@ -82,31 +74,33 @@ fn a_slot_that_is_not_free_refuses_without_harm() {
 fn a_keeper_that_died_while_idle_is_replaced() {
     let world = World::new();
     world.run("a", &[]);
-    let keeper = i32::try_from(keeper_of(&world, "a")).unwrap();
+    let keeper = world.keeper_of("a");
     rustix::process::kill_process(rustix::process::Pid::from_raw(keeper).unwrap(), rustix::process::Signal::KILL)
         .unwrap();
     // Whether its end was noticed already or not: the task is run, by another keeper.
     let mut assignment = world.assignment("b", &[]);
     for attempt in 0.. {
-        world.keepers.start(0, assignment);
+        world.start(0, assignment);
         match world.next() {
-            KeeperEvent::Started { .. } => break,
-            KeeperEvent::KeeperDied { .. } => assert!(attempt < 3),
-            event => panic!("{event:?}"),
+            KeeperEvent::Ended { exit, .. } => {
+                assert_eq!(exit.ended, Ended::Exit(0));
+                break;
+            }
+            event => assert!(matches!(event, KeeperEvent::KeeperDied { .. }) && attempt < 3, "{event:?}"),
         }
         assignment = world.assignment(&format!("b{attempt}"), &[]);
     }
-    assert_eq!(world.ended().ended, Ended::Exit(0));
 }
 
 #[test]
 fn a_pool_without_keepers_says_so() {
-    let (sender, events) = std::sync::mpsc::channel();
-    let send = move |event| drop(sender.send(event));
-    let keepers = team_executor_agents::Keepers::new("/no/such/program".into(), send).unwrap();
+    use std::os::fd::AsFd as _;
     let dir = tempfile::tempdir().unwrap();
+    let mut keepers = Keepers::new("/no/such/program".into(), dir.path().to_owned(), 1);
     keepers.start(0, crate::world::assignment(dir.path(), "a", &[]));
-    let KeeperEvent::KeeperDied { reason, .. } = events.recv_timeout(crate::world::LONG).unwrap() else { panic!() };
+    let (silence, _open) = std::io::pipe().unwrap();
+    let events = keepers.wait(silence.as_fd(), None).unwrap();
+    let [KeeperEvent::KeeperDied { reason, .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!(reason, "no keeper took the attempt: No such file or directory (os error 2)");
 }
 
@@ -116,8 +110,8 @@ fn an_attempt_that_cannot_be_told_is_refused_and_the_slot_stays_free() {
     let world = World::new();
     let mut assignment = world.assignment("a", &[]);
     assignment.cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
-    world.keepers.start(0, assignment);
-    let KeeperEvent::KeeperDied { reason, is_clean: true, .. } = world.next() else { panic!("it was not refused") };
+    world.start(0, assignment);
+    let KeeperEvent::KeeperDied { reason, .. } = world.next() else { panic!("it was not refused") };
     assert_eq!(reason, "no keeper took the attempt: path contains invalid UTF-8 characters");
     assert_eq!(world.run("b", &[]).ended, Ended::Exit(0));
 }

@@ -1,10 +1,14 @@
 //! What these tests share: a folder, assignments for the fake agent, and a pool that collects its events.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::PipeReader;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use team_executor_agents::{Assignment, Exit, KeeperEvent, Keepers, Limits};
+use team_executor_agents::ledger::{Entry, entries};
+use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Limits};
 use team_executor_testkit::{Gate, Pulse, fake_agent};
 
 /// Longer than anything may take; whoever waits for so long has failed.
@@ -13,16 +17,56 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// A pool of keepers over a folder of attempts.
 pub(crate) struct World {
     dir: tempfile::TempDir,
-    pub(crate) keepers: Keepers,
-    pub(crate) events: Receiver<KeeperEvent>,
+    keepers: RefCell<Keepers>,
+    events: RefCell<VecDeque<KeeperEvent>>,
+    /// Where nothing is ever to be read.
+    silence: (PipeReader, std::io::PipeWriter),
 }
 
 impl World {
     /// An empty one.
     pub(crate) fn new() -> Self {
-        let (sender, events) = mpsc::channel();
-        let keepers = Keepers::new(exe(), move |event| drop(sender.send(event))).unwrap();
-        Self { dir: tempfile::tempdir().unwrap(), keepers, events }
+        let dir = tempfile::tempdir().unwrap();
+        let keepers = RefCell::new(Keepers::new(exe(), ledgers(dir.path()), 1));
+        Self { dir, keepers, events: RefCell::default(), silence: std::io::pipe().unwrap() }
+    }
+
+    /// Runs a worker in a slot.
+    pub(crate) fn start(&self, slot: usize, assignment: Assignment) {
+        self.keepers.borrow_mut().start(slot, assignment);
+    }
+
+    /// Ends the worker in a slot.
+    pub(crate) fn end(&self, slot: usize) {
+        self.keepers.borrow_mut().end(slot);
+    }
+
+    /// Ends all.
+    pub(crate) fn close_all(&self) {
+        self.keepers.borrow_mut().close_all();
+    }
+
+    /// The next event of any kind.
+    pub(crate) fn any(&self) -> KeeperEvent {
+        loop {
+            if let Some(event) = self.events.borrow_mut().pop_front() {
+                return event;
+            }
+            let events = self.keepers.borrow_mut().wait(self.silence.0.as_fd(), Some(LONG)).unwrap();
+            assert!(!events.is_empty(), "an event");
+            self.events.borrow_mut().extend(events);
+        }
+    }
+
+    /// The process of the keeper that had an attempt last.
+    pub(crate) fn keeper_of(&self, task: &str) -> i32 {
+        keeper_of(self.dir.path(), task)
+    }
+
+    /// How an attempt ended, as the ledgers say when all keepers are gone.
+    pub(crate) fn written(&self, key: &str) -> Option<Exit> {
+        self.close_all();
+        written(self.dir.path(), key)
     }
 
     /// The folder of an attempt.
@@ -52,14 +96,14 @@ impl World {
 
     /// Runs an assignment to its end.
     pub(crate) fn run_assignment(&self, assignment: Assignment) -> Exit {
-        self.keepers.start(0, assignment);
+        self.start(0, assignment);
         self.ended()
     }
 
     /// The next event that is not a line for the screen.
     pub(crate) fn next(&self) -> KeeperEvent {
         loop {
-            match self.events.recv_timeout(LONG).expect("an event") {
+            match self.any() {
                 KeeperEvent::Line { .. } => {}
                 event => return event,
             }
@@ -68,12 +112,9 @@ impl World {
 
     /// Waits for the end of a worker.
     pub(crate) fn ended(&self) -> Exit {
-        loop {
-            match self.next() {
-                KeeperEvent::Started { .. } => {}
-                KeeperEvent::Ended { exit, unrecorded: None, .. } => return *exit,
-                event => panic!("{event:?}"),
-            }
+        match self.next() {
+            KeeperEvent::Ended { exit, unrecorded: None, .. } => *exit,
+            event => panic!("{event:?}"),
         }
     }
 
@@ -96,15 +137,44 @@ pub(crate) fn assignment(dir: &Path, task: &str, script: &[&str]) -> Assignment 
     Assignment {
         env: vec![("TEAM_EXECUTOR_ATTEMPT".to_owned(), key.clone())],
         key,
-        dir: attempt,
         program: fake_agent().to_str().unwrap().to_owned(),
         args: script.iter().map(|word| (*word).to_owned()).collect(),
         cwd: dir.to_owned(),
         stdin: None,
         limits: Limits { grace_ms: Some(50), ..Limits::default() },
+        logs: ["out.log", "err.log"].map(|name| attempt.join(name)),
         output_cap: 1 << 20,
-        durable: true,
+        artifacts: None,
     }
+}
+
+/// Where the ledgers are in a folder.
+pub(crate) fn ledgers(dir: &Path) -> PathBuf {
+    let ledgers = dir.join("ledgers");
+    std::fs::create_dir_all(&ledgers).unwrap();
+    ledgers
+}
+
+/// How an attempt ended, as the ledgers in a folder say when all keepers are gone.
+pub(crate) fn written(dir: &Path, key: &str) -> Option<Exit> {
+    harvest(dir, key).exit(key).cloned()
+}
+
+/// What the ledgers in a folder say when all keepers are gone.
+pub(crate) fn harvest(dir: &Path, key: &str) -> Harvest {
+    Harvest::gather(&ledgers(dir), &[key.to_owned()], LONG).unwrap().expect("all keepers are gone")
+}
+
+/// The process of the keeper that had an attempt last, by the ledgers in a folder.
+pub(crate) fn keeper_of(dir: &Path, task: &str) -> i32 {
+    let files = std::fs::read_dir(ledgers(dir)).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let all: Vec<Entry> = files.flat_map(|bytes| entries(&bytes).collect::<Vec<_>>()).collect();
+    let suffix = format!("/{task}/1");
+    let keeper = all.iter().rev().find_map(|entry| match entry {
+        Entry::Started { key, keeper, .. } if key.ends_with(&suffix) => Some(*keeper),
+        _ => None,
+    });
+    i32::try_from(keeper.expect("it was started")).unwrap()
 }
 
 /// The program that is a keeper.

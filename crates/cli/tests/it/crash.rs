@@ -134,7 +134,7 @@ fn check_order(lines: &[String]) {
     }
 }
 
-/// Each task was completed once, by the last attempt that was begun; by the journal and by how attempts ended.
+/// Each task was completed once, by the last attempt that was begun.
 fn check_completed_once(lines: &[String], run: &Path) {
     let journal = std::fs::read_to_string(run.join(".executor/journal")).expect("a journal");
     for (task, _) in TASKS {
@@ -144,8 +144,5 @@ fn check_completed_once(lines: &[String], run: &Path) {
         let record = |number: &str| format!("\"type\":\"completed\",\"task\":\"{task}\",\"attempt\":{number}");
         assert_eq!(journal.matches(&record("")).count(), 1, "{task}: {journal}");
         assert!(journal.contains(&format!("{},", record(number))), "{last}: {journal}");
-        let attempts = std::fs::read_dir(run.join(".executor/attempts").join(task)).expect("attempts");
-        let exits = attempts.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("exit.json")).ok());
-        assert_eq!(exits.filter(|exit| exit.contains("\"ended\":{\"exit\":0}")).count(), 1, "{task}");
     }
 }

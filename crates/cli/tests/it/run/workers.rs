@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use team_executor_testkit::{Gate, Pulse};
 
-use super::{arguments, column, folder, json, read, rows, run, tasks};
+use super::{arguments, column, folder, read, rows, run, tasks};
 use crate::fixtures::world as fixture;
 
 #[test]
@@ -17,7 +17,7 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
     let id = at.file_name().expect("a name").to_string_lossy().into_owned();
     let text = read(at.join("artifacts/A/env"));
     let env: BTreeMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();
-    let attempt = at.join(".executor/attempts/A/1");
+    let (result, prompt) = (at.join("agents/A.1.result.json"), at.join("agents/A.1.prompt.md"));
     for (name, value) in [
         ("SESSION", world.dir().join("S").display().to_string()),
         ("RUN", id.clone()),
@@ -25,15 +25,15 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
         ("ROLE", "worker".to_owned()),
         ("ATTEMPT", format!("{id}/A/1")),
         ("ARTIFACTS", at.join("artifacts/A").display().to_string()),
-        ("RESULT", attempt.join("result.json").display().to_string()),
-        ("PROMPT", attempt.join("prompt.md").display().to_string()),
+        ("RESULT", result.display().to_string()),
+        ("PROMPT", prompt.display().to_string()),
         ("DEPTH", "1".to_owned()),
     ] {
         assert_eq!(env.get(&*format!("TEAM_EXECUTOR_{name}")), Some(&&*value), "{name}");
     }
     assert!(!text.contains("hush"), "{text}");
     assert_eq!(env["PWD"], world.dir().display().to_string());
-    assert_eq!(read(at.join("artifacts/A/stdin")), read(attempt.join("prompt.md")));
+    assert_eq!(read(at.join("artifacts/A/stdin")), read(prompt));
 }
 
 /// R: E-04
@@ -47,7 +47,7 @@ fn a_prompt_says_who_what_from_what_and_how_to_report() {
     std::fs::write(&path, titled).expect("written");
     let run = world.run(&arguments(session, "echo found in $TEAM_EXECUTOR_TASK", &[]));
     assert_eq!(run.code, Some(0), "{run}");
-    let prompt = |task: &str| read(folder(&world).join(".executor/attempts").join(task).join("1/prompt.md"));
+    let prompt = |task: &str| read(folder(&world).join("agents").join(format!("{task}.1.prompt.md")));
     let folder = world.dir().join("tc-capabilities-with-tasks").display().to_string();
     let first = prompt("BUILD-001");
     let expected = format!(
@@ -138,10 +138,9 @@ fn a_flood_is_cut_in_its_log_and_its_end_counts() {
     let run = run(&world, "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo the end", &[]);
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), ["the end"]);
-    let attempt = folder(&world).join(".executor/attempts/A/1");
-    let length = attempt.join("out.log").metadata().expect("a log").len();
+    let length = folder(&world).join("logs/A.1.out").metadata().expect("a log").len();
     assert!((64 << 20..(64 << 20) + 100).contains(&length), "{length}");
-    assert_eq!(json(attempt.join("exit.json"))["out"]["bytes"], 70_000_009);
+    assert!(!folder(&world).join("logs/A.1.err").exists(), "nothing was printed there");
 }
 
 /// A question to a terminal that is not there has no answer, and no worker waits for one.
@@ -164,11 +163,11 @@ fn tasks_with_odd_ids_have_safe_folders() {
     let run = run(&world, worker, &[]);
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), ids);
-    for parent in ["artifacts", ".executor/attempts"] {
+    for parent in ["artifacts", "agents", "logs"] {
         let entries = folder(&world).join(parent).read_dir().expect("folders").flatten();
         let names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         assert_eq!(names.len(), ids.len(), "{names:?}");
-        let safe = |name: &String| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let safe = |name: &String| name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
         assert!(names.iter().all(safe), "{names:?}");
     }
     assert!(!world.dir().join("escape").exists());

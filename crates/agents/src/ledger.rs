@@ -1,0 +1,116 @@
+//! What a keeper writes down: one file per keeper, which it holds locked for as long as it or any process of its workers
+//! may live. Each line is sealed, so a torn end is no line at all. A worker is noted before it starts, and its end before
+//! that is told, so whoever finds the file later knows what became of every attempt in it.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::seal::{seal, unseal};
+
+/// One line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// A worker is about to start.
+    Started {
+        /// Of the attempt.
+        key: String,
+        /// The keeper's process, to be shown only.
+        keeper: u32,
+        /// The cgroup that all of its processes are in.
+        cgroup: Option<PathBuf>,
+    },
+    /// A worker and all that it started are gone.
+    Ended(Exit),
+}
+
+impl Entry {
+    /// The attempt that it is about.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Started { key, .. } => key,
+            Self::Ended(exit) => &exit.key,
+        }
+    }
+
+    /// It as a line with its end.
+    pub fn line(&self) -> io::Result<String> {
+        Ok(seal(self)?)
+    }
+}
+
+/// What a ledger says, as far as it is whole. Lines that cannot be believed are left out.
+pub fn entries(ledger: &[u8]) -> impl Iterator<Item = Entry> {
+    ledger.split(|byte| *byte == b'\n').filter_map(|line| unseal(str::from_utf8(line).ok()?))
+}
+
+/// A keeper's own ledger.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    file: File,
+}
+
+impl Ledger {
+    /// A new one. An executor that finds it before it is locked is not the one that started this keeper: that one is gone,
+    /// and nothing will start any more.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
+        file.lock()?;
+        Ok(Self { file })
+    }
+
+    /// Writes a line. The system has it then: a kill does not take it, a power cut may.
+    pub(crate) fn note(&mut self, entry: &Entry) -> io::Result<()> {
+        self.file.write_all(entry.line()?.as_bytes())
+    }
+}
+
+/// How an attempt ended, if a ledger says so.
+pub(crate) fn ended(path: &Path, key: &str) -> Option<Exit> {
+    entries(&fs::read(path).ok()?).find_map(|entry| match entry {
+        Entry::Ended(exit) if exit.key == key => Some(exit),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Ended;
+
+    fn started(key: &str) -> Entry {
+        Entry::Started { key: key.to_owned(), keeper: 7, cgroup: None }
+    }
+
+    #[test]
+    fn what_was_noted_is_read_and_a_torn_end_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1-0");
+        let mut ledger = Ledger::create(&path).unwrap();
+        let all = [started("a"), Entry::Ended(Exit::without_run("a", Ended::Exit(0), 5)), started("b")];
+        all.iter().for_each(|entry| ledger.note(entry).unwrap());
+        let whole = fs::read(&path).unwrap();
+        assert_eq!(entries(&whole).collect::<Vec<_>>(), all);
+        assert_eq!(entries(&whole[..whole.len() - 2]).collect::<Vec<_>>(), all[..2]);
+        // A page that never reached the disk: what follows it still counts.
+        let mut holed = whole;
+        holed[..10].fill(0);
+        assert_eq!(entries(&holed).collect::<Vec<_>>(), all[1..]);
+        assert_eq!(ended(&path, "a").map(|exit| exit.ended), Some(Ended::Exit(0)));
+        assert_eq!((ended(&path, "b"), ended(&dir.path().join("none"), "a")), (None, None));
+    }
+
+    #[test]
+    fn no_two_keepers_have_one_ledger() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1-0");
+        let _ledger = Ledger::create(&path).unwrap();
+        assert_eq!(Ledger::create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert!(matches!(File::open(&path).unwrap().try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
+    }
+}
