@@ -45,7 +45,7 @@ impl<'a> Witness<'a> {
         let mut done = BTreeSet::new();
         for run in self.runs() {
             // What a killed executor had not committed may be torn.
-            done.extend(journal(&run, true)?.completed);
+            done.extend(journal(&run, true)?.completed.into_iter().map(|(task, _)| task));
             ended_well(&run, &mut self.ended_well)?;
         }
         done.extend(self.ended_well.keys().cloned());
@@ -145,14 +145,17 @@ impl<'a> Witness<'a> {
         ended_well(run, &mut ended)?;
         for task in &self.scenario.tasks {
             let id = task.id.as_str();
-            let records = completed.iter().filter(|known| *known == id).count();
-            if records != 1 {
-                return Err(format!("{id} was completed {records} times by the journal"));
-            }
+            let records: Vec<_> = completed.iter().filter(|(task, _)| task == id).collect();
+            let [(_, attempt)] = records[..] else {
+                return Err(format!("{id} was completed {} times by the journal", records.len()));
+            };
             let last = lines.iter().rfind(|line| line.task == id && line.word == "start").map(|line| line.attempt);
-            match ended.get(id) {
-                Some(ended) if ended.iter().map(String::as_str).eq(last) => {}
-                other => return Err(format!("{id} ended well by {other:?}, and was begun last by {last:?}")),
+            if !last.is_some_and(|last| last.ends_with(&format!("/{attempt}"))) {
+                return Err(format!("{id} was completed by attempt {attempt}, and was begun last by {last:?}"));
+            }
+            // A ledger may have been written to and read after we looked; but what we saw is the last attempt.
+            if let Some(other) = ended.get(id).into_iter().flatten().find(|key| Some(key.as_str()) != last) {
+                return Err(format!("{id} ended well by {other}, and was begun last by {last:?}"));
             }
             if let Some(durable) = self.durable.get(id)
                 && lines[*durable..].iter().any(|line| line.task == id && line.word == "start")
@@ -187,8 +190,8 @@ impl<'a> Witness<'a> {
 /// What a journal says.
 #[derive(Default)]
 struct Told {
-    /// A task for each record of its completion.
-    completed: Vec<String>,
+    /// A task and its attempt for each record of its completion.
+    completed: Vec<(String, u64)>,
 }
 
 fn journal(run: &Path, may_be_torn: bool) -> Outcome<Told> {
@@ -207,7 +210,8 @@ fn journal(run: &Path, may_be_torn: bool) -> Outcome<Told> {
     for record in recovered.records {
         let record: Value = serde_json::from_slice(&bytes[record.json]).map_err(|error| failed(error.to_string()))?;
         if record["type"] == "completed" {
-            told.completed.push(record["task"].as_str().unwrap_or_default().to_owned());
+            let attempt = record["attempt"].as_u64().unwrap_or_default();
+            told.completed.push((record["task"].as_str().unwrap_or_default().to_owned(), attempt));
         }
     }
     Ok(told)
