@@ -1,9 +1,6 @@
 //! From a task to what a keeper is given.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_agents::environment::{Contract, environment};
 use team_executor_agents::{Assignment, Limits};
@@ -17,19 +14,17 @@ const GRACE_MS: u64 = 10_000;
 /// How much is kept of each output stream.
 const OUTPUT_BYTES: u64 = 64 << 20;
 
-/// Writes the prompt of an attempt and says everything that its keeper must know.
+/// Everything that a keeper must know of an attempt whose prompt is written.
 pub(crate) fn of(
     options: &Options,
     run: &RunAt,
     cwd: &Path,
     task: &Task,
     attempt: u32,
-    prompt: &str,
+    prompt: PathBuf,
 ) -> Result<Assignment, Failure> {
     let id = task.id.as_str();
     let artifacts = run.artifacts(id);
-    let prompt_path = run.prompt(id, attempt);
-    write_private(&prompt_path, prompt).map_err(Failure::disk("write", &prompt_path))?;
     let key = run.key(id, attempt);
     let contract = Contract {
         session: &options.folder,
@@ -39,7 +34,7 @@ pub(crate) fn of(
         attempt: &key,
         artifacts: &artifacts,
         result: &run.result(id, attempt),
-        prompt: &prompt_path,
+        prompt: &prompt,
     };
     let env = environment(&options.environment, &[], &[], &contract);
     let env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
@@ -53,16 +48,10 @@ pub(crate) fn of(
         args,
         env,
         cwd: cwd.to_owned(),
-        stdin: Some(prompt_path),
+        stdin: Some(prompt),
         limits: Limits { total_ms: Some(options.limit_ms), grace_ms: Some(GRACE_MS), ..Limits::default() },
         logs: logs(&run.path, id, attempt),
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
     })
-}
-
-/// Writes a file that only the user can read.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }

@@ -18,6 +18,7 @@ use crate::conductor::Conductor;
 use crate::inbox::{self, Inbox, Message};
 use crate::notice::Notice;
 use crate::options::{Failure, Options, Report};
+use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::run_at::{self, Opened, RunAt};
 use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
@@ -60,6 +61,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let signal_handle = caught.handle();
     std::thread::spawn(move || caught.forever().try_for_each(|_| outbox.send(Message::Signal)));
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
+    let prompts = Prompts::new(at.agents());
     let cwd = project_root(&options.folder, &options.current);
     let conductor = Conductor::new(&session.tasks, rules, journal);
     let mut dispatcher = Dispatcher {
@@ -69,6 +71,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         session,
         graph,
         keepers,
+        prompts,
         inbox,
         cwd,
         slots: BTreeMap::new(),
@@ -104,6 +107,7 @@ struct Dispatcher<'t> {
     session: Session,
     graph: Graph,
     keepers: Keepers,
+    prompts: Prompts,
     inbox: Inbox,
     /// Where workers work.
     cwd: PathBuf,
@@ -267,8 +271,10 @@ impl Dispatcher<'_> {
             Effect::Spawn { work, slot } => {
                 let slot = slot as usize;
                 let text = self.prompt(work.task);
+                let prompt =
+                    self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
                 let task = &self.session.tasks[work.task.get()];
-                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, work.attempt, &text)?;
+                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, work.attempt, prompt)?;
                 self.slots.insert(slot, work);
                 self.keepers.start(slot, assignment);
             }

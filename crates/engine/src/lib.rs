@@ -15,6 +15,7 @@ pub mod notice;
 pub mod options;
 mod outcome;
 mod prompt;
+mod prompts;
 mod replay;
 pub mod run_at;
 mod status;

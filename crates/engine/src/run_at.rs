@@ -78,9 +78,9 @@ pub(crate) struct Plan {
 }
 
 impl RunAt {
-    /// Where the prompt of an attempt is.
-    pub(crate) fn prompt(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(AGENTS).join(format!("{}.prompt.md", attempt_name(task, attempt)))
+    /// Where prompts and results are.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.path.join(AGENTS)
     }
 
     /// Where a worker may write its result.

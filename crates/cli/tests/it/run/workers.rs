@@ -17,7 +17,7 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
     let id = at.file_name().expect("a name").to_string_lossy().into_owned();
     let text = read(at.join("artifacts/A/env"));
     let env: BTreeMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();
-    let (result, prompt) = (at.join("agents/A.1.result.json"), at.join("agents/A.1.prompt.md"));
+    let (result, prompt) = (at.join("agents/A.1.result.json"), at.join("agents/slot-0.prompt.md"));
     for (name, value) in [
         ("SESSION", world.dir().join("S").display().to_string()),
         ("RUN", id.clone()),
@@ -45,9 +45,10 @@ fn a_prompt_says_who_what_from_what_and_how_to_report() {
     let titled =
         read(&path).replace("\"goal\": \"A", "\"title\": \"The form\", \"description\": \"Add it\", \"goal\": \"A");
     std::fs::write(&path, titled).expect("written");
-    let run = world.run(&arguments(session, "echo found in $TEAM_EXECUTOR_TASK", &[]));
+    let worker = "cat > \"$TEAM_EXECUTOR_ARTIFACTS/prompt\"; echo found in $TEAM_EXECUTOR_TASK";
+    let run = world.run(&arguments(session, worker, &[]));
     assert_eq!(run.code, Some(0), "{run}");
-    let prompt = |task: &str| read(folder(&world).join("agents").join(format!("{task}.1.prompt.md")));
+    let prompt = |task: &str| read(folder(&world).join("artifacts").join(task).join("prompt"));
     let folder = world.dir().join("tc-capabilities-with-tasks").display().to_string();
     let first = prompt("BUILD-001");
     let expected = format!(

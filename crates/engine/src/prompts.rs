@@ -1,0 +1,97 @@
+//! Where workers find their prompts: one file per slot, which the next worker's prompt replaces when no process of the last
+//! one is left. A new file per attempt would cost more than everything else that we do for a short task; what an attempt
+//! was told follows from the journal and the session, and `team-executor prompt` shows it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The prompts of all slots.
+#[derive(Debug)]
+pub(crate) struct Prompts {
+    folder: PathBuf,
+    files: BTreeMap<usize, File>,
+}
+
+impl Prompts {
+    /// None yet; they are in this folder.
+    pub(crate) const fn new(folder: PathBuf) -> Self {
+        Self { folder, files: BTreeMap::new() }
+    }
+
+    /// Writes the prompt for a slot that is free, and says where it is.
+    pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<PathBuf> {
+        let path = self.folder.join(format!("slot-{slot}.prompt.md"));
+        let file = match self.files.remove(&slot) {
+            Some(file) if is_at(&path, &file)? => file,
+            _ => create(&path)?,
+        };
+        file.write_all_at(text.as_bytes(), 0)?;
+        let length = text.len() as u64;
+        if file.metadata()?.len() != length {
+            file.set_len(length)?;
+        }
+        self.files.insert(slot, file);
+        Ok(path)
+    }
+}
+
+/// Whether the file is the one that the path leads to. A worker may have put another one there.
+fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let same = |there: fs::Metadata, ours: fs::Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(same(there, file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A new file that only the user can read, in the place of what is there.
+fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::options().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_prompt_is_whole_and_in_the_place_of_the_last_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut prompts = Prompts::new(dir.path().to_owned());
+        for text in ["first and long", "short", "", "longer again"] {
+            let path = prompts.write(1, text).unwrap();
+            assert_eq!(fs::read_to_string(path).unwrap(), text);
+        }
+        prompts.write(0, "another slot").unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        // Another executor takes over.
+        let path = Prompts::new(dir.path().to_owned()).write(1, "new").unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "new");
+    }
+
+    #[test]
+    fn what_a_worker_put_in_the_place_of_its_prompt_is_not_given_to_the_next_one_nor_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut prompts = Prompts::new(dir.path().join("p"));
+        fs::create_dir(dir.path().join("p")).unwrap();
+        let path = prompts.write(0, "one").unwrap();
+        let target = dir.path().join("precious");
+        fs::write(&target, "mine").unwrap();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        prompts.write(0, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+        fs::rename(&path, dir.path().join("away")).unwrap();
+        fs::write(&path, "forged").unwrap();
+        prompts.write(0, "three").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+    }
+}
