@@ -91,6 +91,15 @@ Examples:
   team-executor logs IMPL-001 --session=. | less")]
     Logs(Logs),
 
+    /// Print what a worker is told about a task; start nothing
+    #[command(after_help = "\
+Examples:
+  team-executor prompt IMPL-001 --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor prompt IMPL-001 --session=. | wc -c
+
+What earlier tasks found is included as far as the newest run has it.")]
+    Prompt(Prompt),
+
     /// List the sessions and runs below `.workflow/`
     #[command(after_help = "\
 Examples:
@@ -208,6 +217,16 @@ pub(crate) struct StatusOf {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Logs {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Prompt {
     /// Which task
     #[arg(value_name = "TASK")]
     pub(crate) task: String,

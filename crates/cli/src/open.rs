@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use team_executor_core::{Graph, Session, letters_apart};
+use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
 use team_executor_store::{DiskFolder, OpenError};
 
 use crate::args::Reading;
+use crate::escape;
 use crate::failure::Failure;
 
 /// A session that has been read, fit to be run or not.
@@ -41,6 +42,20 @@ pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, 
         findings: loaded.findings,
         sources: loaded.sources,
     })
+}
+
+/// A session that can be run, and one of its tasks.
+pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o Graph, TaskIndex), Failure> {
+    let path = escape::line(&opened.path);
+    let Some((session, graph)) = &opened.session else {
+        let finding = Finding::error(Code::Usage, "the session cannot be read");
+        return Err(finding.help(format!("team-executor validate --session={path}")).into());
+    };
+    let Some(task) = graph.index_of(id) else {
+        let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
+        return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
+    };
+    Ok((session, graph, task))
 }
 
 /// What is said when no session was named.

@@ -270,7 +270,7 @@ impl Dispatcher<'_> {
         match effect {
             Effect::Spawn { work, slot } => {
                 let slot = slot as usize;
-                let text = self.prompt(work.task);
+                let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
                 let task = &self.session.tasks[work.task.get()];
@@ -289,24 +289,6 @@ impl Dispatcher<'_> {
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
-    }
-
-    fn prompt(&self, task: TaskIndex) -> String {
-        let one = &self.session.tasks[task.get()];
-        let of_context = one.context_from.iter().filter_map(|id| self.graph.index_of(id.as_str()));
-        let of_dependencies = self.graph.dependencies(task).iter().copied();
-        let sources: Vec<TaskIndex> =
-            if one.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
-        let upstream: Vec<(&str, &str)> =
-            sources.into_iter().filter_map(|source| Some((self.id(source), self.findings(source)?))).collect();
-        prompt::of(&self.session, one, &self.options.folder, &upstream)
-    }
-
-    /// What a task found, in this run or before it.
-    fn findings(&self, task: TaskIndex) -> Option<&str> {
-        let view = self.rules().view(task)?;
-        let before = || self.session.tasks[task.get()].findings.as_deref().filter(|_| view.since.is_none());
-        view.findings.or_else(before)
     }
 
     fn announce(&mut self, event: Event) {

@@ -24,4 +24,4 @@ mod views;
 pub use dispatcher::run;
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
-pub use status::{Running, Status, status};
+pub use status::{Running, Status, prompt, status};

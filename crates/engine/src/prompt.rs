@@ -3,11 +3,30 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use team_executor_core::{Session, Task};
+use team_executor_core::run::Run;
+use team_executor_core::{Session, Task, TaskIndex};
 use team_executor_files::findings_text;
 
-/// The prompt for one task, with what the tasks that it builds on have found.
-pub(crate) fn of(session: &Session, task: &Task, folder: &Path, upstream: &[(&str, &str)]) -> String {
+/// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies.
+pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path) -> String {
+    let (task, graph) = (&session.tasks[index.get()], rules.graph());
+    let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
+    let of_dependencies = graph.dependencies(index).iter().copied();
+    let sources: Vec<TaskIndex> =
+        if task.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
+    let id = |source: TaskIndex| session.tasks[source.get()].id.as_str();
+    let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
+    text(session, task, folder, &upstream.collect::<Vec<_>>())
+}
+
+/// What a task found, in this run or before it.
+fn findings<'a>(session: &'a Session, rules: &'a Run, task: TaskIndex) -> Option<&'a str> {
+    let view = rules.view(task)?;
+    let before = || session.tasks[task.get()].findings.as_deref().filter(|_| view.since.is_none());
+    view.findings.or_else(before)
+}
+
+fn text(session: &Session, task: &Task, folder: &Path, upstream: &[(&str, &str)]) -> String {
     let role = session.role(task.role.as_str());
     let spec = role.and_then(|role| role.spec.as_deref()).map(|spec| folder.join(spec).display().to_string());
     let mut text = String::from("## Role Assignment\n");

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{Counts, Policy, Stage};
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::run::{Counts, Policy, Run, Stage};
+use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{records, recover, run_folder};
 
 use crate::clock;
@@ -58,20 +58,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let project = run_folder::project_root(folder, current);
     let Some(id) = run_at::newest(&run_at::runs(&project), folder) else { return Ok(None) };
     let path = run_folder::run_path(&project, &id);
-    let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
-    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
-    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
-    let text = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or_default();
-    let mut lines = recovered.records.iter().map(|record| text(record.json.clone()));
-    let plan = lines.next().and_then(Plan::read);
-    let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
-    if !plan.is_of(session) {
-        return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
-    }
-    let mut tasks = session.tasks.clone();
-    plan.put_into(&mut tasks);
-    let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
-    let run = replay::rules(&tasks, graph, &id, policy, lines)?;
+    let (tasks, run) = look(session, graph, &id, &path)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();
     let now = clock::now();
@@ -91,6 +78,42 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
         statuses,
     }))
+}
+
+/// What a worker is told about a task, as the newest run of the session stands, or before any run. After an attempt began
+/// nothing that it builds on changes, unless a person has it done again.
+pub fn prompt(
+    session: &Session,
+    graph: &Graph,
+    folder: &Path,
+    current: &Path,
+    task: TaskIndex,
+) -> Result<String, Failure> {
+    let project = run_folder::project_root(folder, current);
+    let run = match run_at::newest(&run_at::runs(&project), folder) {
+        Some(id) => look(session, graph, &id, &run_folder::run_path(&project, &id))?.1,
+        None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
+    };
+    Ok(crate::prompt::of(session, &run, task, folder))
+}
+
+/// The tasks as a run began with them, and the rules after all of its records.
+fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Vec<Task>, Run), Failure> {
+    let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
+    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
+    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    let text = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or_default();
+    let mut lines = recovered.records.iter().map(|record| text(record.json.clone()));
+    let plan = lines.next().and_then(Plan::read);
+    let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+    if !plan.is_of(session) {
+        return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
+    }
+    let mut tasks = session.tasks.clone();
+    plan.put_into(&mut tasks);
+    let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
+    let run = replay::rules(&tasks, graph, id, policy, lines)?;
+    Ok((tasks, run))
 }
 
 fn seconds(since: Timestamp, now: Timestamp) -> u64 {

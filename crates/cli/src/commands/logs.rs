@@ -17,15 +17,8 @@ use crate::printer::Printer;
 /// Finds the newest run and the last attempt in it, and prints both of its streams.
 pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
+    let (session, graph, task) = open::task(&opened, &options.task)?;
     let path = escape::line(&opened.path);
-    let Some((session, graph)) = &opened.session else {
-        let finding = Finding::error(Code::Usage, "the session cannot be read");
-        return Err(finding.help(format!("team-executor validate --session={path}")).into());
-    };
-    let Some(task) = graph.index_of(&options.task) else {
-        let finding = Finding::error(Code::Usage, format!("there is no task '{}'", options.task));
-        return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
-    };
     let status = status::newest(session, graph, &opened.path)?;
     let Some(logs) = status.and_then(|status| status.logs(task, &options.task)) else {
         let finding = Finding::error(Code::Usage, format!("task '{}' was never tried", options.task));

@@ -3,6 +3,7 @@
 mod completions;
 mod logs;
 mod plan;
+mod prompt;
 mod report;
 mod run;
 mod schema;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
+        Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

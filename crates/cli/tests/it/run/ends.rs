@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output};
 
 use team_executor_testkit::{Gate, Pulse, World};
 
-use super::{DID, column, folder, interrupt, read, rows, run, start, tasks};
+use super::{DID, column, interrupt, read, rows, run, start, tasks};
 use crate::fixtures::world as fixture;
 
 /// A task that shows that it runs and then waits, and one behind it.

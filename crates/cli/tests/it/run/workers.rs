@@ -49,6 +49,8 @@ fn a_prompt_says_who_what_from_what_and_how_to_report() {
     let run = world.run(&arguments(session, worker, &[]));
     assert_eq!(run.code, Some(0), "{run}");
     let prompt = |task: &str| read(folder(&world).join("artifacts").join(task).join("prompt"));
+    let shown = |task: &str| world.run(&["prompt", task, session]).stdout;
+    assert_eq!(["BUILD-001", "BUILD-002"].map(shown), ["BUILD-001", "BUILD-002"].map(prompt));
     let folder = world.dir().join("tc-capabilities-with-tasks").display().to_string();
     let first = prompt("BUILD-001");
     let expected = format!(
@@ -164,7 +166,7 @@ fn tasks_with_odd_ids_have_safe_folders() {
     let run = run(&world, worker, &[]);
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), ids);
-    for parent in ["artifacts", "agents", "logs"] {
+    for parent in ["artifacts", "logs"] {
         let entries = folder(&world).join(parent).read_dir().expect("folders").flatten();
         let names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         assert_eq!(names.len(), ids.len(), "{names:?}");

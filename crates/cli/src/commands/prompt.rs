@@ -1,0 +1,36 @@
+//! `prompt`: what a worker is told about a task. Only looks; on a terminal nothing in it can steer the terminal.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use team_executor_engine as engine;
+use team_executor_files::{Code, Finding};
+
+use crate::args::Prompt;
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open;
+use crate::printer::Printer;
+
+/// Reads the session and its newest run, if there is one, and prints the prompt.
+pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = open::session(session, &options.reading)?;
+    let (session, graph, task) = open::task(&opened, &options.task)?;
+    let cannot = |what: String, help: &str| Failure::from(Finding::error(Code::Usage, what).help(help));
+    let folder = Path::new(&opened.path).canonicalize();
+    let folder = folder.map_err(|error| cannot(error.to_string(), "check the path of the session"))?;
+    let current = std::env::current_dir();
+    let current = current.map_err(|error| cannot(error.to_string(), "change to a folder that is there"))?;
+    let prompt = engine::prompt(session, graph, &folder, &current, task).map_err(|failure| {
+        let help = format!("team-executor status --session={} shows how the run stands", escape::line(&opened.path));
+        cannot(failure.to_string(), &help)
+    })?;
+    let out = printer.out();
+    if std::io::stdout().is_terminal() {
+        prompt.lines().try_for_each(|line| writeln!(out, "{}", escape::line(line)))?;
+    } else {
+        out.write_all(prompt.as_bytes())?;
+    }
+    Ok(Exit::Fine)
+}
