@@ -9,6 +9,7 @@ use team_executor_files::{Dialect, tasks_csv, time, write};
 use team_executor_store::{Disk as _, DiskError, Durability, RealDisk, ReplaceError, replace, sweep};
 
 use crate::discovery;
+use crate::replay;
 use crate::run_at::RunAt;
 
 /// Puts the state of the run into the session.
@@ -32,6 +33,24 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
         task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
     }
     task.updated_at = view.since.or(task.updated_at);
+}
+
+/// Puts the state of a run that ends or stops into the session and into everything that is read. Says what was not written.
+pub(crate) fn leave(
+    run: &RunAt,
+    session: &mut Session,
+    graph: &Graph,
+    rules: &Run,
+    dialect: Dialect,
+    folder: &Path,
+) -> Vec<String> {
+    refresh(session, rules);
+    session.status = session_status(session);
+    let mut failures = all(run, session, graph, dialect, folder);
+    if failures.is_empty() && replay::ending(rules).is_some() {
+        failures.extend(run.note_rendered().err().map(|error| error.to_string()));
+    }
+    failures
 }
 
 /// `tasks.csv` of the run: the master state for people.
