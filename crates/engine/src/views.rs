@@ -59,7 +59,7 @@ pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: D
 }
 
 /// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
-pub(crate) fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
+fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
     let durable = |name: &str, text: &str| put(&run.disk, name, text, Durability::Durable);
     let written = [
         tasks(run, session, graph, Durability::Durable),
@@ -108,7 +108,7 @@ fn put(disk: &RealDisk, name: &str, text: &str, durability: Durability) -> Resul
 }
 
 /// Where a session stands after all tasks are over.
-pub(crate) fn session_status(session: &Session) -> SessionStatus {
+fn session_status(session: &Session) -> SessionStatus {
     let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
     if all { SessionStatus::Completed } else { SessionStatus::Paused }
 }

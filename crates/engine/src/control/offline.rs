@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use team_executor_core::run::{Event, Policy, WaveFailed, WaveThen};
+use team_executor_core::run::{Event, Policy, Run, WaveFailed, WaveThen};
 use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::records;
@@ -44,26 +44,34 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     let Target { graph, dialect, folder, .. } = target;
     let project = project_root(folder, target.current);
     let opened = run_at::reopen(target.session, &project, target.run.to_owned())?;
-    let Opened { run: at, mut journal, plan, records, .. } = opened;
+    let Opened { run: at, mut journal, plan, records, rebooted, .. } = opened;
     let mut session = target.session.clone();
     plan.put_into(&mut session.tasks);
     let policy = Policy { cadence: plan.cadence, seed: plan.seed, wave_failed: WaveFailed::Ask, ..Policy::default() };
     let records = records.iter().map(String::as_str);
     let mut rules = replay::rules(&session.tasks, graph, &at.id, policy, records)?;
-    let stage = rules.stage().word();
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let mut keep = |rules: &mut Run, events: &[Event]| {
+        for event in events {
+            rules.apply(event);
+            journal.append(&records::write(event, id))?;
+        }
+        journal.commit()
+    };
+    if rebooted {
+        // The lock says from now on that the machine was not started since: the next executor could not know.
+        keep(&mut rules, &[Event::Doubted { at: clock::now() }])?;
+    }
     let input = match request.input(clock::now(), |id| graph.index_of(id)) {
         Ok(input) => input,
-        Err(why) => return Ok(Applied { answer: Answer::refused(stage, why), warnings: Vec::new() }),
+        Err(why) => {
+            return Ok(Applied { answer: Answer::refused(rules.stage().word(), why), warnings: Vec::new() });
+        }
     };
     let step = rules.clone().step(input);
     // The step is cut off where an executor would start something or ask somebody: the next one derives the rest again.
     let events: Vec<Event> = step.events.into_iter().take_while(|event| !needs_executor(event)).collect();
-    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
-    for event in &events {
-        rules.apply(event);
-        journal.append(&records::write(event, id))?;
-    }
-    journal.commit()?;
+    keep(&mut rules, &events)?;
     let answer = Answer::of(request, &events, step.refused, &rules, id);
     if events.is_empty() {
         return Ok(Applied { answer, warnings: Vec::new() });

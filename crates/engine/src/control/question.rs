@@ -13,26 +13,34 @@ pub enum Decision {
 }
 
 /// The wave that failed, if the run waits for a decision.
-pub(crate) fn open(run: &Run) -> Option<u32> {
+pub(crate) fn wave(run: &Run) -> Option<u32> {
     match run.stage() {
         Stage::Paused(PauseReason::WaveFailed(wave)) => Some(*wave),
         _ => None,
     }
 }
 
+/// Whether somebody must be asked: nobody has retried the wave meanwhile.
+pub(crate) fn is_open(run: &Run) -> bool {
+    wave(run).is_some_and(|wave| !failed(run, wave).is_empty())
+}
+
 /// What a decision means to the rules.
 pub(crate) fn inputs(decision: Decision, wave: u32, run: &Run, now: Timestamp) -> Vec<Input> {
     let counts = run.counts();
     let is_over = counts.pending + counts.ready + counts.in_progress == 0;
-    match decision {
-        Decision::Retry => {
-            let failed = |task: &TaskIndex| run.status(*task) == Some(TaskStatus::Failed);
-            let of_wave = |task: &TaskIndex| run.graph().wave(*task) == wave;
-            let tasks = run.graph().order().iter().copied().filter(of_wave).filter(failed).collect();
+    match (decision, failed(run, wave)) {
+        (Decision::Retry, tasks) if !tasks.is_empty() => {
             vec![Input::Retry { now, which: Which::Tasks(tasks), downstream: false }, Input::Resume { now }]
         }
-        // Nothing is left that could be stopped: the run finishes.
-        Decision::Abort if is_over => vec![Input::Resume { now }],
-        Decision::Abort => vec![Input::Stop { now }],
+        (Decision::Abort, _) if !is_over => vec![Input::Stop { now }],
+        // Nothing is left that could be retried or stopped.
+        _ => vec![Input::Resume { now }],
     }
+}
+
+fn failed(run: &Run, wave: u32) -> Vec<TaskIndex> {
+    let of_wave = |task: &TaskIndex| run.graph().wave(*task) == wave;
+    let failed = |task: &TaskIndex| run.status(*task) == Some(TaskStatus::Failed);
+    run.graph().order().iter().copied().filter(of_wave).filter(failed).collect()
 }

@@ -6,6 +6,7 @@ use team_executor_core::run::{Input, Which};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
+use crate::notice::Notice;
 
 /// What a run is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +131,15 @@ impl Request {
                 Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream }
             }
         })
+    }
+
+    /// What the executor's own faces are told of it, where no event says it.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        match self {
+            Self::Pause { reason } => Some(Notice::Paused { reason: reason.clone() }),
+            Self::Resume => Some(Notice::Resumed),
+            _ => None,
+        }
     }
 
     /// Whether it wants this executor to end.
