@@ -241,7 +241,7 @@ fn at_terminal(world: &World) -> Terminal {
 /// R: W-14
 #[test]
 fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
-    let world = tasks(&[("A", ""), ("B", ""), ("C", "A")]);
+    let world = tasks(&[]);
     world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,,worker,\nC,A,worker,\nD,A,worker,failure\n");
     let mut terminal = at_terminal(&world);
     terminal.say("abort");
@@ -260,12 +260,33 @@ fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
     assert_eq!(column(&world, "status"), ["completed", "completed", "completed", "skipped"]);
 
     // With -y nobody is asked, not even at a terminal.
-    let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nD,A,worker,failure\n");
-    let worker = arguments("--session=S", "false", &["--cadence", "wave", "--retries", "0"]);
-    let (code, shown) = Terminal::start(world.command(&worker)).end();
+    let world = one_and_repair();
+    let args = arguments("--session=S", "false", &["--cadence", "wave", "--retries", "0"]);
+    let (code, shown) = Terminal::start(world.command(&args)).end();
     assert_eq!(code, Some(3), "{shown}");
     assert!(shown.contains("every task of wave 1 failed, so the run stops here\n"), "{shown}");
+}
+
+#[test]
+fn who_retried_by_hand_after_an_abort_is_not_asked_again() {
+    let world = one_and_repair();
+    let mut terminal = at_terminal(&world);
+    terminal.say("a");
+    assert_eq!(terminal.end().0, Some(3));
+    assert_eq!(ask(&world, &["retry", "--failed"]).code, Some(0));
+    let args = ["run", "--session=S", "--agent-command", DID, "--cadence", "wave"];
+    let mut terminal = Terminal::start(world.command(&args));
+    terminal.wait_for("Start? [Y/n]").say("y");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, shown.contains("every task of wave")), (Some(1), false), "{shown}");
+    assert_eq!(column(&world, "status"), ["completed", "skipped"]);
+}
+
+/// A task, and one that runs only if the first fails.
+fn one_and_repair() -> World {
+    let world = tasks(&[]);
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nD,A,worker,failure\n");
+    world
 }
 
 #[test]
