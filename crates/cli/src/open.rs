@@ -44,13 +44,19 @@ pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, 
     })
 }
 
+/// A session that can be run.
+pub(crate) fn runnable(opened: &Opened) -> Result<(&Session, &Graph), Failure> {
+    let session = opened.session.as_ref().map(|(session, graph)| (session, graph));
+    session.ok_or_else(|| {
+        let finding = Finding::error(Code::Usage, "the session cannot be read");
+        finding.help(format!("team-executor validate --session={}", escape::line(&opened.path))).into()
+    })
+}
+
 /// A session that can be run, and one of its tasks.
 pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o Graph, TaskIndex), Failure> {
     let path = escape::line(&opened.path);
-    let Some((session, graph)) = &opened.session else {
-        let finding = Finding::error(Code::Usage, "the session cannot be read");
-        return Err(finding.help(format!("team-executor validate --session={path}")).into());
-    };
+    let (session, graph) = runnable(opened)?;
     let Some(task) = graph.index_of(id) else {
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
         return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());

@@ -50,7 +50,7 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     Some((id, folder))
 }
 
-/// Whether the last thing that happened in a run was its end: who only looked at it later changed nothing about that.
+/// Whether the last thing that happened to a task or to the run was its end.
 fn is_finished(run: &Path) -> bool {
     let Ok(bytes) = std::fs::read(run.join(EXECUTOR).join(JOURNAL)) else { return false };
     let Ok(recovered) = recover(&bytes) else { return false };
@@ -59,5 +59,6 @@ fn is_finished(run: &Path) -> bool {
         let document = json::parse(text).ok()?;
         document.root().get("type").and_then(Value::as_text).map(|name| name.into_owned())
     });
-    types.flatten().find(|name| name != "recovered").is_some_and(|name| name == "finished")
+    let is_note = |name: &String| matches!(name.as_str(), "recovered" | "doubted" | "intended");
+    types.flatten().find(|name| !is_note(name)).is_some_and(|name| name == "finished")
 }

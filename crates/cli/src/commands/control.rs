@@ -104,10 +104,7 @@ fn anyway(
         Ok(None) => {}
     }
     let opened = open::session(session, reading)?;
-    let Some((session, graph)) = &opened.session else {
-        let finding = Finding::error(Code::Usage, "the session cannot be read");
-        return Err(finding.help(format!("team-executor validate --session={path}")).into());
-    };
+    let (session, graph) = open::runnable(&opened)?;
     let Place { folder, current } = &found.place;
     let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
     let applied = match control::apply(target, request) {

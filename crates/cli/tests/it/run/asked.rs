@@ -209,6 +209,25 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     assert_eq!(column(&world, "findings"), ["again", "again"]);
 }
 
+/// A machine that lost its memory may have begun what was only intended. The lock tells that once: to whoever has it next.
+#[test]
+fn a_request_after_a_new_start_of_the_machine_notes_it_for_the_next_executor() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let journal = folder(&world).join(".executor/journal");
+    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
+    assert!(!read(&journal).contains("doubted"), "it is still running");
+    world.write(".workflow/lock", "process 1 on host (epoch 1, boot another, started at tick 1)\n");
+    std::fs::rename(world.dir().join(".workflow/lock"), folder(&world).join(".executor/lock")).expect("moved");
+    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
+    assert_eq!(read(&journal).matches("doubted").count(), 1, "even if it is refused");
+    let finished = world.run(&["--continue", "--agent-command", DID, "-y"]);
+    assert!(finished.stderr.contains("error: there is no unfinished run\n"), "{finished}");
+    assert_eq!(ask(&world, &["retry", "A"]).code, Some(0));
+    assert_eq!(read(&journal).matches("doubted").count(), 1);
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+}
+
 #[test]
 fn a_task_is_skipped_while_nothing_runs() {
     let mut waiting = Waiting::new();
