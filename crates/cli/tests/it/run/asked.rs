@@ -90,6 +90,8 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
 }
 
 /// What is answered is durable: it outlives the executor, and so does its socket, which nobody is behind then.
+///
+/// R: E-05
 #[test]
 fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let mut waiting = Waiting::new();
