@@ -48,6 +48,7 @@ Examples:
   team-executor run --session=. --agent-command './work.sh' -y
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
+  team-executor run --continue EX-auth-2026-02-27 --agent-command './work.sh'
 
 Each task runs the command once, with its prompt on standard input and
 TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
@@ -73,6 +74,60 @@ Examples:
   team-executor plan --session=. --format mermaid >> README.md
   team-executor plan --session=. --format json | jq '.ready'")]
     Plan(Plan),
+
+    /// Go on with a run: with its executor if one waits, else as `run` does
+    #[command(
+        alias = "continue",
+        after_help = "\
+Examples:
+  team-executor resume --session=.
+  team-executor resume --session=. --agent-command './work.sh' -y
+
+If an executor has the run, it is told to start workers again, and how the run
+stands is shown. Else this is the same as `run`, with the same options."
+    )]
+    Resume(Run),
+
+    /// Start no new workers until `resume`; those that run finish, and the executor waits
+    #[command(after_help = "\
+Examples:
+  team-executor pause --session=.
+  team-executor pause --session=. --reason 'the tests of main are red'
+
+Exit code 0 if the run is paused now, 2 if it is not: nothing runs, or the
+request was refused.")]
+    Pause(Pause),
+
+    /// End a running executor; the run can be resumed
+    #[command(after_help = "\
+Examples:
+  team-executor stop --session=.
+  team-executor stop --session=. --now
+
+Workers that run may finish, unless --now is given: then they are ended, and
+their tasks run again when the run is resumed. Exit code 0 if the executor ends,
+2 if nothing runs or the request was refused.")]
+    Stop(Stop),
+
+    /// Run tasks again that failed or were skipped, with what was skipped because of them
+    #[command(after_help = "\
+Examples:
+  team-executor retry IMPL-001 --session=.
+  team-executor retry --failed --session=.
+  team-executor retry DRAFT-001 --downstream --session=.
+
+If an executor has the run, it starts them; else they are noted, and `resume`
+starts them. A finished run is opened again.")]
+    Retry(Retry),
+
+    /// Do not run a task
+    #[command(after_help = "\
+Examples:
+  team-executor skip DEPLOY-001 --session=.
+  team-executor skip DEPLOY-001 --session=. --reason 'done by hand'
+
+What depends on it is skipped too, unless it runs after failures.")]
+    Skip(Skip),
 
     /// Show how the newest run of a session stands; change nothing
     #[command(
@@ -142,6 +197,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "CMD")]
     pub(crate) agent_command: Option<String>,
 
+    /// Continue this run; without an id the newest that is not finished
+    #[arg(long = "continue", value_name = "EX-ID", num_args = 0..=1)]
+    pub(crate) continued: Option<Option<String>>,
+
     /// Start without being asked
     #[arg(short, long)]
     pub(crate) yes: bool,
@@ -183,6 +242,52 @@ pub(crate) struct Reading {
     /// Take every warning for an error
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Pause {
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Stop {
+    /// Also end the workers that run
+    #[arg(long)]
+    pub(crate) now: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Retry {
+    /// Which tasks
+    #[arg(value_name = "TASK", required_unless_present = "failed")]
+    pub(crate) tasks: Vec<String>,
+
+    /// Every task that failed
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) failed: bool,
+
+    /// Also everything that depends on them, whatever became of it
+    #[arg(long)]
+    pub(crate) downstream: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Skip {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
+    pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,11 +2,12 @@
 //!
 //! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
-//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
+//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`control`] (what others ask).
 
 mod assign;
 mod clock;
 pub mod conductor;
+pub mod control;
 mod discovery;
 mod dispatcher;
 mod inbox;
@@ -18,6 +19,7 @@ mod prompt;
 mod prompts;
 mod replay;
 pub mod run_at;
+pub mod runs;
 mod status;
 mod views;
 

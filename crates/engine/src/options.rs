@@ -7,6 +7,8 @@ use team_executor_core::{Graph, Session};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
 
+use crate::control::Decision;
+
 /// What is run and how.
 #[derive(Debug)]
 pub struct Options {
@@ -34,6 +36,11 @@ pub struct Options {
     pub command: Vec<String>,
     /// How long a one-shot worker may take, in milliseconds.
     pub limit_ms: u64,
+    /// Which run is continued, if not the newest of the session.
+    pub run: Option<String>,
+    /// Hears what a person wants after [`Notice::WaveFailed`](crate::Notice::WaveFailed): nothing if that was not understood.
+    /// Without it such a run stops.
+    pub ask: Option<fn() -> Option<Decision>>,
 }
 
 /// How a run came out.
@@ -79,6 +86,9 @@ pub enum Failure {
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),
+    /// The executor of a run could not be asked.
+    #[error("{0}")]
+    Control(String),
     /// A worker of an earlier executor cannot be proved dead.
     #[error("a worker of an earlier executor is still running: {0}")]
     StillRunning(String),

@@ -1,10 +1,13 @@
 //! One command, one file.
 
 mod completions;
+mod continued;
+mod control;
 mod logs;
 mod plan;
 mod prompt;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod sessions;
@@ -23,6 +26,11 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
+        Some(Command::Resume(options)) => resume::run(session, options, printer),
+        Some(Command::Pause(options)) => control::pause(session, options, printer),
+        Some(Command::Stop(options)) => control::stop(session, options, printer),
+        Some(Command::Retry(options)) => control::retry(session, options, printer),
+        Some(Command::Skip(options)) => control::skip(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),

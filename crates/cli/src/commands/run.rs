@@ -5,9 +5,11 @@ use std::path::Path;
 
 use team_executor_core::Plan;
 use team_executor_core::run::{Cadence, Ending};
+use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Finding};
 
+use super::continued;
 use super::plan::summary;
 use super::validate::count;
 use crate::args::{Run, RunCadence};
@@ -20,6 +22,9 @@ use crate::printer::Printer;
 
 /// Validates, asks, runs and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
+    let continued =
+        options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
+    let session = continued.as_ref().map_or(session, |run| Some(&run.session));
     let opened = open::session(session, &options.reading)?;
     let width = printer.width();
     let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
@@ -60,6 +65,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         retries: options.retries,
         command: words(command),
         limit_ms: options.time_limit.saturating_mul(1000),
+        run: continued.map(|run| run.id),
+        ask: (!options.yes && std::io::stdin().is_terminal()).then_some(decision),
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
@@ -84,6 +91,17 @@ fn confirmed(summary: &str, command: &str, printer: &mut Printer) -> Result<bool
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+}
+
+/// What a person types after a wave failed. Whoever has left does not want another try.
+fn decision() -> Option<Decision> {
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    match (read, answer.trim().to_lowercase().as_str()) {
+        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
+        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
+        _ => Some(Decision::Abort),
+    }
 }
 
 /// A command line as a program and its arguments; through a shell only where it needs one.
@@ -118,6 +136,12 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
         Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
+        Notice::Paused { reason } => format!("Paused: {reason}; no new workers start until `resume`"),
+        Notice::Resumed => "Going on".to_owned(),
+        Notice::WaveFailed { wave } => {
+            writeln!(out, "error: every task of wave {wave} failed")?;
+            "help: type r to retry them or a to abort, and Enter".to_owned()
+        }
         Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
         Notice::Draining { running } => {
             format!("Stopping after {}; press Ctrl-C again to end them now", count(*running, "running worker"))
@@ -155,10 +179,13 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Held(_) => {
+            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        }
         engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands"),
         engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
         _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
