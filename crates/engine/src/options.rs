@@ -1,11 +1,14 @@
 //! What is run and how, and how it came out.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::run::{Cadence, Counts, Ending};
-use team_executor_core::{Graph, Session};
+use team_executor_core::run::{Backoff, Cadence, Counts, Ending, TaskPolicy};
+use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
+
+use crate::worker::Workers;
 
 /// What is run and how.
 #[derive(Debug)]
@@ -30,10 +33,12 @@ pub struct Options {
     pub cadence: Cadence,
     /// How often a failed task is tried again.
     pub retries: u32,
-    /// The command of every worker.
-    pub command: Vec<String>,
-    /// How long a one-shot worker may take, in milliseconds.
-    pub limit_ms: u64,
+    /// How long it waits before.
+    pub backoff: Backoff,
+    /// What differs for single tasks.
+    pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// Who does which task.
+    pub workers: Workers,
 }
 
 /// How a run came out.
@@ -76,6 +81,9 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
+    /// Nobody was chosen to do a task.
+    #[error("no worker was chosen for task '{0}'")]
+    NoWorker(String),
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),

@@ -15,6 +15,8 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         cadence: plan.cadence,
         slots: options.slots,
         retries: options.retries,
+        backoff: options.backoff,
+        tasks: options.tasks.clone(),
         seed: plan.seed,
         wave_failed: WaveFailed::Abort, // nobody is asked while a run goes on
         ..Policy::default()

@@ -1,11 +1,13 @@
 //! `run`, and the program without a command: executes a session, or continues it.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use team_executor_agents::Limits;
 use team_executor_core::Plan;
-use team_executor_core::run::{Cadence, Ending};
-use team_executor_engine::{self as engine, Notice, Options, Report};
+use team_executor_core::run::{Backoff, Cadence, Ending};
+use team_executor_engine::{self as engine, Notice, Options, Report, Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::plan::summary;
@@ -42,6 +44,12 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     let unusable =
         |what: &str, error: std::io::Error| Failure::from(Finding::error(Code::Usage, format!("{what}: {error}")));
     let folder = Path::new(&opened.path);
+    let mut workers = Workers::default();
+    let limits =
+        Limits { total_ms: Some(options.time_limit.saturating_mul(1000)), grace_ms: Some(10_000), ..Limits::default() };
+    let (agent, command) = ("--agent-command".to_owned(), words(command));
+    let worker = workers.add(Worker { agent, command, pass_env: Vec::new(), env: Vec::new(), limits });
+    session.tasks.iter().for_each(|_| workers.assign(worker));
     let options = Options {
         folder: folder.canonicalize().map_err(|error| unusable("the session folder cannot be found", error))?,
         current: std::env::current_dir().map_err(|error| unusable("the current folder cannot be found", error))?,
@@ -58,8 +66,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
             RunCadence::Wave => Cadence::Wave,
         },
         retries: options.retries,
-        command: words(command),
-        limit_ms: options.time_limit.saturating_mul(1000),
+        backoff: Backoff::default(),
+        tasks: BTreeMap::new(),
+        workers,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
