@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use team_executor_core::run::Cadence;
 use team_executor_files::Dialect;
+
+use crate::config::Time;
 
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///
@@ -74,6 +77,25 @@ Examples:
   team-executor plan --session=. --format json | jq '.ready'")]
     Plan(Plan),
 
+    /// Rehearse a whole run on a copy of the session: no model, no work, a few seconds
+    #[command(after_help = "\
+Examples:
+  team-executor rehearse --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor rehearse --session=. --fail IMPL-001 --slow TEST-001
+  team-executor rehearse --session=. -c 8 --cadence wave
+
+The session itself is not touched: the copy and the files of the rehearsed run
+are below .workflow/.rehearsal/, and the next rehearsal replaces them.")]
+    Rehearse(Rehearse),
+
+    /// Show the settings that count and where each comes from
+    #[command(after_help = "\
+Examples:
+  team-executor config
+  team-executor config --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor config --retries 1 --format json | jq '.settings'")]
+    Config(ShowConfig),
+
     /// Show how the newest run of a session stands; change nothing
     #[command(
         alias = "check",
@@ -138,39 +160,70 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// The command that does each task
-    #[arg(long, value_name = "CMD")]
-    pub(crate) agent_command: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
 
     /// Start without being asked
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// How many workers at once
-    #[arg(short, long, value_name = "N", default_value_t = 3)]
-    pub(crate) concurrency: u32,
+    /// With -y, also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+}
 
-    /// When tasks start
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) cadence: RunCadence,
+/// What wins over every configuration file.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct Settings {
+    /// The agent that does each task, by its name in a configuration file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
 
-    /// How often a failed task is tried again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) retries: u32,
+    /// The command that does each task
+    #[arg(long, value_name = "CMD", conflicts_with = "agent")]
+    pub(crate) agent_command: Option<String>,
 
-    /// Seconds that one task may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
-    pub(crate) time_limit: u64,
+    /// How many workers at once [default: 3]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: Option<u32>,
+
+    /// When tasks start [default: beat]
+    #[arg(long, value_enum)]
+    pub(crate) cadence: Option<RunCadence>,
+
+    /// How often a failed task is tried again [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+
+    /// How long one task may take, in seconds or as 30m, 2h, none [default: 30m, interactive 10m]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Time>,
+
+    /// How long a worker may print nothing more [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) idle_limit: Option<Time>,
+
+    /// How long a worker may print nothing at all [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) first_output_limit: Option<Time>,
 }
 
 /// When tasks start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunCadence {
     /// As soon as what they wait for is done
-    #[default]
     Beat,
     /// Wave after wave
     Wave,
+}
+
+impl From<RunCadence> for Cadence {
+    fn from(cadence: RunCadence) -> Self {
+        match cadence {
+            RunCadence::Beat => Self::Beat,
+            RunCadence::Wave => Self::Wave,
+        }
+    }
 }
 
 /// How a session is read.
@@ -203,6 +256,42 @@ pub(crate) struct Plan {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rehearse {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// A task that fails; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) fail: Vec<String>,
+
+    /// A task that takes ten times as long; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) slow: Vec<String>,
+
+    /// How many workers at once [default: as configured]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: Option<u32>,
+
+    /// When tasks start [default: as configured]
+    #[arg(long, value_enum)]
+    pub(crate) cadence: Option<RunCadence>,
+
+    /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
+    #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) speed: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,9 +1,11 @@
 //! One command, one file.
 
 mod completions;
+mod config;
 mod logs;
 mod plan;
 mod prompt;
+mod rehearse;
 mod report;
 mod run;
 mod schema;
@@ -22,6 +24,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
+        Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
+        Some(Command::Config(options)) => config::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
