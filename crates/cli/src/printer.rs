@@ -53,7 +53,7 @@ impl Printer {
             }
             Failure::Config(wrong) => {
                 let (findings, sources) = &**wrong;
-                writeln!(self.err, "{}Nothing was started", diagnostics::all(findings, sources, "", self.width))
+                write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
             }
             Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Failure::Output(error) => writeln!(self.err, "error: failed to write the output: {error}"),

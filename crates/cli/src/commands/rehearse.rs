@@ -10,7 +10,7 @@ use std::path::Path;
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
 use team_executor_core::run::Backoff;
-use team_executor_core::{Graph, Millis, Session, TaskIndex};
+use team_executor_core::{Graph, Millis, Session, Task, TaskIndex};
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -71,7 +71,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         }
     };
     let Stage { session: folder, lock: _held } = stage;
-    let mut timeline = Timeline::new(speed, session.tasks.len());
+    let indexed = (0..).map(TaskIndex).zip(&session.tasks);
+    let takes = |(index, task): (TaskIndex, &Task)| duration(task.id.as_str(), acts.slow.contains(&index));
+    let mut timeline = Timeline::new(indexed.map(takes));
     let options = Options {
         folder,
         current: place.current,
@@ -161,7 +163,7 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::{RoleName, SessionId, Task, TaskId};
+    use team_executor_core::{RoleName, SessionId, TaskId};
 
     use super::*;
 

@@ -163,14 +163,12 @@ impl<'a> Chooser<'a> {
         let settings = &self.config.settings;
         let by_user =
             flag(self.flags.agent.clone(), "--agent").or_else(|| own?.agent.clone()).or_else(|| role?.agent.clone());
-        let of_session = task
-            .agent
-            .clone()
-            .or_else(|| self.session.role(task.role.as_str())?.agent.clone())
-            .filter(|_| by_user.is_none());
+        let wanted = task.agent.as_deref().or_else(|| self.session.role(task.role.as_str())?.agent.as_deref());
+        let of_session = wanted.map(str::trim).filter(|name| by_user.is_none() && !name.is_empty());
         let may_choose = settings.session_may_choose.as_ref().is_some_and(|set| set.value);
         self.chosen.ignored |= of_session.is_some() && !may_choose;
-        let of_session = of_session.filter(|_| may_choose).map(|value| Set { value, from: Origin::Session });
+        let of_session =
+            of_session.filter(|_| may_choose).map(|name| Set { value: name.to_owned(), from: Origin::Session });
         by_user.or(of_session).or_else(|| settings.agent.clone()).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
             let finding = finding.help("name the program that does the work: --agent-command 'CMD'");

@@ -117,7 +117,7 @@ impl Reader<'_> {
 
     /// Notes that a value is not what it must be.
     pub(super) fn mistyped(&mut self, key: &str, value: &Value<'_>, expected: &str) {
-        let label = format!("expected {expected}, found {}", found(value.get_ref()));
+        let label = format!("this is {}", found(value.get_ref()));
         self.wrong(format!("invalid value of '{key}'"), value.span(), &label, format!("write {expected}"));
     }
 
