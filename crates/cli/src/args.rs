@@ -51,6 +51,7 @@ Examples:
   team-executor run --session=. --agent-command './work.sh' -y
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
+  team-executor run --session=. --agent coder --idle-limit 10m
 
 Each task runs the command once, with its prompt on standard input and
 TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.

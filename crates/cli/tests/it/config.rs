@@ -282,3 +282,26 @@ fn the_built_in_agent_needs_no_configuration_and_says_what_it_is() {
     assert_eq!(done.code, Some(0), "{done}");
     assert!(findings(&world)[0].starts_with("\"rehearsed"), "{done}");
 }
+
+/// The example counts as it stands, and no key is left out.
+#[test]
+fn the_documentation_is_right() {
+    let text = include_str!("../../../../docs/config.md");
+    let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let world = world();
+    world.write(PROJECT, example);
+    let all = settings(&world, &[]);
+    assert_eq!(setting(&all, "tasks.IMPL-003.limits.total"), (Value::from("2h"), "project".to_owned()));
+    assert_eq!(setting(&all, "agents.tests.command").0, Value::from("cargo test --workspace"));
+    world.write(PROJECT, "[defaults]\nx = 1\n[agents.a]\nx = 1\n[defaults.limits]\nx = 1\n");
+    let wrong = world.run(&["config"]).stderr;
+    let keys = wrong
+        .lines()
+        .filter_map(|line| line.strip_prefix("help: what can be set in ["))
+        .flat_map(|rest| rest.split(": ").nth(1).unwrap_or_default().split([',', ' ']).filter(|key| !key.is_empty()));
+    let keys: Vec<&str> = keys.collect();
+    assert!(keys.len() > 10, "{wrong}");
+    for key in keys {
+        assert!(text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`")), "{key} is not documented");
+    }
+}
