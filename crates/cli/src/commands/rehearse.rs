@@ -57,11 +57,11 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         ..args::Settings::default()
     };
     // Of what is configured only the numbers count: no agent is run but this program.
-    let tasks = choose::choose(&config, &flags, &session, &place.exe)?.tasks;
+    let tasks = choose::choose(&config, &flags, session, &place.exe)?.tasks;
     let defaults = Defaults::of(&config, &flags);
     let slots = defaults.concurrency.value;
     let acts = Acts { failing, slow, attempts: defaults.retries.value.saturating_add(1) };
-    let speed = options.speed.unwrap_or_else(|| speed(&session, &graph, &acts, slots));
+    let speed = options.speed.unwrap_or_else(|| speed(session, graph, &acts, slots));
     let stage = match Stage::set(&place.project, &place.folder) {
         Ok(stage) => stage,
         Err(Refusal::Held(by)) => return refuse(&engine::Failure::Held(by), printer),
@@ -84,22 +84,22 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         retries: defaults.retries.value,
         backoff: faster(Backoff::default(), speed),
         tasks,
-        workers: workers(&session, &place.exe, speed, &acts)?,
+        workers: workers(session, &place.exe, speed, &acts)?,
         exe: place.exe,
         session: session.clone(),
         graph: graph.clone(),
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice: Notice| {
-        timeline.note(&notice, &graph);
+        timeline.note(&notice, graph);
         if failed.is_none() {
             failed = tell(&notice, width, printer.err()).err();
         }
     });
     match result {
         Ok(done) => {
-            timeline.print(&session, &graph, width, printer.out())?;
-            report(&done, printer)
+            timeline.print(session, graph, width, printer.out())?;
+            report(&done, None, printer)
         }
         Err(failure) => refuse(&failure, printer),
     }

@@ -75,7 +75,10 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         }
     });
     match result {
-        Ok(done) => report(&done, printer),
+        Ok(done) => {
+            let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+            report(&done, Some(same_command(args)), printer)
+        }
         Err(failure) => refuse(&failure, printer),
     }
 }
@@ -134,8 +137,8 @@ pub(super) fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::
     writeln!(out, "{}", escape::cut(line.trim_end(), width))
 }
 
-/// Says how a run came out.
-pub(super) fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Says how a run came out, and with what it can be resumed where it can.
+pub(super) fn report(report: &Report, resume: Option<String>, printer: &mut Printer) -> Result<Exit, Failure> {
     let counts = report.counts;
     let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
     let out = printer.out();
@@ -155,9 +158,8 @@ pub(super) fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Fai
         writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
     }
     writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
-    if resumable {
-        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-        writeln!(out, "Resume with: {}", escape::line(&same_command(args)))?;
+    if let Some(command) = resume.filter(|_| resumable) {
+        writeln!(out, "Resume with: {}", escape::line(&command))?;
     }
     Ok(exit)
 }

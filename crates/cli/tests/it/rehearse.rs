@@ -47,6 +47,8 @@ fn a_rehearsal_shows_the_run_and_leaves_the_session_as_it_is() {
         assert!(run.stdout.contains(&format!("Files: {}", world.dir().join(STAGE).display())), "{run}");
     }
     assert!(!world.dir().join(".workflow/.csv-wave").exists());
+    let sessions = world.run(&["sessions"]).stdout;
+    assert_eq!(sessions.lines().count(), 2, "{sessions}");
     let run = folder(&world);
     let artifact = std::fs::read_to_string(run.join("artifacts/REPORT-001/rehearsal.md")).expect("an artifact");
     assert!(artifact.starts_with("# Rehearsed: REPORT-001\n"), "{artifact}");
