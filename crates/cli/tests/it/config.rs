@@ -305,3 +305,43 @@ fn the_documentation_is_right() {
         assert!(text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`")), "{key} is not documented");
     }
 }
+
+/// Whatever stands in the file, it is an answer with a place or none.
+#[test]
+fn no_text_breaks_the_reader() {
+    let deep = format!("x = {}{}", "[".repeat(20_000), "]".repeat(20_000));
+    let dotted = format!("{}x = 1", "a.".repeat(20_000));
+    let long = format!("[defaults]\nagent = \"{}", "長".repeat(3000));
+    for text in [
+        "",
+        "\u{feff}",
+        "\u{feff}[defaults]\nretries = 1\n",
+        "\r\n\r\n",
+        "[",
+        "[]",
+        "[[defaults]]",
+        "defaults = 1",
+        "[defaults]\n[defaults]\n",
+        "[defaults]\nretries = 99999999999999999999999\n",
+        "[defaults]\nretries = 0x10\nconcurrency = 0\n",
+        "[defaults]\nretries = 1979-05-27\ncadence = inf\nagent = [[]]\n",
+        "[defaults.limits]\ntotal = -5\nidle = 1.5\ngrace = true\nfirst_output = 0xFF\n",
+        "[agents.\"\"]\ncommand = \"\"\n[agents.b]\ncommand = []\n[agents.c]\ncommand = [\"\"]\n[agents.d]\n",
+        "[agents.a]\ncommand = \"x\"\nspeed = 1\nkind = \"rehearsal\"\n[roles.\"\"]\n[tasks.\"\\u0000\\u001b[2J\"]\nx = 1\n",
+        "[defaults]\nagent = \"\\u001b]0;title\\u0007\"\n",
+        &deep,
+        &dotted,
+        &long,
+    ] {
+        let world = world();
+        world.write(PROJECT, text);
+        let run = world.run(&["config"]);
+        assert!(matches!(run.code, Some(0 | 2)), "{text:.100}\n{run}");
+        let is_plain = |c: char| c == '\n' || !c.is_control();
+        assert!(run.stderr.chars().all(is_plain) && run.stdout.chars().all(is_plain), "{run}");
+        assert_eq!(run.code == Some(2), run.stderr.starts_with("error: "), "{text:.100}\n{run}");
+    }
+    let world = world();
+    world.write(PROJECT, [0xff, 0xfe, 0]);
+    assert_eq!(world.run(&["config"]).code, Some(2));
+}
