@@ -1,9 +1,13 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
+mod settings;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use team_executor_files::Dialect;
+
+pub(crate) use self::settings::{RunCadence, Settings};
 
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///
@@ -49,6 +53,7 @@ Examples:
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
   team-executor run --continue EX-auth-2026-02-27 --agent-command './work.sh'
+  team-executor run --session=. --agent coder --idle-limit 10m
 
 Each task runs the command once, with its prompt on standard input and
 TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
@@ -129,6 +134,25 @@ Examples:
 What depends on it is skipped too, unless it runs after failures.")]
     Skip(Skip),
 
+    /// Rehearse a whole run on a copy of the session: no model, no work, a few seconds
+    #[command(after_help = "\
+Examples:
+  team-executor rehearse --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor rehearse --session=. --fail IMPL-001 --slow TEST-001
+  team-executor rehearse --session=. -c 8 --cadence wave
+
+The session itself is not touched: the copy and the files of the rehearsed run
+are below .workflow/.rehearsal/, and the next rehearsal replaces them.")]
+    Rehearse(Rehearse),
+
+    /// Show the settings that count and where each comes from
+    #[command(after_help = "\
+Examples:
+  team-executor config
+  team-executor config --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor config --retries 1 --format json | jq '.settings'")]
+    Config(ShowConfig),
+
     /// Show how the newest run of a session stands; change nothing
     #[command(
         alias = "check",
@@ -193,9 +217,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// The command that does each task
-    #[arg(long, value_name = "CMD")]
-    pub(crate) agent_command: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
 
     /// Continue this run; without an id the newest that is not finished
     #[arg(long = "continue", value_name = "EX-ID", num_args = 0..=1)]
@@ -205,31 +228,9 @@ pub(crate) struct Run {
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// How many workers at once
-    #[arg(short, long, value_name = "N", default_value_t = 3)]
-    pub(crate) concurrency: u32,
-
-    /// When tasks start
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) cadence: RunCadence,
-
-    /// How often a failed task is tried again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) retries: u32,
-
-    /// Seconds that one task may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
-    pub(crate) time_limit: u64,
-}
-
-/// When tasks start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum RunCadence {
-    /// As soon as what they wait for is done
-    #[default]
-    Beat,
-    /// Wave after wave
-    Wave,
+    /// With -y, also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
 }
 
 /// How a session is read.
@@ -308,6 +309,42 @@ pub(crate) struct Plan {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rehearse {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// A task that fails; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) fail: Vec<String>,
+
+    /// A task that takes ten times as long; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) slow: Vec<String>,
+
+    /// How many workers at once [default: as configured]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: Option<u32>,
+
+    /// When tasks start [default: as configured]
+    #[arg(long, value_enum)]
+    pub(crate) cadence: Option<RunCadence>,
+
+    /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
+    #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) speed: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

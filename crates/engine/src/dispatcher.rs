@@ -359,7 +359,9 @@ impl Dispatcher<'_> {
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
                 let task = &self.session.tasks[work.task.get()];
-                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, work.attempt, prompt)?;
+                let worker =
+                    self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
                 self.slots.insert(slot, work);
                 self.keepers.start(slot, assignment);
             }

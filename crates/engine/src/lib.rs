@@ -1,6 +1,6 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
-//! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
+//! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
 //! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`control`] (what others ask).
 
@@ -22,8 +22,10 @@ pub mod run_at;
 pub mod runs;
 mod status;
 mod views;
+pub mod worker;
 
 pub use dispatcher::run;
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
 pub use status::{Running, Status, prompt, status};
+pub use worker::{Worker, Workers};

@@ -15,6 +15,8 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         cadence: plan.cadence,
         slots: options.slots,
         retries: options.retries,
+        backoff: options.backoff,
+        tasks: options.tasks.clone(),
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()

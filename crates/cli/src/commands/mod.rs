@@ -1,11 +1,13 @@
 //! One command, one file.
 
 mod completions;
+mod config;
 mod continued;
 mod control;
 mod logs;
 mod plan;
 mod prompt;
+mod rehearse;
 mod report;
 mod resume;
 mod run;
@@ -25,6 +27,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
+        Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
+        Some(Command::Config(options)) => config::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
         Some(Command::Resume(options)) => resume::run(session, options, printer),
         Some(Command::Pause(options)) => control::pause(session, options, printer),

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use team_executor_core::Plan;
-use team_executor_core::run::{Cadence, Ending};
+use team_executor_core::run::{Backoff, Ending};
 use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Finding};
@@ -12,12 +12,15 @@ use team_executor_files::{Code, Finding};
 use super::continued;
 use super::plan::summary;
 use super::validate::count;
-use crate::args::{Run, RunCadence};
+use crate::args::Run;
+use crate::config::choose::{self, Defaults, Program};
+use crate::config::{check, command};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
+use crate::place::Place;
 use crate::printer::Printer;
 
 /// Validates, asks, runs and reports.
@@ -34,39 +37,43 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         writeln!(printer.err(), "Nothing was started: the session has {errors}")?;
         return Ok(Exit::Invalid);
     };
-    let Some(command) = &options.agent_command else {
-        let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
-        return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
-    };
+    let place = Place::of(Some(Path::new(&opened.path)))?;
+    let config = place.config()?;
+    let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
+    check::programs_exist(&chosen.workers, &place)?;
+    if options.yes {
+        check::is_trusted(&chosen.programs, &config, options.trust_project)?;
+    }
+    if chosen.ignored {
+        let key = "[defaults] session_may_choose = true";
+        writeln!(printer.err(), "warning: the session names agents; they were ignored ({key} lets it choose)")?;
+    }
     if !options.yes {
         let plan = Plan::of(&session, graph.clone());
-        if !confirmed(&summary(&session, &plan), command, printer)? {
+        if !confirmed(&summary(&session, &plan), &chosen.programs, printer)? {
             return Ok(Exit::Invalid);
         }
+    } else {
+        let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
+        of_project.map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
     }
-    let unusable =
-        |what: &str, error: std::io::Error| Failure::from(Finding::error(Code::Usage, format!("{what}: {error}")));
-    let folder = Path::new(&opened.path);
+    let defaults = Defaults::of(&config, &options.settings);
     let options = Options {
-        folder: folder.canonicalize().map_err(|error| unusable("the session folder cannot be found", error))?,
-        current: std::env::current_dir().map_err(|error| unusable("the current folder cannot be found", error))?,
-        exe: std::env::current_exe().map_err(|error| unusable("this program cannot be found", error))?,
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        folder: place.folder,
+        current: place.current,
+        exe: place.exe,
+        environment: place.environment,
         dialect: opened.dialect,
         session,
         graph,
-        slots: options.concurrency.max(1),
-        cadence: match options.cadence {
-            RunCadence::Beat => Cadence::Beat,
-            RunCadence::Wave => Cadence::Wave,
-        },
-        retries: options.retries,
-        command: words(command),
-        limit_ms: options.time_limit.saturating_mul(1000),
         run: continued.map(|run| run.id),
         ask: (!options.yes && std::io::stdin().is_terminal()).then_some(decision),
+        slots: defaults.concurrency.value,
+        cadence: defaults.cadence.value,
+        retries: defaults.retries.value,
+        backoff: Backoff::default(),
+        tasks: chosen.tasks,
+        workers: chosen.workers,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
@@ -75,18 +82,23 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         }
     });
     match result {
-        Ok(done) => report(&done, printer),
-        Err(failure) => Ok(refuse(&failure, printer)?),
+        Ok(done) => {
+            let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+            report(&done, Some(same_command(args)), printer)
+        }
+        Err(failure) => refuse(&failure, printer),
     }
 }
 
 /// Shows what will happen and asks. Without somebody to ask, nothing is started.
-fn confirmed(summary: &str, command: &str, printer: &mut Printer) -> Result<bool, Failure> {
+fn confirmed(summary: &str, programs: &[Program], printer: &mut Printer) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         let finding = Finding::error(Code::Usage, "the start was not confirmed, so nothing was started");
         return Err(finding.help("add -y to start without being asked").into());
     }
-    write!(printer.err(), "{summary}\nEach task runs: {}\nStart? [Y/n] ", escape::line(command))?;
+    writeln!(printer.err(), "{summary}")?;
+    programs.iter().map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
+    write!(printer.err(), "Start? [Y/n] ")?;
     printer.err().flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
@@ -104,17 +116,14 @@ fn decision() -> Option<Decision> {
     }
 }
 
-/// A command line as a program and its arguments; through a shell only where it needs one.
-fn words(command: &str) -> Vec<String> {
-    let needs_shell = command.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#!\n".contains(c));
-    if needs_shell {
-        vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()]
-    } else {
-        command.split_whitespace().map(str::to_owned).collect()
-    }
+/// What will be run, and by whose choice. It is shown whole.
+fn what_runs(program: &Program) -> String {
+    let by = program.by_project.as_ref().map(|spot| format!(", chosen by {}:{}", spot.file, spot.line));
+    escape::line(&format!("{} runs: {}{}", program.agent, program.command, by.unwrap_or_default()))
 }
 
-fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
+/// Tells one thing on one line.
+pub(super) fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
     let line = match notice {
         Notice::Begins { run, resumed: false, counts } => {
             format!("Run {run} begins, {} to do", counts.pending + counts.ready)
@@ -152,7 +161,8 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "{}", escape::cut(line.trim_end(), width))
 }
 
-fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Says how a run came out, and with what it can be resumed where it can.
+pub(super) fn report(report: &Report, resume: Option<String>, printer: &mut Printer) -> Result<Exit, Failure> {
     let counts = report.counts;
     let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
     let out = printer.out();
@@ -172,13 +182,13 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
         writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
     }
     writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
-    if resumable {
-        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-        writeln!(out, "Resume with: {}", escape::line(&same_command(args)))?;
+    if let Some(command) = resume.filter(|_| resumable) {
+        writeln!(out, "Resume with: {}", escape::line(&command))?;
     }
     Ok(exit)
 }
 
+/// Says why a run could not go on.
 pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
         engine::Failure::Held(_) => {
@@ -197,28 +207,17 @@ pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result
 
 /// The command that was given, as a shell reads it.
 fn same_command(args: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let quoted = |word: String| {
-        let is_plain = !word.is_empty() && word.chars().all(plain);
-        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
+    command::shown(&words)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{same_command, words};
+    use super::same_command;
 
     #[test]
     fn the_command_is_printed_so_that_a_shell_can_read_it() {
         let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
         assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
-    }
-
-    #[test]
-    fn a_shell_is_used_only_where_it_is_needed() {
-        assert_eq!(words("/bin/true"), ["/bin/true"]);
-        assert_eq!(words(" worker stamp  log @TASK "), ["worker", "stamp", "log", "@TASK"]);
-        assert_eq!(words("echo $HOME | cat"), ["/bin/sh", "-c", "echo $HOME | cat"]);
     }
 }
