@@ -18,6 +18,7 @@ pub mod keeper;
 mod keepers;
 mod last_line;
 pub mod ledger;
+mod oom;
 pub mod outcome;
 mod processes;
 mod protections;
@@ -25,6 +26,7 @@ pub mod protocol;
 mod seal;
 mod sweep;
 
+pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Limit};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
