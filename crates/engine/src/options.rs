@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use team_executor_core::run::{Cadence, Counts, Ending};
 use team_executor_core::{Graph, Session};
 use team_executor_files::Dialect;
-use team_executor_store::{JournalError, records};
+use team_executor_store::{JournalError, is_shortage, records};
 
 use crate::control::Decision;
 
@@ -41,6 +41,8 @@ pub struct Options {
     /// Hears what a person wants after [`Notice::WaveFailed`](crate::Notice::WaveFailed): nothing if that was not understood.
     /// Without it such a run stops.
     pub ask: Option<fn() -> Option<Decision>>,
+    /// The project may be on a file system that other machines write to.
+    pub allow_network: bool,
 }
 
 /// How a run came out.
@@ -83,6 +85,25 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
+    /// The journal of a run that may be the session's is damaged where it says of which session it is.
+    #[error(
+        "the journal of the run {0} is damaged in its first line, so it is not known whether it is of this session"
+    )]
+    Nameless(String),
+    /// A folder was moved or removed while the run went on.
+    #[error("the folder {0} was moved or removed while the run went on")]
+    Gone(PathBuf),
+    /// A lock would not keep executors on other machines out.
+    #[error("{path} is on a network file system ({name}), where a lock may not keep a second executor out")]
+    Network {
+        /// The project.
+        path: PathBuf,
+        /// Which file system.
+        name: &'static str,
+    },
+    /// The system has no more open files, processes or memory to give at this moment.
+    #[error("{0}")]
+    Shortage(String),
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),
@@ -97,6 +118,9 @@ pub enum Failure {
 impl Failure {
     pub(crate) fn disk(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |error| Self::Disk { action, path, reason: error.to_string() }
+        move |error| match error.to_string() {
+            reason if is_shortage(&error) => Self::Shortage(format!("cannot {action} {}: {reason}", path.display())),
+            reason => Self::Disk { action, path, reason },
+        }
     }
 }

@@ -8,6 +8,7 @@ use team_executor_core::run::{Cadence, Ending};
 use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Finding};
+use team_executor_store::JournalError;
 
 use super::continued;
 use super::plan::summary;
@@ -67,6 +68,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         limit_ms: options.time_limit.saturating_mul(1000),
         run: continued.map(|run| run.id),
         ask: (!options.yes && std::io::stdin().is_terminal()).then_some(decision),
+        allow_network: options.allow_network_fs,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
@@ -76,7 +78,15 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     });
     match result {
         Ok(done) => report(&done, printer),
-        Err(failure) => Ok(refuse(&failure, printer)?),
+        Err(failure) => {
+            let session = escape::shell_word(&format!("--session={}", opened.path));
+            let exit = refuse_run(&failure, &session, printer)?;
+            if exit == Exit::Io {
+                let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+                writeln!(printer.err(), "Resume with: {}", escape::line(&same_command(args)))?;
+            }
+            Ok(exit)
+        }
     }
 }
 
@@ -179,15 +189,29 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Says why something about a run cannot be done, and what to do about it.
 pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
+    refuse_run(failure, "--session=PATH", printer)
+}
+
+/// The same, where it is known how the user named the session.
+fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+    use engine::Failure as Why;
+    let doctor = |named: &str| format!("team-executor doctor {named}");
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => {
-            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        Why::Held(_) => (Exit::Held, format!("wait for it to end, or end it with: team-executor stop {session}")),
+        Why::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned()),
+        Why::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands".to_owned()),
+        Why::TooDeep(_) => (Exit::Invalid, "start it outside of a worker".to_owned()),
+        Why::Network { .. } => {
+            (Exit::Invalid, "move it to a local disk, or add --allow-network-fs if no other machine runs it".to_owned())
         }
-        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
-        engine::Failure::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands"),
-        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
-        _ => (Exit::Io, "once the cause is gone, the same command continues"),
+        Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
+        Why::Nameless(run) => (Exit::Io, doctor(&format!("--run={}", escape::shell_word(run)))),
+        Why::Journal(JournalError::Full(_)) => {
+            (Exit::Io, "make room on the disk; df -h shows how it is used".to_owned())
+        }
+        _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
     let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
@@ -197,12 +221,8 @@ pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result
 
 /// The command that was given, as a shell reads it.
 fn same_command(args: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let quoted = |word: String| {
-        let is_plain = !word.is_empty() && word.chars().all(plain);
-        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
+    let words = args.skip(1).map(|word| escape::shell_word(&word));
+    std::iter::once("team-executor".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
