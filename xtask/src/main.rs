@@ -5,6 +5,7 @@
 mod bench;
 mod conformance;
 mod crash;
+mod faults;
 mod fuzz;
 #[cfg(test)]
 mod layering;
@@ -54,6 +55,12 @@ enum Chore {
         #[arg(long, value_name = "T", default_value_t = 12)]
         tasks: usize,
     },
+    /// Lets one system call after the other of the built program fail, resumes it, and checks what came of it
+    Faults {
+        /// How long at most
+        #[arg(long, value_name = "N", default_value_t = 300)]
+        seconds: u64,
+    },
     /// Runs the benchmarks
     Bench {
         /// Only this benchmark, or only those of this crate
@@ -70,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Conformance { check } => conformance::run(check),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
+        Chore::Faults { seconds } => faults::run(seconds),
         Chore::Bench { name, args } => bench::run(name.as_deref(), &args),
     };
     match result {

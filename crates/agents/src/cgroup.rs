@@ -93,14 +93,21 @@ impl Cgroup {
 /// Removes empty cgroups of executors that are gone. One that was killed together with an idle keeper, or before its
 /// keeper was inside, could not do so itself.
 pub(crate) fn remove_abandoned() {
-    for entry in home().and_then(|home| fs::read_dir(home).ok()).into_iter().flatten().filter_map(Result::ok) {
+    for path in abandoned() {
+        // One with a process inside cannot be removed.
+        let _in_use = fs::remove_dir(path);
+    }
+}
+
+/// The cgroups of executors that are gone. A keeper that still ends its workers may be inside.
+pub fn abandoned() -> Vec<PathBuf> {
+    let entries = home().and_then(|home| fs::read_dir(home).ok()).into_iter().flatten().filter_map(Result::ok);
+    let is_abandoned = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let executor = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok());
-        if executor.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // One with a process inside cannot be removed.
-            let _in_use = fs::remove_dir(entry.path());
-        }
-    }
+        executor.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
+    };
+    entries.filter(is_abandoned).map(|entry| entry.path()).collect()
 }
 
 /// A keeper removes its cgroup when its executor is gone, and the next executor may look at it just then.
@@ -171,6 +178,7 @@ mod tests {
         dead.wait().unwrap();
         let theirs = ours.path().with_file_name(format!("{PREFIX}{}-1", dead.id()));
         fs::create_dir(&theirs).unwrap();
+        assert!(abandoned().contains(&theirs) && !abandoned().contains(&ours.path().to_owned()));
         remove_abandoned();
         assert_eq!((theirs.exists(), ours.path().exists()), (false, true));
         ours.remove().unwrap();

@@ -18,6 +18,7 @@ pub mod keeper;
 mod keepers;
 mod last_line;
 pub mod ledger;
+mod oom;
 pub mod outcome;
 mod probe;
 mod processes;
@@ -27,6 +28,7 @@ pub mod rehearsal;
 mod seal;
 mod sweep;
 
+pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Limit};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};

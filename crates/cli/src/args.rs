@@ -179,6 +179,18 @@ Examples:
 What earlier tasks found is included as far as the newest run has it.")]
     Prompt(Prompt),
 
+    /// Say what protects a run here, and whether a run is whole; `--repair` what can be
+    #[command(after_help = "\
+Examples:
+  team-executor doctor
+  team-executor doctor --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor doctor --run EX-auth-2026-02-27 --repair
+  team-executor doctor --session=. --format json | jq '.run.checks[].says'
+
+A damaged journal is copied before it is cut. Exit code 0 if a run can go on,
+2 if not, 4 if an executor holds what is to be repaired.")]
+    Doctor(Doctor),
+
     /// List the sessions and runs below `.workflow/`
     #[command(after_help = "\
 Examples:
@@ -231,6 +243,10 @@ pub(crate) struct Run {
     /// With -y, also start programs that the project's team-executor.toml chooses
     #[arg(long)]
     pub(crate) trust_project: bool,
+
+    /// Run on a network file system, where a lock may not keep other machines out
+    #[arg(long)]
+    pub(crate) allow_network_fs: bool,
 }
 
 /// How a session is read.
@@ -375,6 +391,25 @@ pub(crate) struct Prompt {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// The run, if it is not the newest one of the session
+    #[arg(long, value_name = "EX-ID", conflicts_with = "session")]
+    pub(crate) run: Option<String>,
+
+    /// Cut a damaged journal after copying it, and remove what a crash left unfinished
+    #[arg(long)]
+    pub(crate) repair: bool,
+
+    /// Repair without being asked
+    #[arg(short, long, requires = "repair")]
+    pub(crate) yes: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -25,6 +25,13 @@ pub(crate) fn line(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
+/// A word as a shell reads it.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
+    let is_plain = !word.is_empty() && word.chars().all(plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// A text on one line of at most so many columns, with `…` where it is cut.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     let shown = line(text);

@@ -65,7 +65,9 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
     let signal_handle = caught.handle();
     let (signals, requests) = (outbox.clone(), outbox.clone());
-    std::thread::spawn(move || caught.forever().try_for_each(|_| signals.send(Message::Signal)));
+    let listen = move || caught.forever().try_for_each(|_| signals.send(Message::Signal));
+    let listener = std::thread::Builder::new().name("signals".to_owned()).spawn(listen);
+    listener.map_err(Failure::disk("listen to", "signals"))?;
     let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
     if let Err(error) = &server {
         tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
@@ -123,7 +125,7 @@ struct Dispatcher<'t> {
     keepers: Keepers,
     prompts: Prompts,
     inbox: Inbox,
-    /// For the answers of a person.
+    /// For the answers of a person, and for what it tells itself.
     outbox: Outbox,
     /// Where workers work.
     cwd: PathBuf,
@@ -176,6 +178,7 @@ impl Dispatcher<'_> {
         if inputs.is_empty() {
             return Ok(());
         }
+        self.at.must_be_there(&self.options.folder)?;
         let taken = self.conductor.take(inputs, clock::now())?;
         for refused in taken.refused.into_iter().flatten() {
             (self.tell)(Notice::Warning(refused.to_string()));
@@ -247,6 +250,11 @@ impl Dispatcher<'_> {
             Message::Signal => {
                 self.asked_to_stop = true;
                 Ok(Some(Input::Drain { now }))
+            }
+            Message::NotStarted { slot, error } => {
+                let outcome = Outcome::CouldNotStart { error: format!("could not start: {error}") };
+                let work = self.slots.remove(&slot);
+                Ok(work.map(|work| Input::Ended { now, ended: WorkEnded { work, outcome } }))
             }
         }
     }
@@ -357,12 +365,20 @@ impl Dispatcher<'_> {
                 let slot = slot as usize;
                 let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
                 let prompt =
-                    self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
+                    self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
+                self.slots.insert(slot, work);
+                let prompt = match prompt {
+                    // Nothing runs yet: it is as if the worker had not started, and is tried again later.
+                    Err(Failure::Shortage(error)) => {
+                        self.outbox.send(Message::NotStarted { slot, error }).ok();
+                        return Ok(());
+                    }
+                    prompt => prompt?,
+                };
                 let task = &self.session.tasks[work.task.get()];
                 let worker =
                     self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
                 let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
-                self.slots.insert(slot, work);
                 self.keepers.start(slot, assignment);
             }
             Effect::EndWorker { work } => {

@@ -18,6 +18,13 @@ pub(crate) enum Message {
     Asked(Asked),
     /// What a person wants after a wave failed; nothing if that was not understood.
     Decided(Option<Decision>),
+    /// The worker of a slot could not be given anything to do.
+    NotStarted {
+        /// Where.
+        slot: usize,
+        /// Why.
+        error: String,
+    },
 }
 
 /// The dispatcher's end.

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
-//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`control`] (what others ask).
+//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`control`] (what others ask),
+//! [`doctor`] (what can be wrong around a run).
 
 mod assign;
 mod clock;
@@ -10,6 +11,7 @@ pub mod conductor;
 pub mod control;
 mod discovery;
 mod dispatcher;
+pub mod doctor;
 mod inbox;
 mod layout;
 pub mod notice;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use team_executor_core::run::{Backoff, Cadence, Counts, Ending, TaskPolicy};
 use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::Dialect;
-use team_executor_store::{JournalError, records};
+use team_executor_store::{JournalError, is_shortage, records};
 
 use crate::control::Decision;
 use crate::worker::Workers;
@@ -45,6 +45,8 @@ pub struct Options {
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.
     pub workers: Workers,
+    /// The project may be on a file system that other machines write to.
+    pub allow_network: bool,
 }
 
 /// How a run came out.
@@ -90,6 +92,25 @@ pub enum Failure {
     /// Nobody was chosen to do a task.
     #[error("no worker was chosen for task '{0}'")]
     NoWorker(String),
+    /// The journal of a run that may be the session's is damaged where it says of which session it is.
+    #[error(
+        "the journal of the run {0} is damaged in its first line, so it is not known whether it is of this session"
+    )]
+    Nameless(String),
+    /// A folder was moved or removed while the run went on.
+    #[error("the folder {0} was moved or removed while the run went on")]
+    Gone(PathBuf),
+    /// A lock would not keep executors on other machines out.
+    #[error("{path} is on a network file system ({name}), where a lock may not keep a second executor out")]
+    Network {
+        /// The project.
+        path: PathBuf,
+        /// Which file system.
+        name: &'static str,
+    },
+    /// The system has no more open files, processes or memory to give at this moment.
+    #[error("{0}")]
+    Shortage(String),
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),
@@ -104,6 +125,9 @@ pub enum Failure {
 impl Failure {
     pub(crate) fn disk(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |error| Self::Disk { action, path, reason: error.to_string() }
+        move |error| match error.to_string() {
+            reason if is_shortage(&error) => Self::Shortage(format!("cannot {action} {}: {reason}", path.display())),
+            reason => Self::Disk { action, path, reason },
+        }
     }
 }

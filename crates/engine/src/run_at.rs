@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS, WORKFLOW};
 use team_executor_store::run_folder::{component, project_root, run_id, run_path};
 use team_executor_store::{
-    Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, records, recover, replace,
-    sweep,
+    Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, file_system, records,
+    recover, replace, sweep,
 };
 
 use crate::clock;
@@ -36,6 +37,8 @@ pub struct RunAt {
     /// Its folder, for what is rendered.
     pub(crate) disk: RealDisk,
     executor: RealDisk,
+    /// Which folder the executor's own is.
+    inode: u64,
     lock: Lock<RealFile>,
 }
 
@@ -104,6 +107,13 @@ impl RunAt {
         replace(&self.executor, RENDERED, length.to_string().as_bytes(), Durability::Durable)
     }
 
+    /// Fails if the folder of the run or of its session was moved or removed: what is committed would be lost with it.
+    pub(crate) fn must_be_there(&self, session: &Path) -> Result<(), Failure> {
+        let there = std::fs::metadata(self.path.join(EXECUTOR)).is_ok_and(|found| found.ino() == self.inode);
+        let gone = if there { session } else { &self.path };
+        if there && session.is_dir() { Ok(()) } else { Err(Failure::Gone(gone.to_owned())) }
+    }
+
     /// Names an attempt for ever.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         format!("{}/{task}/{attempt}", self.id)
@@ -143,10 +153,17 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
 pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     let project = project_root(&options.folder, &options.current);
     let runs = runs(&project);
+    let found = file_system(&project).map_err(|error| Failure::disk("look at", &project)(error.errno.into()))?;
+    if found.is_network && !options.allow_network {
+        return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
+    }
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, 0, &runs)?;
+    if let Some(id) = nameless(&runs, &options.folder) {
+        return Err(Failure::Nameless(id));
+    }
     match chosen(options, &runs).filter(|_| !anew) {
         Some(id) => reopen(&options.session, &project, id),
         None => create(options, &project),
@@ -183,9 +200,30 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     })
 }
 
+/// A run whose journal is damaged where it says of which session it is, if its name says that it may be of this one. To
+/// begin anew beside it would do again what it had done.
+pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
+    let of_session = format!("EX-{}-", component(session_name(&file_name(session))));
+    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_dated = |name: &String| {
+        name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    names.filter(is_dated).find(|name| {
+        let journal = runs.join(name).join(EXECUTOR).join(JOURNAL);
+        let mut first = Vec::new();
+        let read = File::open(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+        let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
+        read.is_ok() && !is_whole && std::fs::read(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
+    })
+}
+
+fn file_name(session: &Path) -> String {
+    session.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
-    let name = options.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let id = run_id(session_name(&name), &clock::today(), |id| {
+    let id = run_id(session_name(&file_name(&options.folder)), &clock::today(), |id| {
         let path = run_path(project, id);
         path.exists() && !is_unborn(&path)
     });
@@ -263,7 +301,8 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let path = run_path(project, &id);
     for folder in FOLDERS {
         let folder = path.join(folder);
-        std::fs::create_dir_all(&folder).map_err(Failure::disk("make", &folder))?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(Failure::disk("make", &folder))?;
     }
     let disk = open_folder(&path)?;
     let executor = open_folder(&path.join(EXECUTOR))?;
@@ -273,7 +312,8 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let swept = sweep(&disk);
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok(RunAt { id, path, disk, executor, lock })
+    let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();
+    Ok(RunAt { id, path, disk, executor, inode, lock })
 }
 
 fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

@@ -61,6 +61,9 @@ pub struct Running {
 /// How the newest run of a session stands; nothing if it was never run.
 pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Option<Status>, Failure> {
     let project = run_folder::project_root(folder, current);
+    if let Some(id) = run_at::nameless(&run_at::runs(&project), folder) {
+        return Err(Failure::Nameless(id));
+    }
     let Some(id) = run_at::newest(&run_at::runs(&project), folder) else { return Ok(None) };
     let path = run_folder::run_path(&project, &id);
     let (tasks, run) = look(session, graph, &id, &path)?;

@@ -85,16 +85,18 @@ fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -
         Dialect::TasksJson => "tasks.json",
         Dialect::TasksCsv => "tasks.csv",
     };
-    // What cannot be read now is left alone: it is the user's.
-    let Ok(original) = std::fs::read_to_string(folder.join(name)) else { return Ok(()) };
+    let failed = |action| move |errno| DiskError { action, name: name.to_owned(), errno };
+    let disk = RealDisk::open_folder(folder).map_err(failed("open"))?;
+    // Until it is written the run counts as unfinished: else what it says would be taken for a wish to begin anew.
+    let bytes = disk.read(name).map_err(failed("read"))?;
+    // What is no text cannot be loaded again either: it is the user's, and left alone.
+    let Ok(original) = String::from_utf8(bytes) else { return Ok(()) };
     let text = match dialect {
         Dialect::Tc => write::team_session(Some(&original), session),
         Dialect::Tls => write::lifecycle(Some(&original), session),
         Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
         Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
     };
-    let disk =
-        RealDisk::open_folder(folder).map_err(|errno| DiskError { action: "open", name: name.to_owned(), errno })?;
     sweep(&disk)?;
     put(&disk, name, &text, Durability::Durable)
 }

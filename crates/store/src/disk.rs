@@ -117,6 +117,12 @@ impl DiskError {
     }
 }
 
+/// Whether the system had no more open files, processes or memory to give at that moment.
+pub fn is_shortage(error: &std::io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM))
+}
+
 /// The system's answer in words.
 pub(crate) fn reason(error: Errno) -> String {
     let text = std::io::Error::from(error).to_string();

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
-//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
+//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is),
+//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 pub mod adopt;
 #[cfg(test)]
@@ -10,6 +11,8 @@ mod crash_tests;
 #[cfg(test)]
 mod crash_world;
 pub mod disk;
+pub mod examine;
+pub mod file_system;
 pub mod folder;
 pub mod journal;
 mod line;
@@ -27,11 +30,13 @@ pub mod sim_fault;
 pub mod sim_inode;
 
 pub use adopt::{Derived, Rendered, Standing, compare, set_aside};
-pub use disk::{Disk, DiskError, DiskFile, Kind};
+pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
+pub use examine::{Examined, cut_damage, examine};
+pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
 pub use folder::{DiskFolder, OpenError};
 pub use journal::{History, Journal, JournalError, Record};
 pub use line::Seq;
-pub use lock::{Holder, Lock, LockError};
+pub use lock::{Holder, Lock, LockError, held_by};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
-pub use replace::{Durability, ReplaceError, replace, sweep};
+pub use replace::{Durability, ReplaceError, replace, strays, sweep};

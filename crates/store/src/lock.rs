@@ -66,6 +66,16 @@ impl<F: DiskFile> Lock<F> {
     }
 }
 
+/// Who has a lock, as it says itself; nobody if it is free. Nothing is changed.
+pub fn held_by<D: Disk>(disk: &D, name: &str) -> Result<Option<String>, DiskError> {
+    let mut file = match disk.open(name) {
+        Err(Errno::NOENT) => return Ok(None),
+        opened => opened.map_err(DiskError::when("open", name))?,
+    };
+    let is_free = file.try_lock().map_err(DiskError::when("lock", name))?;
+    Ok((!is_free).then(|| read_holder(&mut file)))
+}
+
 /// Who has the lock, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
@@ -151,7 +161,7 @@ mod tests {
         (dir, disk)
     }
 
-    fn held_by(result: Result<Lock<impl DiskFile>, LockError>) -> String {
+    fn refused_by(result: Result<Lock<impl DiskFile>, LockError>) -> String {
         match result {
             Err(LockError::Held { by }) => by,
             Err(error) => panic!("{error}"),
@@ -164,12 +174,14 @@ mod tests {
     fn the_second_is_told_who_holds_the_lock_and_gets_it_when_the_first_is_gone() {
         let (_dir, disk) = world();
         let mut first = Lock::take(&disk, "lock", NOW).expect("free");
-        assert_eq!(held_by(Lock::take(&disk, "lock", NOW)), "another process");
+        assert_eq!(refused_by(Lock::take(&disk, "lock", NOW)), "another process");
         first.sign(&Holder::this_process(7)).expect("signed");
-        let by = held_by(Lock::take(&disk, "lock", NOW));
+        let by = refused_by(Lock::take(&disk, "lock", NOW));
+        assert_eq!(held_by(&disk, "lock"), Ok(Some(by.clone())));
         assert!(by.starts_with(&format!("process {} on ", std::process::id())), "{by}");
         assert!(by.contains("(epoch 7, boot "), "{by}");
         drop(first);
+        assert_eq!((held_by(&disk, "lock"), held_by(&disk, "none")), (Ok(None), Ok(None)));
         let mut third = Lock::take(&disk, "lock", NOW).expect("free again");
         let short = Holder { pid: 1, started: 2, boot: String::new(), host: "h".to_owned(), epoch: 8 };
         third.sign(&short).expect("signed");
@@ -192,7 +204,7 @@ mod tests {
         let out = child.stdout.take().expect("its output");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut said).expect("a line");
         assert_eq!(said, "locked\n");
-        assert_eq!(held_by(Lock::take(&disk, "lock", Duration::from_millis(50))), "another process");
+        assert_eq!(refused_by(Lock::take(&disk, "lock", Duration::from_millis(50))), "another process");
         child.kill().expect("killed");
         Lock::take(&disk, "lock", PATIENCE).expect("free when the process is gone");
         child.wait().expect("reaped");
@@ -214,6 +226,6 @@ mod tests {
         let mut held = Lock::take(&disk, "lock", NOW).expect("free");
         let hostile = format!("\u{1b}[2J\u{7}{}\nsecond", "x".repeat(500));
         held.file.write_all_at(0, hostile.as_bytes()).expect("written");
-        assert_eq!(held_by(Lock::take(&disk, "lock", NOW)), format!("?[2J?{}", "x".repeat(195)));
+        assert_eq!(refused_by(Lock::take(&disk, "lock", NOW)), format!("?[2J?{}", "x".repeat(195)));
     }
 }

@@ -50,16 +50,25 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
 /// Removes what replacements that a crash ended have left behind, and says how many files that were.
 pub fn sweep<D: Disk>(disk: &D) -> Result<usize, DiskError> {
     let mut swept = 0;
-    for name in disk.list().map_err(DiskError::when("list", "the folder"))? {
-        if is_temporary(&name) && disk.kind(&name).map_err(DiskError::when("look at", &name))? == Kind::File {
-            match disk.remove(&name) {
-                Ok(()) => swept += 1,
-                Err(Errno::NOENT) => {}
-                Err(errno) => return Err(DiskError::when("remove", &name)(errno)),
-            }
+    for name in strays(disk)? {
+        match disk.remove(&name) {
+            Ok(()) => swept += 1,
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(DiskError::when("remove", &name)(errno)),
         }
     }
     Ok(swept)
+}
+
+/// What replacements that a crash ended have left behind; or what one that goes on has begun.
+pub fn strays<D: Disk>(disk: &D) -> Result<Vec<String>, DiskError> {
+    let mut found = Vec::new();
+    for name in disk.list().map_err(DiskError::when("list", "the folder"))? {
+        if is_temporary(&name) && disk.kind(&name).map_err(DiskError::when("look at", &name))? == Kind::File {
+            found.push(name);
+        }
+    }
+    Ok(found)
 }
 
 const MARK: &str = ".tmp-";

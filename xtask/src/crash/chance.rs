@@ -2,16 +2,16 @@
 
 /// A sequence of choices.
 #[derive(Debug)]
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
     /// The sequence of a seed.
-    pub(super) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A number below another one; 0 where there is none.
-    pub(super) const fn below(&mut self, end: u64) -> u64 {
+    pub(crate) const fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -20,12 +20,12 @@ impl Chance {
     }
 
     /// An index into a list of this length.
-    pub(super) fn index(&mut self, len: usize) -> usize {
+    pub(crate) fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).unwrap_or(0)
     }
 
     /// True once in so many times.
-    pub(super) const fn once_in(&mut self, times: u64) -> bool {
+    pub(crate) const fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }

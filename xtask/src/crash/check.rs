@@ -15,7 +15,7 @@ use crate::shell::Outcome;
 
 /// What is known of a run.
 #[derive(Debug)]
-pub(super) struct Witness<'a> {
+pub(crate) struct Witness<'a> {
     dir: &'a Path,
     scenario: &'a Scenario,
     /// Tasks whose completion was durable, with the number of lines that the log had then.
@@ -36,12 +36,12 @@ struct Line<'l> {
 
 impl<'a> Witness<'a> {
     /// Of a run that has not begun.
-    pub(super) const fn new(dir: &'a Path, scenario: &'a Scenario) -> Self {
+    pub(crate) const fn new(dir: &'a Path, scenario: &'a Scenario) -> Self {
         Self { dir, scenario, durable: BTreeMap::new(), ended_well: Ends::new() }
     }
 
     /// Notes what is durable now that no executor lives.
-    pub(super) fn look(&mut self) -> Outcome {
+    pub(crate) fn look(&mut self) -> Outcome {
         let mut done = BTreeSet::new();
         for run in self.runs() {
             // What a killed executor had not committed may be torn.
@@ -57,7 +57,7 @@ impl<'a> Witness<'a> {
     }
 
     /// Judges a run that has finished. Says how many workers there were.
-    pub(super) fn judge(&self) -> Outcome<usize> {
+    pub(crate) fn judge(&self) -> Outcome<usize> {
         let runs = self.runs();
         let [run] = runs.as_slice() else { return Err(format!("there is not one run but {runs:?}")) };
         let log = read(&self.dir.join("log"))?;
@@ -74,7 +74,7 @@ impl<'a> Witness<'a> {
     }
 
     /// All files and what is in them, but for what this program writes itself and what says who holds a lock.
-    pub(super) fn files(&self) -> Outcome<BTreeMap<PathBuf, Vec<u8>>> {
+    pub(crate) fn files(&self) -> Outcome<BTreeMap<PathBuf, Vec<u8>>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.dir.join(".workflow")];
         while let Some(folder) = folders.pop() {

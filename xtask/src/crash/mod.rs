@@ -1,10 +1,10 @@
 //! Kills the real program at random moments and starts it again until it is done; then everything is checked from
 //! outside. It uses the program as a person does, and believes only files, processes and what workers wrote down.
 
-mod chance;
-mod check;
-mod processes;
-mod scenario;
+pub(crate) mod chance;
+pub(crate) mod check;
+pub(crate) mod processes;
+pub(crate) mod scenario;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use scenario::Scenario;
 /// The longest time between a start and a kill.
 const LONGEST_MS: u64 = 150;
 /// A program that takes longer has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a process that may have ended is looked at.
-const GLANCE: Duration = Duration::from_millis(1);
+pub(crate) const GLANCE: Duration = Duration::from_millis(1);
 /// A task whose worker was lost more often than this is given up, as it should be.
 const MOST_KILLS: u64 = 5;
 
@@ -39,13 +39,8 @@ struct Tally {
 
 /// Runs sessions that are killed; the first thing that is wrong ends it.
 pub(crate) fn run(runs: u64, seed: Option<u64>, tasks: usize) -> Outcome {
-    must_succeed(&mut command("cargo build --quiet --package team-executor"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    // A copy of its own: what is built meanwhile does not disturb a long run.
-    let built = target.join("debug/team-executor");
     let own = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let binary = own.path().join("team-executor");
-    fs::copy(&built, &binary).map_err(|error| format!("{}: {error}", built.display()))?;
+    let binary = build(own.path())?;
     let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -65,6 +60,16 @@ pub(crate) fn run(runs: u64, seed: Option<u64>, tasks: usize) -> Outcome {
         executor + keeper + both,
     );
     Ok(())
+}
+
+/// Builds the program, and gives a copy in a folder: what is built meanwhile does not disturb a long run.
+pub(crate) fn build(folder: &Path) -> Outcome<PathBuf> {
+    must_succeed(&mut command("cargo build --quiet --package team-executor"))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let built = target.join("debug/team-executor");
+    let copy = folder.join("team-executor");
+    fs::copy(&built, &copy).map_err(|error| format!("{}: {error}", built.display()))?;
+    Ok(copy)
 }
 
 /// Runs one session to its end, however often it is killed.
@@ -136,7 +141,7 @@ fn one(binary: &Path, dir: &Path, seed: u64, tasks: usize, tally: &mut Tally) ->
     mark.all_end(PATIENCE)
 }
 
-fn start(binary: &Path, dir: &Path, scenario: &Scenario) -> Outcome<Child> {
+pub(crate) fn start(binary: &Path, dir: &Path, scenario: &Scenario) -> Outcome<Child> {
     let text = |error: std::io::Error| format!("{}: {error}", binary.display());
     let output = File::options().append(true).create(true).open(dir.join("output.txt")).map_err(text)?;
     let again = output.try_clone().map_err(text)?;
@@ -146,7 +151,7 @@ fn start(binary: &Path, dir: &Path, scenario: &Scenario) -> Outcome<Child> {
 }
 
 /// Waits for the end of a process, but not for longer than this.
-fn wait(process: &mut Child, most: Duration) -> Outcome<Option<ExitStatus>> {
+pub(crate) fn wait(process: &mut Child, most: Duration) -> Outcome<Option<ExitStatus>> {
     let until = Instant::now() + most;
     loop {
         match process.try_wait().map_err(|error| error.to_string())? {

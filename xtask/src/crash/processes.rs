@@ -11,28 +11,28 @@ use super::GLANCE;
 use crate::shell::Outcome;
 
 /// A variable of the executor's environment that names the folder of the run. Its keepers have it too.
-pub(super) const MARK: &str = "CRASH_RUN";
+pub(crate) const MARK: &str = "CRASH_RUN";
 
 /// The processes that belong to one run: they name its folder in their environment.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     folder: Vec<u8>,
 }
 
 impl Mark {
     /// Of the run in this folder.
-    pub(super) fn new(dir: &Path) -> Self {
+    pub(crate) fn new(dir: &Path) -> Self {
         Self { folder: dir.as_os_str().as_encoded_bytes().to_vec() }
     }
 
     /// No worker is there at this moment.
-    pub(super) fn no_worker_lives(&self) -> Outcome {
+    pub(crate) fn no_worker_lives(&self) -> Outcome {
         let found = self.living(|environment| has(environment, b"TEAM_EXECUTOR_RUN="));
         if found.is_empty() { Ok(()) } else { Err(format!("the run is over and workers live: {}", found.join(", "))) }
     }
 
     /// No process is there, after this time at the latest.
-    pub(super) fn all_end(&self, within: Duration) -> Outcome {
+    pub(crate) fn all_end(&self, within: Duration) -> Outcome {
         let until = Instant::now() + within;
         loop {
             let found = self.living(|_| true);
@@ -59,7 +59,7 @@ impl Mark {
 }
 
 /// The keepers of an executor.
-pub(super) fn keepers_of(executor: u32) -> Vec<i32> {
+pub(crate) fn keepers_of(executor: u32) -> Vec<i32> {
     let is_keeper = |pid: &i32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name of the program is in brackets and may hold anything; the second field behind it is the parent.
@@ -71,7 +71,7 @@ pub(super) fn keepers_of(executor: u32) -> Vec<i32> {
 }
 
 /// Kills a process, if it is still there.
-pub(super) fn kill(pid: i32) {
+pub(crate) fn kill(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _gone_already = kill_process(pid, Signal::KILL);
     }

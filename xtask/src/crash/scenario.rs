@@ -13,9 +13,9 @@ const SESSION: &str = ".workflow/.team/crash";
 
 /// A session and how it is run.
 #[derive(Debug)]
-pub(super) struct Scenario {
+pub(crate) struct Scenario {
     /// Each task with those that it waits for, which come before it.
-    pub(super) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task>,
     slots: u64,
     wave: bool,
     csv: bool,
@@ -23,9 +23,9 @@ pub(super) struct Scenario {
 
 /// A task and what its worker does.
 #[derive(Debug)]
-pub(super) struct Task {
-    pub(super) id: String,
-    pub(super) deps: Vec<usize>,
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) deps: Vec<usize>,
     nap_ms: u64,
     /// The first attempt that gets that far fails.
     fails: bool,
@@ -44,7 +44,7 @@ enum Leaves {
 
 impl Scenario {
     /// One with this many tasks.
-    pub(super) fn random(chance: &mut Chance, count: usize) -> Self {
+    pub(crate) fn random(chance: &mut Chance, count: usize) -> Self {
         let most_deps = chance.below(4);
         let failing = chance.once_in(4).then(|| chance.index(count));
         let task = |index: usize| {
@@ -63,8 +63,20 @@ impl Scenario {
         Self { tasks, slots: chance.below(6) + 1, wave: chance.once_in(2), csv: chance.once_in(2) }
     }
 
+    /// One in which every task waits for the one before it or the one before that, and nothing is left to chance.
+    pub(crate) fn plain(count: usize) -> Self {
+        let task = |index: usize| Task {
+            id: format!("T-{index:03}"),
+            deps: index.checked_sub(1 + index % 2).into_iter().collect(),
+            nap_ms: 0,
+            fails: false,
+            leaves: Leaves::Nothing,
+        };
+        Self { tasks: (0..count).map(task).collect(), slots: 2, wave: false, csv: true }
+    }
+
     /// Writes the session and the worker.
-    pub(super) fn write(&self, dir: &Path) -> Outcome {
+    pub(crate) fn write(&self, dir: &Path) -> Outcome {
         let session = dir.join(SESSION);
         let text = |error: std::io::Error| format!("{}: {error}", dir.display());
         fs::create_dir_all(&session).map_err(text)?;
@@ -75,7 +87,7 @@ impl Scenario {
     }
 
     /// What the program is started with.
-    pub(super) fn arguments(&self, dir: &Path) -> Vec<String> {
+    pub(crate) fn arguments(&self, dir: &Path) -> Vec<String> {
         let mut arguments = vec![
             format!("--session={}", dir.join(SESSION).display()),
             "-y".to_owned(),
@@ -118,13 +130,15 @@ impl Scenario {
         text.push_str("haunt() { for _ in 1 2 3 4 5 6 7 8 9; do say tick; sleep 0.5; done; }\n");
         text.push_str("say start\ncase $TEAM_EXECUTOR_TASK in\n");
         for task in &self.tasks {
-            write!(text, "{})", task.id).ok();
+            write!(text, "{}) :;", task.id).ok();
             match task.leaves {
                 Leaves::Nothing => {}
                 Leaves::Daemon => text.push_str(" (haunt >/dev/null 2>&1 &);"),
                 Leaves::StubbornDaemon => text.push_str(" (trap '' TERM; haunt >/dev/null 2>&1 &);"),
             }
-            write!(text, " sleep 0.{:03};", task.nap_ms).ok();
+            if task.nap_ms > 0 {
+                write!(text, " sleep 0.{:03};", task.nap_ms).ok();
+            }
             if task.fails {
                 write!(text, " if mkdir '{dir}/failed' 2>/dev/null; then say fail; exit 1; fi;").ok();
             }
@@ -136,7 +150,7 @@ impl Scenario {
 }
 
 /// The folder that holds the runs of a session.
-pub(super) fn runs(dir: &Path) -> PathBuf {
+pub(crate) fn runs(dir: &Path) -> PathBuf {
     dir.join(".workflow/.csv-wave")
 }
 

@@ -15,6 +15,7 @@ use crate::capture::Capture;
 use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit};
 use crate::ledger::{Entry, Ledger};
+use crate::oom;
 use crate::protocol::{Answer, Assignment};
 
 /// What a keeper has.
@@ -56,6 +57,7 @@ impl Keeper<'_> {
         let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
         let started = Instant::now();
         let child = spawn(assignment, out_pipe.into(), err_pipe.into())?;
+        oom::prefer(child.id());
         Custody::new(assignment, &child, streams, started).keep(lifeline, exit, &mut self.buffer);
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);

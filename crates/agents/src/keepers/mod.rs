@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::capture::CHUNK;
-use crate::exit::Exit;
+use crate::exit::{Ended, Exit};
 use crate::protocol::{Answer, Assignment, Request};
 use kept::Kept;
 
@@ -32,7 +32,7 @@ pub enum KeeperEvent {
         /// One line without control characters.
         text: String,
     },
-    /// The worker and all that it started are gone; the slot is free.
+    /// The worker and all that it started are gone, or no keeper could be given the attempt; the slot is free.
     Ended {
         /// Where.
         slot: usize,
@@ -41,8 +41,8 @@ pub enum KeeperEvent {
         /// Why the keeper's ledger does not hold that, if so.
         unrecorded: Option<String>,
     },
-    /// The keeper died without a word of its worker, or none could be given the attempt. What the worker left was ended as
-    /// far as it could be found; the slot is free.
+    /// The keeper died without a word of its worker. What the worker left was ended as far as it could be found; the slot
+    /// is free.
     KeeperDied {
         /// Where.
         slot: usize,
@@ -90,8 +90,9 @@ impl Keepers {
             Ok(())
         });
         if let Err(error) = told {
-            let reason = format!("no keeper took the attempt: {error}");
-            self.untold.push(KeeperEvent::KeeperDied { slot, key, reason });
+            let ended = Ended::CouldNotStart(format!("no keeper took the attempt: {error}"));
+            let exit = Box::new(Exit::without_run(&key, ended, 0));
+            self.untold.push(KeeperEvent::Ended { slot, exit, unrecorded: None });
         }
     }
 

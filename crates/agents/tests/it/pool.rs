@@ -64,8 +64,7 @@ fn a_slot_that_is_not_free_refuses_without_harm() {
     world.start(0, world.assignment("a", &["beat", pulse.arg(), "hold", gate.arg()]));
     pulse.wait_alive(1);
     world.start(0, world.assignment("b", &[]));
-    let KeeperEvent::KeeperDied { reason, .. } = world.next() else { panic!("it was not refused") };
-    assert_eq!(reason, "no keeper took the attempt: the slot is not free");
+    assert_eq!(refusal(&world.next()), "no keeper took the attempt: the slot is not free");
     gate.open();
     assert_eq!(world.ended().ended, Ended::Exit(0));
 }
@@ -92,6 +91,13 @@ fn a_keeper_that_died_while_idle_is_replaced() {
     }
 }
 
+/// Why an attempt was not begun.
+fn refusal(event: &KeeperEvent) -> &str {
+    let KeeperEvent::Ended { exit, .. } = event else { panic!("{event:?}") };
+    let Ended::CouldNotStart(reason) = &exit.ended else { panic!("{exit:?}") };
+    reason
+}
+
 #[test]
 fn a_pool_without_keepers_says_so() {
     use std::os::fd::AsFd as _;
@@ -100,8 +106,8 @@ fn a_pool_without_keepers_says_so() {
     keepers.start(0, crate::world::assignment(dir.path(), "a", &[]));
     let (silence, _open) = std::io::pipe().unwrap();
     let events = keepers.wait(silence.as_fd(), None).unwrap();
-    let [KeeperEvent::KeeperDied { reason, .. }] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(reason, "no keeper took the attempt: No such file or directory (os error 2)");
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(refusal(event), "no keeper took the attempt: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -111,7 +117,6 @@ fn an_attempt_that_cannot_be_told_is_refused_and_the_slot_stays_free() {
     let mut assignment = world.assignment("a", &[]);
     assignment.cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
     world.start(0, assignment);
-    let KeeperEvent::KeeperDied { reason, .. } = world.next() else { panic!("it was not refused") };
-    assert_eq!(reason, "no keeper took the attempt: path contains invalid UTF-8 characters");
+    assert_eq!(refusal(&world.next()), "no keeper took the attempt: path contains invalid UTF-8 characters");
     assert_eq!(world.run("b", &[]).ended, Ended::Exit(0));
 }

@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod continued;
 mod control;
+mod doctor;
 mod logs;
 mod plan;
 mod prompt;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Skip(options)) => control::skip(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
+        Some(Command::Doctor(options)) => doctor::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

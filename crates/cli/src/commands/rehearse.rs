@@ -90,6 +90,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         graph: graph.clone(),
         run: None,
         ask: None,
+        allow_network: true,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice: Notice| {

@@ -8,6 +8,7 @@ use team_executor_core::run::{Backoff, Ending};
 use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Finding};
+use team_executor_store::JournalError;
 
 use super::continued;
 use super::plan::summary;
@@ -74,6 +75,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         backoff: Backoff::default(),
         tasks: chosen.tasks,
         workers: chosen.workers,
+        allow_network: options.allow_network_fs,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
@@ -86,7 +88,15 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
             let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
             report(&done, Some(same_command(args)), printer)
         }
-        Err(failure) => refuse(&failure, printer),
+        Err(failure) => {
+            let session = escape::shell_word(&format!("--session={}", opened.path));
+            let exit = refuse_run(&failure, &session, printer)?;
+            if exit == Exit::Io {
+                let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+                writeln!(printer.err(), "Resume with: {}", escape::line(&same_command(args)))?;
+            }
+            Ok(exit)
+        }
     }
 }
 
@@ -188,16 +198,29 @@ pub(super) fn report(report: &Report, resume: Option<String>, printer: &mut Prin
     Ok(exit)
 }
 
-/// Says why a run could not go on.
+/// Says why something about a run cannot be done, and what to do about it.
 pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
+    refuse_run(failure, "--session=PATH", printer)
+}
+
+/// The same, where it is known how the user named the session.
+fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+    use engine::Failure as Why;
+    let doctor = |named: &str| format!("team-executor doctor {named}");
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => {
-            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        Why::Held(_) => (Exit::Held, format!("wait for it to end, or end it with: team-executor stop {session}")),
+        Why::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned()),
+        Why::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands".to_owned()),
+        Why::TooDeep(_) => (Exit::Invalid, "start it outside of a worker".to_owned()),
+        Why::Network { .. } => {
+            (Exit::Invalid, "move it to a local disk, or add --allow-network-fs if no other machine runs it".to_owned())
         }
-        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
-        engine::Failure::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands"),
-        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
-        _ => (Exit::Io, "once the cause is gone, the same command continues"),
+        Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
+        Why::Nameless(run) => (Exit::Io, doctor(&format!("--run={}", escape::shell_word(run)))),
+        Why::Journal(JournalError::Full(_)) => {
+            (Exit::Io, "make room on the disk; df -h shows how it is used".to_owned())
+        }
+        _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
     let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());

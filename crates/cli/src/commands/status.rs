@@ -7,6 +7,7 @@ use serde::Serialize;
 use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_engine::{self as engine, Status};
 use team_executor_files::{Code, Finding};
+use team_executor_store::JournalError;
 
 use super::plan::{list, mark};
 use super::report;
@@ -52,7 +53,13 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
     let folder = Path::new(path).canonicalize().map_err(|error| cannot(error.to_string()))?;
     let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
     engine::status(session, graph, &folder, &current).map_err(|failure| {
-        let help = format!("continue the run with: team-executor --session={path}");
+        let named = escape::shell_word(&format!("--session={path}"));
+        let help = match failure {
+            engine::Failure::Journal(JournalError::Damaged(_)) | engine::Failure::Nameless(_) => {
+                format!("team-executor doctor {named}")
+            }
+            _ => format!("continue the run with: team-executor {named}"),
+        };
         Failure::from(Finding::error(Code::Usage, failure.to_string()).help(help))
     })
 }

@@ -7,6 +7,8 @@ mod corpus;
 mod crash;
 mod departures;
 mod disk;
+mod doctor;
+mod faults;
 mod fixtures;
 mod output;
 mod readme;

@@ -16,10 +16,10 @@ use team_executor_files::csv;
 use team_executor_testkit::{Run, World};
 
 /// A worker that says which task it did.
-const DID: &str = "echo did $TEAM_EXECUTOR_TASK";
+pub(crate) const DID: &str = "echo did $TEAM_EXECUTOR_TASK";
 
 /// A world with a session of these tasks in `S`, each with what it waits for.
-fn tasks(tasks: &[(&str, &str)]) -> World {
+pub(crate) fn tasks(tasks: &[(&str, &str)]) -> World {
     let mut table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n".to_owned();
     for (id, deps) in tasks {
         writeln!(table, "{id},,Do it,{deps},,csv-wave,worker,,pending,,").expect("a string");
@@ -29,46 +29,46 @@ fn tasks(tasks: &[(&str, &str)]) -> World {
     world
 }
 
-fn arguments<'a>(session: &'a str, worker: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn arguments<'a>(session: &'a str, worker: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["run", session, "--agent-command", worker, "-y"], more].concat()
 }
 
 /// Runs `S` with a worker to an end.
-fn run(world: &World, worker: &str, more: &[&str]) -> Run {
+pub(crate) fn run(world: &World, worker: &str, more: &[&str]) -> Run {
     world.run(&arguments("--session=S", worker, more))
 }
 
 /// Starts a run of `S`.
-fn start(world: &World, worker: &str) -> Child {
+pub(crate) fn start(world: &World, worker: &str) -> Child {
     let mut command = world.command(&arguments("--session=S", worker, &[]));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(sent.success());
 }
 
 /// The folder of the only run.
-fn folder(world: &World) -> PathBuf {
+pub(crate) fn folder(world: &World) -> PathBuf {
     let runs = std::fs::read_dir(world.dir().join(".workflow/.csv-wave")).expect("there are runs");
     let runs: Vec<_> = runs.map(|run| run.expect("a run").path()).filter(|path| path.is_dir()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
 }
 
-fn read(path: impl Into<PathBuf>) -> String {
+pub(crate) fn read(path: impl Into<PathBuf>) -> String {
     let path = path.into();
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn json(path: impl Into<PathBuf>) -> Value {
+pub(crate) fn json(path: impl Into<PathBuf>) -> Value {
     let path = path.into();
     serde_json::from_str(&read(&path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The rows of the run's `tasks.csv` by task and column.
-fn rows(world: &World) -> BTreeMap<String, BTreeMap<String, String>> {
+pub(crate) fn rows(world: &World) -> BTreeMap<String, BTreeMap<String, String>> {
     let text = read(folder(world).join("tasks.csv"));
     let table = csv::parse(&text).expect("a table");
     let header: Vec<String> = table.header().cells().map(|cell| cell.value.into_owned()).collect();
@@ -79,6 +79,6 @@ fn rows(world: &World) -> BTreeMap<String, BTreeMap<String, String>> {
 }
 
 /// One column of all rows, in the order of the ids.
-fn column(world: &World, name: &str) -> Vec<String> {
+pub(crate) fn column(world: &World, name: &str) -> Vec<String> {
     rows(world).into_values().map(|mut row| row.remove(name).unwrap_or_default()).collect()
 }

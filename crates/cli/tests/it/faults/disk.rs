@@ -1,0 +1,163 @@
+//! The disk is full, files may not grow, folders vanish, and the standard streams are closed.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use team_executor_testkit::World;
+
+use super::{completions, run_after, said};
+use crate::run::{DID, arguments, column, folder, read, run, tasks};
+
+/// A file system of its own in memory, as long as this lives.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// One of this many KiB; nothing if this user may not mount one.
+    fn new(path: PathBuf, kib: u32) -> Option<Self> {
+        std::fs::create_dir(&path).expect("a folder");
+        let options = format!("size={kib}k,mode=700");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "small"]).arg(&path).output();
+        mounted.is_ok_and(|mounted| mounted.status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(&self.0).status().expect("umount runs");
+    }
+}
+
+fn run_in(folder: &Path, world: &World, worker: &str) -> Output {
+    world.command(&arguments("--session=S", worker, &[])).current_dir(folder).output().expect("it runs")
+}
+
+/// The one run of a project.
+fn run_of(project: &Path) -> PathBuf {
+    let runs = std::fs::read_dir(project.join(".workflow/.csv-wave")).expect("runs").flatten();
+    runs.map(|run| run.path()).find(|path| path.is_dir()).expect("a run")
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
+    // Many come after B: the journal outgrows the page that it has.
+    let later: Vec<String> = (0..40).map(|number| format!("T{number}")).collect();
+    let all = [("A", ""), ("B", "A")].into_iter().chain(later.iter().map(|id| (id.as_str(), "B")));
+    let all: Vec<(&str, &str)> = all.collect();
+    let world = tasks(&all);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 1024) else {
+        println!("no file system may be mounted here; `a_journal_that_may_not_grow_…` stands in for it");
+        return;
+    };
+    let project = &disk.0;
+    world.copy_tree(world.dir().join("S"), "small/S");
+    // B fills the disk to the last byte; its own output is lost, and so is whatever comes after it.
+    let worker = "[ $TEAM_EXECUTOR_TASK != B ] || [ -e fill ] || cat /dev/zero >fill; echo did $TEAM_EXECUTOR_TASK";
+    let full = run_in(project, &world, worker);
+    let text = said(&full);
+    assert_eq!(full.status.code(), Some(74), "{text}");
+    assert!(text.to_lowercase().contains("no space left on device"), "{text}");
+    assert!(text.contains("Resume with: team-executor run --session=S "), "{text}");
+    let still_full = run_in(project, &world, worker);
+    assert_eq!(still_full.status.code(), Some(74), "{}", said(&still_full));
+    let run = run_of(project);
+    assert_eq!(completions(&run, "A"), 1);
+    std::fs::write(project.join("fill"), "").expect("room again");
+    let continued = run_in(project, &world, worker);
+    assert_eq!(continued.status.code(), Some(0), "{}", said(&continued));
+    assert!(all.iter().all(|(task, _)| completions(&run, task) == 1));
+}
+
+#[test]
+fn a_journal_that_may_not_grow_stops_the_run_and_the_same_command_continues() {
+    let ids: Vec<String> = (0..40).map(|number| format!("T{number}")).collect();
+    let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
+    // In blocks of 512 bytes; the journal outgrows it before the last task.
+    let stopped = run_after(&world, "trap '' XFSZ; ulimit -f 8", DID, &[]);
+    assert_eq!(stopped.status.code(), Some(74), "{}", said(&stopped));
+    assert!(said(&stopped).contains("cannot write journal: file too large"), "{}", said(&stopped));
+    let run = run(&world, DID, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(ids.iter().all(|id| completions(&folder(&world), id) == 1));
+}
+
+#[test]
+fn a_run_whose_folder_vanishes_stops_and_does_not_make_it_again() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let run = run(&world, "rm -rf .workflow/.csv-wave/EX-*; echo did it", &[]);
+    assert_eq!(run.code, Some(74), "{run}");
+    assert!(run.stderr.contains("was moved or removed while the run went on\n"), "{run}");
+    let runs = world.dir().join(".workflow/.csv-wave").read_dir().expect("runs").flatten();
+    assert_eq!(runs.filter(|run| run.path().is_dir()).count(), 0);
+}
+
+#[test]
+fn a_run_whose_session_or_project_vanishes_stops() {
+    for removed in ["S", "\"$PWD\""] {
+        let world = tasks(&[("A", ""), ("B", "A")]);
+        let run = run(&world, &format!("rm -rf {removed}; echo did it"), &[]);
+        assert_eq!(run.code, Some(74), "{run}");
+        assert!(run.stderr.contains("was moved or removed while the run went on\n"), "{run}");
+    }
+}
+
+/// Else the old state in the file would be taken for a wish to do everything again.
+#[test]
+fn a_session_file_that_was_away_at_the_end_is_brought_up_to_date_by_the_next_start() {
+    let world = tasks(&[("A", "")]);
+    let away = run(&world, "mv S/tasks.csv away.csv; echo done", &[]);
+    assert_eq!(away.code, Some(0), "{away}");
+    assert!(away.stderr.contains("warning: a file was not written: cannot read tasks.csv"), "{away}");
+    std::fs::rename(world.dir().join("away.csv"), world.dir().join("S/tasks.csv")).expect("it is back");
+    let again = run(&world, DID, &[]);
+    assert_eq!((again.code, completions(&folder(&world), "A")), (Some(0), 1), "{again}");
+    assert!(read(world.dir().join("S/tasks.csv")).contains(",completed,done,"), "{again}");
+    assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done"));
+}
+
+/// What the kernel says about the file system is changed on its way to the program.
+#[test]
+fn a_network_file_system_is_refused_unless_it_is_allowed() {
+    if !Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success()) {
+        println!("strace cannot be used here; that a network file system is refused was not tried");
+        return;
+    }
+    let world = tasks(&[("A", "")]);
+    let nfs = "inject=statfs:poke_exit=@arg2=6969000000000000";
+    let run = |more: &[&str]| {
+        let mut command = Command::new("strace");
+        command.args(["-o", "/dev/null", "-e", "trace=statfs", "-e", nfs, env!("CARGO_BIN_EXE_team-executor")]);
+        command.args(arguments("--session=S", DID, more)).current_dir(world.dir()).output().expect("it runs")
+    };
+    let refused = run(&[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains(" is on a network file system (nfs)"), "{}", said(&refused));
+    assert!(!world.dir().join(".workflow").exists());
+    assert_eq!(run(&["--allow-network-fs"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_program_without_standard_streams_runs_and_writes_into_none_of_its_files() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let silent = run_after(&world, "exec <&- >&- 2>&-", DID, &[]);
+    assert_eq!(silent.status.code(), Some(0));
+    assert_eq!(column(&world, "findings"), ["did A", "did B"]);
+    let doctor = world.run(&["doctor", "--session=S"]);
+    assert_eq!(doctor.code, Some(0), "{doctor}");
+}
+
+#[test]
+fn the_files_of_a_run_are_private_whatever_the_umask() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(
+        run_after(&world, "umask 000", "umask; : >\"$TEAM_EXECUTOR_ARTIFACTS/x\"; echo done", &[]).status.code(),
+        Some(0)
+    );
+    let run = folder(&world);
+    let mode = |name: &str| run.join(name).metadata().expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(["", ".executor", "artifacts", "artifacts/A"].map(mode), [0o700; 4]);
+    assert_eq!([".executor/journal", ".executor/lock", "tasks.csv", "results.csv"].map(mode), [0o600; 4]);
+    // What workers make is the user's, as the user's umask says.
+    let printed = world.run(&["logs", "A", "--session=S"]);
+    assert!(printed.stdout.starts_with("0000\n"), "{printed}");
+}

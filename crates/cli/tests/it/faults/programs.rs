@@ -1,0 +1,54 @@
+//! Programs that cannot be started, that do nothing, that flood, that leave daemons behind.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use team_executor_testkit::{Pulse, fake_agent};
+
+use crate::run::{column, folder, run, tasks};
+
+#[test]
+fn a_program_that_may_not_be_executed_is_named() {
+    let world = tasks(&[("A", "")]);
+    let program = world.write("tool", "#!/bin/sh\necho no\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o644)).expect("permissions");
+    let run = run(&world, "./tool now", &["--retries", "0"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("✗ A could not start: ./tool: Permission denied"), "{run}");
+}
+
+/// Without a result the exit status decides, and it says that all is well.
+#[test]
+fn a_program_that_does_nothing_and_says_nothing_is_completed_without_findings() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let run = run(&world, "/bin/true", &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["", ""]);
+}
+
+#[test]
+fn daemons_that_a_worker_leaves_are_ended_before_the_next_task_begins() {
+    let world = tasks(&[("A", "")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    // Without parents, in a session of their own, with closed streams, and one ignores being asked. Each shows that it
+    // lives before the worker ends.
+    let (agent, p) = (fake_agent().display(), pulse.arg());
+    let worker = format!("{agent} daemon beat {p} hang ; daemon ignore-term close-output beat {p} hang ; print left");
+    let quoted = worker.replace(" ; ", " ';' ");
+    let run = run(&world, &format!("{quoted}; head -c 2 <{p} >/dev/null || :"), &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    pulse.wait_dead();
+    assert_eq!(column(&world, "findings"), ["left"]);
+}
+
+#[test]
+fn floods_on_both_streams_are_cut_in_their_logs() {
+    let world = tasks(&[("A", "")]);
+    let worker = "head -c 200000000 /dev/zero >&2 & head -c 200000000 /dev/zero; wait; echo; echo the end";
+    let run = run(&world, worker, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["the end"]);
+    for stream in ["out", "err"] {
+        let length = folder(&world).join(format!("logs/A.1.{stream}")).metadata().expect("a log").len();
+        assert!((64 << 20..(64 << 20) + 100).contains(&length), "{stream}: {length}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The system has no more open files or processes to give.
+
+use std::os::unix::fs::chown;
+use std::process::Command;
+
+use super::{completions, run_after, said};
+use crate::run::{DID, arguments, folder, run, tasks};
+
+/// A user that nobody else is: its processes are counted alone.
+const NOBODY: u32 = 54_321;
+
+#[test]
+fn whatever_the_limit_on_open_files_the_program_ends_in_order() {
+    for limit in 3..24 {
+        let world = tasks(&[("A", ""), ("B", ""), ("C", "A"), ("D", "")]);
+        let output = run_after(&world, &format!("ulimit -n {limit}"), DID, &["-c4", "--retries", "0"]);
+        let text = said(&output);
+        // Too low even to load a library is the system's business.
+        let codes: &[i32] = if limit < 6 { &[0, 1, 2, 74, 127] } else { &[0, 1, 2, 74] };
+        assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{limit}: {output:?}");
+        if output.status.code() == Some(74) {
+            assert!(text.contains("Resume with: ") || text.contains("failed to write"), "{limit}: {text}");
+        }
+        let again = run(&world, DID, &["-c4"]);
+        // What had failed for good stays so; everything else is done now, once.
+        assert!(matches!(again.code, Some(0 | 1)), "{limit}: {again}");
+        let done = ["A", "B", "C", "D"].map(|task| completions(&folder(&world), task));
+        assert!(done.iter().all(|times| *times <= 1), "{limit}: {done:?}");
+        assert!(again.code != Some(0) || done == [1; 4], "{limit}: {done:?}");
+    }
+}
+
+#[test]
+fn with_few_open_files_many_workers_wait_for_each_other_and_all_tasks_are_done() {
+    let ids: Vec<String> = (0..12).map(|number| format!("T{number}")).collect();
+    let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
+    let output = run_after(&world, "ulimit -n 24", DID, &["-c12", "--retries", "9"]);
+    let text = said(&output);
+    assert!(text.contains("could not start: ") && text.contains("Too many open files"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(ids.iter().all(|id| completions(&folder(&world), id) == 1));
+}
+
+#[test]
+fn whatever_the_limit_on_processes_the_program_ends_in_order() {
+    for limit in 1..12 {
+        let world = tasks(&[("A", ""), ("B", ""), ("C", "A")]);
+        let root = world.dir().parent().expect("a folder").to_owned();
+        let all = [root.clone(), world.dir().to_owned(), world.dir().join("S"), world.dir().join("S/tasks.csv")];
+        if all.iter().any(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_err()) {
+            println!("only the superuser can become somebody else; the limit on processes was not tried");
+            return;
+        }
+        let mut command = Command::new("setpriv");
+        command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()]);
+        command.args(["prlimit", &format!("--nproc={limit}"), env!("CARGO_BIN_EXE_team-executor")]);
+        command.args(arguments("--session=S", DID, &["-c3", "--retries", "0"])).current_dir(world.dir());
+        let output = command.output().expect("it runs");
+        let text = said(&output);
+        assert!(matches!(output.status.code(), Some(0 | 1 | 74)), "{limit}: {output:?}");
+        let why = ["could not start: ", "temporarily unavailable"].iter().any(|why| text.contains(why));
+        assert!(output.status.code() == Some(0) || why, "{limit}: {text}");
+    }
+}
