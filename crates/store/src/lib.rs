@@ -5,6 +5,7 @@
 //! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is).
 
 pub mod adopt;
+pub mod copy;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -26,7 +27,8 @@ pub mod sim_fault;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_inode;
 
-pub use adopt::{Derived, Rendered, Standing, compare, set_aside};
+pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside};
+pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use folder::{DiskFolder, OpenError};
 pub use journal::{History, Journal, JournalError, Record};
@@ -34,4 +36,4 @@ pub use line::Seq;
 pub use lock::{Holder, Lock, LockError};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
-pub use replace::{Durability, ReplaceError, replace, sweep};
+pub use replace::{Durability, ReplaceError, remove, replace, sweep};

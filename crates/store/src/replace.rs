@@ -47,16 +47,21 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
     Ok(())
 }
 
+/// Removes a file; that it is not there is fine.
+pub fn remove<D: Disk>(disk: &D, name: &str) -> Result<(), DiskError> {
+    match disk.remove(name) {
+        Err(errno) if errno != Errno::NOENT => Err(DiskError::when("remove", name)(errno)),
+        _ => Ok(()),
+    }
+}
+
 /// Removes what replacements that a crash ended have left behind, and says how many files that were.
 pub fn sweep<D: Disk>(disk: &D) -> Result<usize, DiskError> {
     let mut swept = 0;
     for name in disk.list().map_err(DiskError::when("list", "the folder"))? {
         if is_temporary(&name) && disk.kind(&name).map_err(DiskError::when("look at", &name))? == Kind::File {
-            match disk.remove(&name) {
-                Ok(()) => swept += 1,
-                Err(Errno::NOENT) => {}
-                Err(errno) => return Err(DiskError::when("remove", &name)(errno)),
-            }
+            remove(disk, &name)?;
+            swept += 1;
         }
     }
     Ok(swept)
