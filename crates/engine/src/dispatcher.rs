@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
-use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers};
+use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
 use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Then, WaveThen, Work, WorkEnded};
-use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
+use team_executor_core::{Reconciliation, Session, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::project_root;
-use team_executor_store::{Durability, RealFile};
+use team_executor_store::{Holder, RealDisk, RealFile};
 
+use crate::adopt::Resumed;
 use crate::conductor::Conductor;
 use crate::inbox::{self, Inbox, Message};
 use crate::notice::Notice;
@@ -21,7 +22,8 @@ use crate::options::{Failure, Options, Report};
 use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::run_at::{self, Opened, RunAt};
-use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
+use crate::views::{About, Folders, Views, own_file};
+use crate::{adopt, assign, clock, layout, outcome, prompt, replay};
 
 /// What happened is durable after this long at the latest, or after ten times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -44,12 +46,34 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
-    let graph = options.graph.clone();
-    let (session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let mut views = Views::new(
+        Folders::open(&at.path, &options.folder, options.dialect)?,
+        About {
+            run: at.id.clone(),
+            dialect: options.dialect,
+            own: own_file::name(options.dialect, &options.folder),
+            cadence: plan.cadence,
+            boot: Holder::this_process(0).boot,
+        },
+    );
+    let resumption = Resumed {
+        stated: &options.session,
+        rules: &rules,
+        before: &|length| replay::when(&options, &at, &plan, length),
+        journal: at.journal_length(),
+        now: clock::now(),
+    };
+    let adopted = adopt::adopt(&mut views, &mut session, &resumption)?;
     tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
     if !resumed {
         tell_changes(&options.session, tell);
     }
+    adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
+    let mut problems = adopted.warnings;
+    problems.extend(views.begin(&mut session, &rules, at.journal_length()));
+    problems.extend(views.render(&mut session, &rules, at.journal_length()));
+    tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
     {
@@ -68,8 +92,8 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         options,
         at,
         conductor,
+        views,
         session,
-        graph,
         keepers,
         prompts,
         inbox,
@@ -84,7 +108,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         rendered: None,
         tell,
     };
-    let result = dispatcher.drive(!records.is_empty(), rebooted);
+    let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);
     signal_handle.close();
     result
 }
@@ -100,12 +124,16 @@ fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
     }
 }
 
+fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
+    problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
+}
+
 struct Dispatcher<'t> {
     options: Options,
     at: RunAt,
     conductor: Conductor<RealFile>,
+    views: Views<RealDisk>,
     session: Session,
-    graph: Graph,
     keepers: Keepers,
     prompts: Prompts,
     inbox: Inbox,
@@ -126,7 +154,8 @@ struct Dispatcher<'t> {
 }
 
 impl Dispatcher<'_> {
-    fn drive(&mut self, began: bool, rebooted: bool) -> Result<Report, Failure> {
+    fn drive(&mut self, edited: Option<Input>, began: bool, rebooted: bool) -> Result<Report, Failure> {
+        self.take(edited.into_iter().collect())?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything
             return self.finish();
@@ -237,8 +266,7 @@ impl Dispatcher<'_> {
             }
         };
         let work = self.slots.remove(&slot)?;
-        let outcome =
-            exit.map_or(Outcome::Interrupted, |exit| outcome::of(&self.at, self.id(work.task), work.attempt, &exit));
+        let outcome = exit.map_or(Outcome::Interrupted, |exit| self.outcome(work, &exit));
         Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
     }
 
@@ -252,9 +280,7 @@ impl Dispatcher<'_> {
         let mut harvested = Vec::new();
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {
-                Some(exit) if exit.ended != Ended::Interrupted => {
-                    outcome::of(&self.at, self.id(work.task), work.attempt, exit)
-                }
+                Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
                 _ => {
                     harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
                     Outcome::Interrupted
@@ -270,6 +296,8 @@ impl Dispatcher<'_> {
         match effect {
             Effect::Spawn { work, slot } => {
                 let slot = slot as usize;
+                let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
+                tell_problems(problems, self.tell);
                 let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
@@ -292,9 +320,8 @@ impl Dispatcher<'_> {
     }
 
     fn announce(&mut self, event: Event) {
-        if let Event::Completed { work, .. } = &event {
-            self.discover(work.task);
-        }
+        let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
+        tell_problems(problems, self.tell);
         let counts = self.rules().counts();
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
@@ -325,16 +352,10 @@ impl Dispatcher<'_> {
         (self.tell)(notice);
     }
 
-    /// Leaves a discovery of a completed task for those that build on it.
-    fn discover(&mut self, index: TaskIndex) {
-        if self.options.dialect != Dialect::TasksJson {
-            return;
-        }
-        let mut task = self.session.tasks[index.get()].clone();
-        views::refresh_task(&mut task, index, self.conductor.rules());
-        if let Err(error) = discovery::unless_there(&self.options.folder, &task) {
-            (self.tell)(Notice::Warning(format!("{}: its discovery was not written: {error}", task.id)));
-        }
+    /// What an attempt came to, with what its dialect demands.
+    fn outcome(&self, work: Work, exit: &Exit) -> Outcome {
+        let id = &self.session.tasks[work.task.get()].id;
+        self.views.judged(id, outcome::of(&self.at, id.as_str(), work.attempt, exit))
     }
 
     fn id(&self, task: TaskIndex) -> &str {
@@ -354,10 +375,9 @@ impl Dispatcher<'_> {
         }
         self.commit()?;
         let started = Instant::now();
-        views::refresh(&mut self.session, self.conductor.rules());
-        if let Err(error) = views::tasks(&self.at, &self.session, &self.graph, Durability::Rendered) {
-            (self.tell)(Notice::Warning(format!("tasks.csv was not written: {error}")));
-        }
+        let length = self.at.journal_length();
+        let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
+        tell_problems(problems, self.tell);
         self.rendered = Some((started, started.elapsed()));
         self.dirty = false;
         Ok(())
@@ -365,20 +385,16 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
-        views::refresh(&mut self.session, self.conductor.rules());
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),
         };
-        self.session.status = views::session_status(&self.session);
-        let folder = &self.options.folder;
-        let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
+        let (length, at_end) = (self.at.journal_length(), self.options.at_end);
+        let mut failures = self.views.finish(&mut self.session, self.conductor.rules(), length, at_end);
         if failures.is_empty() && replay::ending(self.conductor.rules()).is_some() {
             failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));
         }
-        for failure in failures {
-            (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
-        }
+        tell_problems(failures, self.tell);
         let counts = self.rules().counts();
         Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
     }

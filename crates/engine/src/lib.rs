@@ -4,11 +4,14 @@
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
 //! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
 
+mod adopt;
+pub mod archive;
 mod assign;
 mod clock;
+mod conclude;
 pub mod conductor;
-mod discovery;
 mod dispatcher;
+pub mod export;
 mod inbox;
 mod layout;
 pub mod notice;
@@ -18,10 +21,14 @@ mod prompt;
 mod prompts;
 mod replay;
 pub mod run_at;
+mod session_status;
 mod status;
 mod views;
 
+pub use archive::{Archived, Which, archive};
+pub use conclude::keep;
 pub use dispatcher::run;
+pub use export::{Exported, export};
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
 pub use status::{Running, Status, prompt, status};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use team_executor_core::run::{Cadence, Counts, Ending};
-use team_executor_core::{Graph, Session};
+use team_executor_core::{Graph, Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
 
@@ -34,6 +34,8 @@ pub struct Options {
     pub command: Vec<String>,
     /// How long a one-shot worker may take, in milliseconds.
     pub limit_ms: u64,
+    /// What the session becomes when every task is completed; active, if that is decided afterwards.
+    pub at_end: SessionStatus,
 }
 
 /// How a run came out.
@@ -66,6 +68,23 @@ pub enum Failure {
     /// The session is not the one that was begun.
     #[error("{0}")]
     Changed(String),
+    /// A person changed a file at rest in a way that cannot be taken over.
+    #[error("an edit cannot be taken over, so nothing was started")]
+    Edited {
+        /// What cannot, one line each.
+        refused: Vec<String>,
+        /// Where the edited files are kept.
+        kept: Vec<String>,
+    },
+    /// Only a finished run can be put away.
+    #[error("the run {0} is not finished")]
+    Unfinished(String),
+    /// There is no such run.
+    #[error("{0}")]
+    NoRun(String),
+    /// Something of the user's is in the way.
+    #[error("{0}")]
+    InTheWay(String),
     /// A file of the run cannot be used.
     #[error("cannot {action} {path}: {reason}")]
     Disk {

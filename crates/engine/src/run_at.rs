@@ -11,8 +11,8 @@ use team_executor_core::run::Cadence;
 use team_executor_core::{Reconciliation, Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::lock::PATIENCE;
-use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS, WORKFLOW};
-use team_executor_store::run_folder::{component, project_root, run_id, run_path};
+use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS};
+use team_executor_store::run_folder::{WORKFLOW, component, project_root, run_id, run_path};
 use team_executor_store::{
     Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, records, recover, replace,
     sweep,
@@ -33,8 +33,6 @@ pub struct RunAt {
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
-    /// Its folder, for what is rendered.
-    pub(crate) disk: RealDisk,
     executor: RealDisk,
     lock: Lock<RealFile>,
 }
@@ -98,10 +96,19 @@ impl RunAt {
         self.path.join("artifacts").join(component(task))
     }
 
+    /// Where the journal is.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.path.join(EXECUTOR).join(JOURNAL)
+    }
+
+    /// How long the journal is, with everything that the system was given.
+    pub(crate) fn journal_length(&self) -> u64 {
+        std::fs::metadata(self.journal()).map_or(0, |file| file.len())
+    }
+
     /// Remembers that everything which a finished run leaves was written.
     pub(crate) fn note_rendered(&self) -> Result<(), ReplaceError> {
-        let length = std::fs::metadata(self.path.join(EXECUTOR).join(JOURNAL)).map_or(0, |file| file.len());
-        replace(&self.executor, RENDERED, length.to_string().as_bytes(), Durability::Durable)
+        replace(&self.executor, RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
     }
 
     /// Names an attempt for ever.
@@ -124,8 +131,8 @@ fn attempt_name(task: &str, attempt: u32) -> String {
 /// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
 pub(crate) fn finished(options: &Options) -> Option<Done> {
     let project = project_root(&options.folder, &options.current);
-    let id = newest(&runs(&project), &options.folder)?;
-    let path = run_path(&project, &id);
+    let path = newest_of_all(&project, &options.folder)?;
+    let id = name_of(&path);
     let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
     let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
     if rendered != bytes.len().to_string() {
@@ -158,20 +165,55 @@ pub(crate) fn runs(project: &Path) -> PathBuf {
     project.join(WORKFLOW).join(RUNS)
 }
 
-/// The newest run of a session, by what the journals say.
+/// Where the runs of a project are that were put away.
+pub(crate) fn archive(project: &Path) -> PathBuf {
+    project.join(WORKFLOW).join(ARCHIVE)
+}
+
+/// The newest run of a session that was not put away, by what the journals say.
 pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
-    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    all(runs).into_iter().filter(|(plan, _)| plan.session == session).max_by_key(by_age).map(|(_, path)| name_of(&path))
+}
+
+/// The newest run of a session, put away or not.
+pub(crate) fn newest_of_all(project: &Path, session: &Path) -> Option<PathBuf> {
+    let all = all(&runs(project)).into_iter().chain(all(&archive(project)));
+    all.filter(|(plan, _)| plan.session == session).max_by_key(by_age).map(|(_, path)| path)
+}
+
+/// Every run in a folder, with its plan.
+pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
+    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
-    let plans = names.filter_map(|name| {
+    let plan = |name: String| {
+        let path = runs.join(name);
         let mut bytes = Vec::new();
-        let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
+        let journal = File::open(path.join(EXECUTOR).join(JOURNAL)).ok()?;
         BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
         let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
-        let plan = Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?;
-        (plan.session == session).then_some((plan.at, name))
-    });
-    plans.max().map(|(_, name)| name)
+        Some((Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?, path))
+    };
+    names.filter_map(plan).collect()
+}
+
+/// The name of a run, from its folder.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn by_age((plan, path): &(Plan, PathBuf)) -> (Timestamp, PathBuf) {
+    (plan.at, path.clone())
+}
+
+/// Keeps every executor away from a run, and from making one, for as long as the locks live.
+pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Failure> {
+    let runs = runs(project);
+    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
+    sign(&mut turn, 0, &runs)?;
+    let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
+    Ok([turn, own])
 }
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
@@ -263,10 +305,10 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let swept = sweep(&disk);
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok(RunAt { id, path, disk, executor, lock })
+    Ok(RunAt { id, path, executor, lock })
 }
 
-fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
+pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
     RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
 }
 

@@ -56,8 +56,8 @@ pub struct Running {
 /// How the newest run of a session stands; nothing if it was never run.
 pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Option<Status>, Failure> {
     let project = run_folder::project_root(folder, current);
-    let Some(id) = run_at::newest(&run_at::runs(&project), folder) else { return Ok(None) };
-    let path = run_folder::run_path(&project, &id);
+    let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
+    let id = run_at::name_of(&path);
     let (tasks, run) = look(session, graph, &id, &path)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::Plan;
 use team_executor_core::run::{Cadence, Ending};
+use team_executor_core::{Plan, SessionStatus};
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Finding};
 
@@ -60,6 +60,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         retries: options.retries,
         command: words(command),
         limit_ms: options.time_limit.saturating_mul(1000),
+        at_end: SessionStatus::Completed,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
@@ -115,6 +116,7 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
         Notice::Failed { task, error, again, .. } => {
             format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
         }
+        Notice::Adopted(change) => format!("taken over: {change}"),
         Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
@@ -159,10 +161,20 @@ fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Fail
     let (exit, help) = match failure {
         engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
         engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::Edited { .. } => {
+            (Exit::Invalid, "the same command continues without the edit; see docs/recovery.md for what can be edited")
+        }
         engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
         _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
-    let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
+    let mut finding = Finding::error(Code::Usage, failure.to_string());
+    if let engine::Failure::Edited { refused, kept } = failure {
+        for line in refused {
+            writeln!(printer.err(), "refused: {}", escape::line(line))?;
+        }
+        finding = kept.iter().fold(finding, |finding, copy| finding.help(format!("the edited file is kept as {copy}")));
+    }
+    let finding = finding.help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
     write!(printer.err(), "{text}")?;
     Ok(exit)

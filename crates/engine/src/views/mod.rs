@@ -1,134 +1,203 @@
-//! The files that people and agents read, rendered from the state of a run. They can always be rendered again.
+//! The files that people and agents read, rendered from the state of a run: a function of the session, the state and the
+//! run's name. They can always be rendered again, and nothing that happens in a run depends on them.
+//!
+//! One file here for each view. Whoever drives a run calls [`Views::begin`] before anything starts, [`Views::starts`] before
+//! each worker, [`Views::changed`] for each event, [`Views::render`] now and then, and [`Views::finish`] at the end. Each
+//! says what could not be written; a run goes on without.
 
-use std::fmt::Write as _;
-use std::path::Path;
+mod discoveries;
+mod folders;
+mod interactive;
+pub(crate) mod own_file;
+mod put;
+mod registry;
+mod report;
+mod shelf;
+pub(crate) mod state;
+mod wave;
 
-use team_executor_core::run::Run;
-use team_executor_core::{Graph, Session, SessionStatus, Task, TaskIndex, TaskStatus};
-use team_executor_files::{Dialect, tasks_csv, time, write};
-use team_executor_store::{Disk as _, DiskError, Durability, RealDisk, ReplaceError, replace, sweep};
+use std::collections::BTreeSet;
 
-use crate::discovery;
-use crate::run_at::RunAt;
+use team_executor_core::run::{Cadence, Event, Outcome, Run, Then};
+use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
+use team_executor_files::{Dialect, tasks_csv};
+use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
-/// Puts the state of the run into the session.
-pub(crate) fn refresh(session: &mut Session, run: &Run) {
-    for (index, task) in (0..).map(TaskIndex).zip(&mut session.tasks) {
-        refresh_task(task, index, run);
+pub(crate) use self::folders::Folders;
+pub(crate) use self::shelf::{Place, TASKS};
+use self::wave::Waves;
+
+/// What is known of a run before it begins.
+#[derive(Debug)]
+pub(crate) struct About {
+    /// Its name.
+    pub(crate) run: String,
+    /// How its session is written.
+    pub(crate) dialect: Dialect,
+    /// The name of the session's own file.
+    pub(crate) own: &'static str,
+    /// Wave by wave or not.
+    pub(crate) cadence: Cadence,
+    /// Which start of the machine this is.
+    pub(crate) boot: String,
+}
+
+/// Everything that a run renders.
+#[derive(Debug)]
+pub(crate) struct Views<D> {
+    folders: Folders<D>,
+    about: About,
+    /// What was rendered last.
+    derived: Derived,
+    /// A table with columns that are not ours, which stay.
+    extra: Option<String>,
+    /// Interactive tasks whose results are not up to date.
+    results: BTreeSet<TaskIndex>,
+    waves: Waves,
+    /// What was said already.
+    said: BTreeSet<String>,
+}
+
+impl<D: Disk> Views<D> {
+    /// Nothing is written yet.
+    pub(crate) fn new(folders: Folders<D>, about: About) -> Self {
+        let derived = shelf::read(&folders.executor).unwrap_or_default();
+        let (results, said) = (BTreeSet::new(), BTreeSet::new());
+        let mut views = Self { folders, about, derived, extra: None, results, waves: Waves::default(), said };
+        views.keep_columns();
+        views
     }
-    let done = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed);
-    session.completed_tasks = done.map(|task| task.id.clone()).collect();
-    session.active_workers.clear();
-    session.updated_at = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
-}
 
-/// Puts the state of one task into it. What the run does not know stays.
-pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
-    let Some(view) = run.view(index) else { return };
-    task.status = view.status;
-    task.attempt_count = task.attempt_count.max(view.attempt.saturating_sub(1));
-    if view.since.is_some() {
-        task.findings = view.findings.map(str::to_owned);
-        task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
-    }
-    task.updated_at = view.since.or(task.updated_at);
-}
-
-/// `tasks.csv` of the run: the master state for people.
-pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: Durability) -> Result<(), ReplaceError> {
-    put(&run.disk, "tasks.csv", &tasks_csv::write(None, session, graph), durability)
-}
-
-/// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
-pub(crate) fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
-    let durable = |name: &str, text: &str| put(&run.disk, name, text, Durability::Durable);
-    let written = [
-        tasks(run, session, graph, Durability::Durable),
-        durable("results.csv", &tasks_csv::write_results(session, graph)),
-        durable("context.md", &context(run, session, graph)),
-        own_file(session, graph, dialect, folder),
-    ];
-    let mut failures: Vec<_> = written.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
-    if dialect == Dialect::TasksJson
-        && let Err(error) = session.tasks.iter().try_for_each(|task| discovery::unless_there(folder, task))
-    {
-        failures.push(format!("cannot write a discovery: {error}"));
-    }
-    failures
-}
-
-/// The session's own state file, over what stands in it now.
-fn own_file(session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Result<(), ReplaceError> {
-    let name = match dialect {
-        Dialect::Tc => "team-session.json",
-        Dialect::Tls if folder.join("team-session.json").exists() => "team-session.json",
-        Dialect::Tls => "session.json",
-        Dialect::TasksJson => "tasks.json",
-        Dialect::TasksCsv => "tasks.csv",
-    };
-    // What cannot be read now is left alone: it is the user's.
-    let Ok(original) = std::fs::read_to_string(folder.join(name)) else { return Ok(()) };
-    let text = match dialect {
-        Dialect::Tc => write::team_session(Some(&original), session),
-        Dialect::Tls => write::lifecycle(Some(&original), session),
-        Dialect::TasksJson => write::tasks_json(Some(&original), session, graph),
-        Dialect::TasksCsv => tasks_csv::write(Some(&original), session, graph),
-    };
-    let disk =
-        RealDisk::open_folder(folder).map_err(|errno| DiskError { action: "open", name: name.to_owned(), errno })?;
-    sweep(&disk)?;
-    put(&disk, name, &text, Durability::Durable)
-}
-
-/// Replaces a file unless it says so already.
-fn put(disk: &RealDisk, name: &str, text: &str, durability: Durability) -> Result<(), ReplaceError> {
-    if disk.read(name).is_ok_and(|bytes| bytes == text.as_bytes()) {
-        return Ok(());
-    }
-    replace(disk, name, text.as_bytes(), durability)
-}
-
-/// Where a session stands after all tasks are over.
-pub(crate) fn session_status(session: &Session) -> SessionStatus {
-    let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
-    if all { SessionStatus::Completed } else { SessionStatus::Paused }
-}
-
-/// The report for people.
-fn context(run: &RunAt, session: &Session, graph: &Graph) -> String {
-    let count = |status| session.tasks.iter().filter(|task| task.status == status).count();
-    let (completed, total) = (count(TaskStatus::Completed), session.tasks.len());
-    let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
-    if !session.requirement.is_empty() {
-        writeln!(text, "{}\n", one_line(&session.requirement)).ok();
-    }
-    writeln!(text, "Run `{}`: {completed}/{total} tasks completed, ", run.id).ok();
-    writeln!(text, "{} failed, {} skipped.\n", count(TaskStatus::Failed), count(TaskStatus::Skipped)).ok();
-    let mut wave = 0;
-    for index in graph.order() {
-        let task = &session.tasks[index.get()];
-        if graph.wave(*index) != wave {
-            wave = graph.wave(*index);
-            writeln!(text, "## Wave {wave}\n").ok();
+    /// Cleans up after a run that was killed, and makes the session active. The journal has this length.
+    pub(crate) fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        let mut problems = Vec::new();
+        self.derived.boot = Some(self.about.boot.clone());
+        self.see(Place::Session, self.about.own, journal);
+        note(&mut problems, self.save(Durability::Durable));
+        note(&mut problems, wave::clean(&self.folders.run));
+        if self.about.cadence == Cadence::Wave {
+            self.waves = Waves::of(session, rules.graph());
         }
-        writeln!(text, "### {}: {}\n", one_line(task.id.as_str()), one_line(task.label())).ok();
-        writeln!(text, "- status: {}", task.status).ok();
-        writeln!(text, "- role: {}", one_line(task.role.as_str())).ok();
-        if let Some(at) = task.updated_at {
-            writeln!(text, "- at: {}", time::format(at)).ok();
+        session.status = state::while_it_runs(session.status);
+        for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+            if task.exec_mode == ExecMode::Interactive && rules.view(index).is_some_and(|view| view.attempt > 0) {
+                self.results.insert(index);
+            }
+            if let Some(disk) = &self.folders.discoveries
+                && rules.status(index).is_some_and(|status| status.is_over())
+                && !discoveries::is_there(disk, &task.id)
+            {
+                problems.extend(settled(disk, task.clone(), index, rules));
+            }
         }
-        if let Some(findings) = task.findings.as_deref().filter(|findings| !findings.is_empty()) {
-            writeln!(text, "- findings: {}", one_line(findings)).ok();
-        }
-        if let Some(error) = &task.error {
-            writeln!(text, "- error: {}", one_line(error)).ok();
-        }
-        text.push('\n');
+        self.unsaid(problems)
     }
-    text
+
+    /// A worker is about to be started.
+    pub(crate) fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.about.cadence == Cadence::Wave {
+            let wave = rules.graph().wave(task);
+            note(&mut problems, self.waves.begins(&self.folders.run, session, rules.graph(), rules, wave));
+        }
+        if let Some(disk) = &self.folders.discoveries
+            && let Some(task) = session.tasks.get(task.get())
+        {
+            note(&mut problems, discoveries::attempt_begins(disk, &task.id));
+        }
+        self.unsaid(problems)
+    }
+
+    /// What an attempt came to, together with what it left where the dialect demands something.
+    pub(crate) fn judged(&self, task: &TaskId, outcome: Outcome) -> Outcome {
+        match &self.folders.discoveries {
+            Some(disk) => discoveries::judged(disk, task, outcome),
+            None => outcome,
+        }
+    }
+
+    /// Something happened. What others wait for is written at once, the rest when there is time.
+    pub(crate) fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
+        let mut problems = Vec::new();
+        let one = event.task();
+        let many = if let Event::Reset { tasks, .. } = event { tasks.as_slice() } else { &[] };
+        let is_interactive = |task: &TaskIndex| {
+            session.tasks.get(task.get()).is_some_and(|task| task.exec_mode == ExecMode::Interactive)
+        };
+        self.results.extend(one.iter().chain(many).copied().filter(is_interactive));
+        let is_over = matches!(event, Event::Completed { .. } | Event::Failed { then: Then::Over, .. });
+        if let (Some(disk), Some(index), true) = (&self.folders.discoveries, one, is_over)
+            && let Some(task) = session.tasks.get(index.get())
+        {
+            problems.extend(settled(disk, task.clone(), index, rules));
+        }
+        if let Event::WaveMerged { .. } = event {
+            note(&mut problems, self.waves.remove(&self.folders.run));
+        }
+        self.unsaid(problems)
+    }
+
+    /// Renders what people look at while a run goes on. A power cut may take it.
+    pub(crate) fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        state::refresh(session, rules, &self.about.run);
+        let mut problems = self.side(session, rules, Durability::Rendered);
+        let mut pages = vec![self.tasks(session, rules)];
+        if self.about.dialect != Dialect::TasksCsv {
+            pages.extend(self.own(session, rules));
+        }
+        problems.extend(self.show(pages, journal, Durability::Rendered));
+        self.unsaid(problems)
+    }
+
+    /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
+    /// completed. Nothing was left out if nothing is said.
+    pub(crate) fn finish(
+        &mut self,
+        session: &mut Session,
+        rules: &Run,
+        journal: u64,
+        at_end: SessionStatus,
+    ) -> Vec<String> {
+        state::refresh(session, rules, &self.about.run);
+        session.status = state::at_its_end(session, at_end);
+        let mut problems = self.side(session, rules, Durability::Durable);
+        note(&mut problems, self.waves.remove(&self.folders.run));
+        for (name, text) in [
+            ("results.csv", tasks_csv::write_results(session, rules.graph())),
+            ("context.md", report::text(session, rules.graph(), &self.about.run)),
+        ] {
+            note(&mut problems, put::put(&self.folders.run, name, &text, Durability::Durable));
+        }
+        problems.extend(self.write_both(session, rules, journal));
+        if self.folders.session.is_none() {
+            problems.push(format!("cannot open the folder of {}", self.about.own));
+        }
+        problems
+    }
+
+    /// What no person edits.
+    fn side(&mut self, session: &Session, rules: &Run, durability: Durability) -> Vec<String> {
+        let mut problems = Vec::new();
+        for index in std::mem::take(&mut self.results) {
+            note(&mut problems, interactive::result(&self.folders.interactive, session, index, rules));
+        }
+        let registry = registry::text(session, rules, &self.about.run);
+        note(&mut problems, put::put(&self.folders.agents, "registry.json", &registry, durability));
+        problems
+    }
+
+    /// What was not said before.
+    fn unsaid(&mut self, problems: Vec<String>) -> Vec<String> {
+        problems.into_iter().filter(|problem| self.said.insert(problem.clone())).collect()
+    }
 }
 
-/// Text of workers stays within its line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+fn note(problems: &mut Vec<String>, written: Result<(), ReplaceError>) {
+    problems.extend(written.err().map(|error| error.to_string()));
+}
+
+/// Leaves the discovery of a task that is over.
+fn settled<D: Disk>(disk: &D, mut task: team_executor_core::Task, index: TaskIndex, rules: &Run) -> Option<String> {
+    state::refresh_task(&mut task, index, rules);
+    discoveries::settle(disk, &task).unwrap_or_else(|error| Some(error.to_string()))
 }

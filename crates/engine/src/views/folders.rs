@@ -1,0 +1,46 @@
+//! The folders that views are written to.
+
+use std::path::Path;
+
+use team_executor_files::Dialect;
+use team_executor_files::discovery::FOLDER;
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE};
+use team_executor_store::{RealDisk, sweep};
+
+use crate::options::Failure;
+
+/// The folders of a run and of its session.
+#[derive(Debug)]
+pub(crate) struct Folders<D> {
+    pub(crate) run: D,
+    pub(crate) executor: D,
+    pub(crate) interactive: D,
+    pub(crate) agents: D,
+    /// The session's, if it can be opened.
+    pub(crate) session: Option<D>,
+    /// That of the discoveries, if the dialect has one.
+    pub(crate) discoveries: Option<D>,
+}
+
+impl Folders<RealDisk> {
+    /// Opens them. A session that cannot be opened or written to can still be run.
+    pub(crate) fn open(run: &Path, session: &Path, dialect: Dialect) -> Result<Self, Failure> {
+        let open = |path: &Path| {
+            RealDisk::open_folder(path).map_err(|errno| Failure::disk("open", path)(std::io::Error::from(errno)))
+        };
+        let of_session = RealDisk::open_folder(session).ok();
+        let demands = dialect == Dialect::TasksJson;
+        let discoveries = of_session.as_ref().filter(|_| demands).and_then(|disk| disk.subfolder(FOLDER).ok());
+        for disk in of_session.iter().chain(&discoveries) {
+            sweep(disk).ok(); // what is left of a killed run goes later
+        }
+        Ok(Self {
+            run: open(run)?,
+            executor: open(&run.join(EXECUTOR))?,
+            interactive: open(&run.join(INTERACTIVE))?,
+            agents: open(&run.join(AGENTS))?,
+            session: of_session,
+            discoveries,
+        })
+    }
+}
