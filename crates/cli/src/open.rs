@@ -1,6 +1,6 @@
 //! From `--session` to a session that has been read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
@@ -56,6 +56,21 @@ pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o
         return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
     };
     Ok((session, graph, task))
+}
+
+/// Where the session is that the user named, and where the program was started.
+pub(crate) fn places(session: Option<&Path>) -> Result<(PathBuf, PathBuf), Failure> {
+    let path = session.ok_or_else(session_required)?;
+    let folder = path.canonicalize().map_err(|_| cannot_open(path, &OpenError::Missing))?;
+    Ok((folder, current()?))
+}
+
+/// Where the program was started.
+pub(crate) fn current() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        let finding = Finding::error(Code::Usage, format!("the current folder cannot be found: {error}"));
+        finding.help("start it in a folder that exists").into()
+    })
 }
 
 /// What is said when no session was named.

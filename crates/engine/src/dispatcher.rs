@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
 use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Then, WaveThen, Work, WorkEnded};
-use team_executor_core::{Reconciliation, Session, TaskIndex, Timestamp};
+use team_executor_core::{Reconciliation, Session, SessionStatus, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::project_root;
 use team_executor_store::{Holder, RealDisk, RealFile};
@@ -42,6 +42,9 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         Some(Before::Report(report)) => return Ok(report),
         before => before.is_some(),
     };
+    if options.session.status == SessionStatus::Archived {
+        return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
+    }
     let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));

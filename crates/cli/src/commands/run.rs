@@ -6,8 +6,9 @@ use std::path::Path;
 use team_executor_core::run::{Cadence, Ending};
 use team_executor_core::{Plan, SessionStatus};
 use team_executor_engine::{self as engine, Notice, Options, Report};
-use team_executor_files::{Code, Finding};
+use team_executor_files::{Code, Dialect, Finding};
 
+use super::completion::{self, Action};
 use super::plan::summary;
 use super::validate::count;
 use crate::args::{Run, RunCadence};
@@ -42,6 +43,10 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     let unusable =
         |what: &str, error: std::io::Error| Failure::from(Finding::error(Code::Usage, format!("{what}: {error}")));
     let folder = Path::new(&opened.path);
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
+    // What was to be decided after the last task is still open, if the program ended in between.
+    let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let options = Options {
         folder: folder.canonicalize().map_err(|error| unusable("the session folder cannot be found", error))?,
         current: std::env::current_dir().map_err(|error| unusable("the current folder cannot be found", error))?,
@@ -60,8 +65,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         retries: options.retries,
         command: words(command),
         limit_ms: options.time_limit.saturating_mul(1000),
-        at_end: SessionStatus::Completed,
+        at_end: action.at_end(),
     };
+    let (folder, current) = (options.folder.clone(), options.current.clone());
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
         if failed.is_none() {
@@ -69,7 +75,16 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         }
     });
     match result {
-        Ok(done) => report(&done, printer),
+        Ok(done) => {
+            let exit = report(&done, printer)?;
+            if done.ending == Ending::AllCompleted && (!done.already || is_open) {
+                let kept = completion::carry_out(action, &folder, &current, &mut std::io::stdin().lock(), printer)?;
+                if kept {
+                    tell_resume("The session is kept. ", printer.out())?;
+                }
+            }
+            Ok(exit)
+        }
         Err(failure) => Ok(refuse(&failure, printer)?),
     }
 }
@@ -151,19 +166,27 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
     if resumable {
-        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-        writeln!(out, "Resume with: {}", escape::line(&same_command(args)))?;
+        tell_resume("", out)?;
     }
     Ok(exit)
 }
 
-fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
+fn tell_resume(before: &str, out: &mut impl Write) -> std::io::Result<()> {
+    let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+    writeln!(out, "{before}Resume with: {}", escape::line(&same_command(args)))
+}
+
+/// Says why something could not be done, and what to do about it.
+pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
         engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
         engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
         engine::Failure::Edited { .. } => {
             (Exit::Invalid, "the same command continues without the edit; see docs/recovery.md for what can be edited")
         }
+        engine::Failure::Unfinished(_) => (Exit::Invalid, "run it to its end first: team-executor --session=PATH"),
+        engine::Failure::NoRun(_) => (Exit::Invalid, "`team-executor sessions` lists the sessions and runs"),
+        engine::Failure::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name"),
         engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
         _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };

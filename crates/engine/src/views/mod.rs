@@ -170,7 +170,7 @@ impl<D: Disk> Views<D> {
         }
         problems.extend(self.write_both(session, rules, journal));
         if self.folders.session.is_none() {
-            problems.push(format!("cannot open the folder of {}", self.about.own));
+            problems.push(not_written(format!("cannot open the folder of {}", self.about.own)));
         }
         problems
     }
@@ -193,11 +193,15 @@ impl<D: Disk> Views<D> {
 }
 
 fn note(problems: &mut Vec<String>, written: Result<(), ReplaceError>) {
-    problems.extend(written.err().map(|error| error.to_string()));
+    problems.extend(written.err().map(not_written));
+}
+
+fn not_written(error: impl std::fmt::Display) -> String {
+    format!("a file was not written: {error}")
 }
 
 /// Leaves the discovery of a task that is over.
 fn settled<D: Disk>(disk: &D, mut task: team_executor_core::Task, index: TaskIndex, rules: &Run) -> Option<String> {
     state::refresh_task(&mut task, index, rules);
-    discoveries::settle(disk, &task).unwrap_or_else(|error| Some(error.to_string()))
+    discoveries::settle(disk, &task).unwrap_or_else(|error| Some(not_written(error)))
 }

@@ -7,7 +7,7 @@ use team_executor_files::{csv, tasks_csv};
 use team_executor_store::run_folder::DERIVED;
 use team_executor_store::{Derived, Disk, Durability, Rendered, ReplaceError, Standing, keep_copy, replace};
 
-use super::{About, Views, own_file};
+use super::{About, Views, not_written, own_file};
 
 /// The master table of a run.
 pub(crate) const TASKS: &str = "tasks.csv";
@@ -134,7 +134,7 @@ impl<D: Disk> Views<D> {
                         copy.unwrap_or_default()
                     )),
                     Err(error) => {
-                        problems.push(error.to_string());
+                        problems.push(not_written(error));
                         continue;
                     }
                 }
@@ -143,19 +143,19 @@ impl<D: Disk> Views<D> {
             stale.push(page);
         }
         if !stale.is_empty() {
-            problems.extend(self.save(durability).err().map(|error| error.to_string()));
+            problems.extend(self.save(durability).err().map(not_written));
         }
         for Page { place, name, text } in stale {
             let Some(disk) = self.disk(place) else { continue };
             match replace(disk, name, text.as_bytes(), durability) {
                 Ok(()) if durability == Durability::Durable => self.accept(place, name, text.as_bytes(), journal),
                 Ok(()) => {}
-                Err(error) => problems.push(error.to_string()),
+                Err(error) => problems.push(not_written(error)),
             }
         }
         if durability == Durability::Durable {
             self.derived.boot = None;
-            problems.extend(self.save(durability).err().map(|error| error.to_string()));
+            problems.extend(self.save(durability).err().map(not_written));
         }
         problems
     }

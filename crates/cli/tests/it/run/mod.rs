@@ -1,7 +1,12 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
+mod completion;
+mod core_rules;
+mod edits;
 mod ends;
 mod files;
+mod reconcile;
+mod views;
 mod workers;
 
 use std::collections::BTreeMap;
