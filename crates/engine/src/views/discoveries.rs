@@ -40,10 +40,10 @@ pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outc
         Left::Nothing if findings.is_none() => failed("No discovery file produced".to_owned()),
         Left::Nothing => Outcome::Completed { findings },
         Left::Unreadable => failed(format!("its discovery {FOLDER}/{} cannot be read", name(task))),
-        Left::Discovery { found, .. } if found.status == Some(TaskStatus::Failed) => {
+        Left::Discovery(found, ..) if found.status == Some(TaskStatus::Failed) => {
             failed(found.error.unwrap_or_else(|| format!("its discovery {FOLDER}/{} says that it failed", name(task))))
         }
-        Left::Discovery { found, .. } => {
+        Left::Discovery(found, ..) => {
             Outcome::Completed { findings: findings.or(Some(found.findings).filter(|text| !text.is_empty())) }
         }
     }
@@ -60,16 +60,14 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
     let put = |text: String| replace(disk, &name, text.as_bytes(), Durability::Rendered);
     match Left::of(disk, &task.id) {
         Left::Nothing => put(write(&ours, None)).map(|()| None),
-        Left::Discovery { found, text, is_clean } if agrees(&found, task) => {
-            if is_clean {
-                return Ok(None);
-            }
+        Left::Discovery(found, original) if agrees(&found, task) => {
+            let Some(original) = original else { return Ok(None) };
             let findings = if found.findings.is_empty() { ours.findings } else { found.findings.clone() };
-            let timestamp = found.timestamp.or(ours.timestamp);
-            let whole = TaskDiscovery { status: ours.status, timestamp, findings, ..found };
-            put(write(&whole, json::parse(&text).ok().as_ref())).map(|()| None)
+            let (timestamp, error) = (found.timestamp.or(ours.timestamp), found.error.clone().or(ours.error));
+            let whole = TaskDiscovery { status: ours.status, timestamp, findings, error, ..*found };
+            put(write(&whole, json::parse(&original).ok().as_ref())).map(|()| None)
         }
-        Left::Discovery { .. } | Left::Unreadable => {
+        Left::Discovery(..) | Left::Unreadable => {
             let aside = set_aside(disk, &name)?.unwrap_or_default();
             put(write(&ours, None))?;
             Ok(Some(format!(
@@ -97,7 +95,8 @@ fn name(task: &TaskId) -> String {
 enum Left {
     Nothing,
     Unreadable,
-    Discovery { found: TaskDiscovery, text: String, is_clean: bool },
+    /// A discovery, with its text if that departs from the format.
+    Discovery(Box<TaskDiscovery>, Option<String>),
 }
 
 impl Left {
@@ -107,13 +106,11 @@ impl Left {
             return if is_there(disk, task) { Self::Unreadable } else { Self::Nothing };
         };
         let file: Arc<str> = format!("{FOLDER}/{name}").into();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let folder = MemoryFolder::default().with(&file, bytes);
+        let folder = MemoryFolder::default().with(&file, bytes.clone());
         let mut reading = Reading::new(&folder, FOLDER);
-        match read(&mut reading, &file) {
-            Some(found) => Self::Discovery { found, text, is_clean: reading.findings.iter().next().is_none() },
-            None => Self::Unreadable,
-        }
+        let Some(found) = read(&mut reading, &file) else { return Self::Unreadable };
+        let departs = reading.findings.iter().next().is_some();
+        Self::Discovery(Box::new(found), departs.then(|| String::from_utf8_lossy(&bytes).into_owned()))
     }
 }
 

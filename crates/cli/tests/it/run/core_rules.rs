@@ -1,6 +1,8 @@
 //! The ten core rules of the wave pipeline, one test each, on the built program.
 
-use super::{DID, arguments, column, folder, json, read, rows, run, tasks};
+use std::path::Path;
+
+use super::{DID, column, folder, json, read, rows, run, tasks};
 use team_executor_testkit::World;
 
 const WAVE: [&str; 4] = ["--cadence", "wave", "--retries", "0"];
@@ -61,13 +63,12 @@ fn rule_3_the_master_table_holds_all_state_and_an_edit_of_it_counts() {
 /// R: W-19
 #[test]
 fn rule_4_only_inner_loops_are_interactive() {
-    let world = crate::fixtures::world("tasks-json-inner-loop-role");
-    let plan = world.run(&["plan", "--session=tasks-json-inner-loop-role", "--format", "json"]);
-    let plan: serde_json::Value = serde_json::from_str(&plan.stdout).expect("JSON");
-    let text = plan.to_string();
-    assert!(text.contains("\"csv-wave\"") && text.contains("\"interactive\""), "{plan}");
-    let done = world.run(&arguments("--session=tasks-json-inner-loop-role", DID, &WAVE));
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/TC-repository-report-2026-11-15");
+    world.copy_tree(example, "S");
+    let done = run(&world, DID, &WAVE);
     assert_eq!(done.code, Some(0), "{done}");
+    assert!(rows(&world).values().all(|row| (row["exec_mode"] == "interactive") == (row["role"] == "writer")));
     let modes = |mode: &str| rows(&world).values().filter(|row| row["exec_mode"] == mode).count();
     let results = folder(&world).join("interactive").read_dir().expect("a folder").count();
     assert_eq!(results, modes("interactive"));
