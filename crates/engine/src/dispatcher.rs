@@ -74,8 +74,10 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     }
     adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
     let mut problems = adopted.warnings;
+    let started = Instant::now();
     problems.extend(views.begin(&mut session, &rules, at.journal_length()));
     problems.extend(views.render(&mut session, &rules, at.journal_length()));
+    let rendered = Some((started, started.elapsed()));
     tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
@@ -108,7 +110,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         undurable: None,
         commit_within: COMMIT_WITHIN,
         dirty: true,
-        rendered: None,
+        rendered,
         tell,
     };
     let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);

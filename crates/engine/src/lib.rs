@@ -1,8 +1,9 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
-//! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
-//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
+//! `assign` (what a worker is given), [`views`] and `layout` (what people and agents read), `adopt` (what a person changed),
+//! `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`] (what faces are told),
+//! [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run).
 
 mod adopt;
 pub mod archive;
@@ -23,7 +24,7 @@ mod replay;
 pub mod run_at;
 mod session_status;
 mod status;
-mod views;
+pub mod views;
 
 pub use archive::{Archived, Which, archive};
 pub use conclude::keep;

@@ -11,15 +11,19 @@ use crate::options::Failure;
 
 /// The folders of a run and of its session.
 #[derive(Debug)]
-pub(crate) struct Folders<D> {
-    pub(crate) run: D,
-    pub(crate) executor: D,
-    pub(crate) interactive: D,
-    pub(crate) agents: D,
+pub struct Folders<D> {
+    /// The run's.
+    pub run: D,
+    /// What is the executor's alone.
+    pub executor: D,
+    /// That of the results of interactive tasks.
+    pub interactive: D,
+    /// That of the agents.
+    pub agents: D,
     /// The session's, if it can be opened.
-    pub(crate) session: Option<D>,
+    pub session: Option<D>,
     /// That of the discoveries, if the dialect has one.
-    pub(crate) discoveries: Option<D>,
+    pub discoveries: Option<D>,
 }
 
 impl Folders<RealDisk> {

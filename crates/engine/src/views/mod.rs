@@ -14,6 +14,8 @@ mod registry;
 mod report;
 mod shelf;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 mod wave;
 
 use std::collections::BTreeSet;
@@ -23,28 +25,29 @@ use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
 use team_executor_files::{Dialect, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
-pub(crate) use self::folders::Folders;
+pub use self::folders::Folders;
+pub use self::put::put;
 pub(crate) use self::shelf::{Place, TASKS};
 use self::wave::Waves;
 
 /// What is known of a run before it begins.
 #[derive(Debug)]
-pub(crate) struct About {
+pub struct About {
     /// Its name.
-    pub(crate) run: String,
+    pub run: String,
     /// How its session is written.
-    pub(crate) dialect: Dialect,
+    pub dialect: Dialect,
     /// The name of the session's own file.
-    pub(crate) own: &'static str,
+    pub own: &'static str,
     /// Wave by wave or not.
-    pub(crate) cadence: Cadence,
+    pub cadence: Cadence,
     /// Which start of the machine this is.
-    pub(crate) boot: String,
+    pub boot: String,
 }
 
 /// Everything that a run renders.
 #[derive(Debug)]
-pub(crate) struct Views<D> {
+pub struct Views<D> {
     folders: Folders<D>,
     about: About,
     /// What was rendered last.
@@ -60,7 +63,7 @@ pub(crate) struct Views<D> {
 
 impl<D: Disk> Views<D> {
     /// Nothing is written yet.
-    pub(crate) fn new(folders: Folders<D>, about: About) -> Self {
+    pub fn new(folders: Folders<D>, about: About) -> Self {
         let derived = shelf::read(&folders.executor).unwrap_or_default();
         let (results, said) = (BTreeSet::new(), BTreeSet::new());
         let mut views = Self { folders, about, derived, extra: None, results, waves: Waves::default(), said };
@@ -69,7 +72,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Cleans up after a run that was killed, and makes the session active. The journal has this length.
-    pub(crate) fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+    pub fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let mut problems = Vec::new();
         self.derived.boot = Some(self.about.boot.clone());
         self.see(Place::Session, self.about.own, journal);
@@ -94,7 +97,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// A worker is about to be started.
-    pub(crate) fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
+    pub fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
         let mut problems = Vec::new();
         if self.about.cadence == Cadence::Wave {
             let wave = rules.graph().wave(task);
@@ -109,7 +112,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// What an attempt came to, together with what it left where the dialect demands something.
-    pub(crate) fn judged(&self, task: &TaskId, outcome: Outcome) -> Outcome {
+    pub fn judged(&self, task: &TaskId, outcome: Outcome) -> Outcome {
         match &self.folders.discoveries {
             Some(disk) => discoveries::judged(disk, task, outcome),
             None => outcome,
@@ -117,7 +120,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Something happened. What others wait for is written at once, the rest when there is time.
-    pub(crate) fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
+    pub fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
         let mut problems = Vec::new();
         let one = event.task();
         let many = if let Event::Reset { tasks, .. } = event { tasks.as_slice() } else { &[] };
@@ -138,7 +141,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Renders what people look at while a run goes on. A power cut may take it.
-    pub(crate) fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+    pub fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         state::refresh(session, rules, &self.about.run);
         let mut problems = self.side(session, rules, Durability::Rendered);
         let mut pages = vec![self.tasks(session, rules)];
@@ -151,13 +154,7 @@ impl<D: Disk> Views<D> {
 
     /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
     /// completed. Nothing was left out if nothing is said.
-    pub(crate) fn finish(
-        &mut self,
-        session: &mut Session,
-        rules: &Run,
-        journal: u64,
-        at_end: SessionStatus,
-    ) -> Vec<String> {
+    pub fn finish(&mut self, session: &mut Session, rules: &Run, journal: u64, at_end: SessionStatus) -> Vec<String> {
         state::refresh(session, rules, &self.about.run);
         session.status = state::at_its_end(session, at_end);
         let mut problems = self.side(session, rules, Durability::Durable);
@@ -166,7 +163,7 @@ impl<D: Disk> Views<D> {
             ("results.csv", tasks_csv::write_results(session, rules.graph())),
             ("context.md", report::text(session, rules.graph(), &self.about.run)),
         ] {
-            note(&mut problems, put::put(&self.folders.run, name, &text, Durability::Durable));
+            note(&mut problems, put(&self.folders.run, name, &text, Durability::Durable));
         }
         problems.extend(self.write_both(session, rules, journal));
         if self.folders.session.is_none() {
@@ -182,7 +179,7 @@ impl<D: Disk> Views<D> {
             note(&mut problems, interactive::result(&self.folders.interactive, session, index, rules));
         }
         let registry = registry::text(session, rules, &self.about.run);
-        note(&mut problems, put::put(&self.folders.agents, "registry.json", &registry, durability));
+        note(&mut problems, put(&self.folders.agents, "registry.json", &registry, durability));
         problems
     }
 

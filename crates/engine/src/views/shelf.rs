@@ -147,7 +147,13 @@ impl<D: Disk> Views<D> {
         }
         for Page { place, name, text } in stale {
             let Some(disk) = self.disk(place) else { continue };
-            match replace(disk, name, text.as_bytes(), durability) {
+            // What is the user's is never at risk.
+            let safely = if (place, durability) == (Place::Session, Durability::Rendered) {
+                Durability::Whole
+            } else {
+                durability
+            };
+            match replace(disk, name, text.as_bytes(), safely) {
                 Ok(()) if durability == Durability::Durable => self.accept(place, name, text.as_bytes(), journal),
                 Ok(()) => {}
                 Err(error) => problems.push(not_written(error)),
