@@ -1,6 +1,6 @@
 //! What ends a command early: something in the user's world, with what to do about it.
 
-use team_executor_files::Finding;
+use team_executor_files::{Finding, Findings, Sources};
 
 use crate::exit::Exit;
 
@@ -9,6 +9,8 @@ use crate::exit::Exit;
 pub(crate) enum Failure {
     /// Something is wrong with what the user asked for.
     Usage(Box<Finding>),
+    /// Something is wrong with the configuration files.
+    Config(Box<(Findings, Sources)>),
     /// Writing the output failed.
     Output(std::io::Error),
 }
@@ -17,7 +19,7 @@ impl Failure {
     /// Which code the shell sees.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) => Exit::Invalid,
+            Self::Usage(_) | Self::Config(_) => Exit::Invalid,
             // A reader that has seen enough, such as `head`, is no failure.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Fine,
             Self::Output(_) => Exit::Io,

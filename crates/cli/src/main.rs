@@ -2,24 +2,28 @@
 
 mod args;
 mod commands;
+mod config;
 mod diagnostics;
 mod escape;
 mod exit;
 mod failure;
 mod open;
+mod place;
 mod printer;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use team_executor_agents::keeper;
+use team_executor_agents::{keeper, rehearsal};
 
 use crate::args::Args;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|first| first == keeper::ARGUMENT) {
-        return keeper::main();
+    match std::env::args_os().nth(1) {
+        Some(first) if first == keeper::ARGUMENT => return keeper::main(),
+        Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
+        _ => {}
     }
     let args = Args::parse();
     let mut printer = Printer::new();

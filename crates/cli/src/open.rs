@@ -44,13 +44,19 @@ pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, 
     })
 }
 
+/// A session that can be run.
+pub(crate) fn runnable(opened: &Opened) -> Result<(&Session, &Graph), Failure> {
+    let session = opened.session.as_ref().map(|(session, graph)| (session, graph));
+    session.ok_or_else(|| {
+        let finding = Finding::error(Code::Usage, "the session cannot be read");
+        finding.help(format!("team-executor validate --session={}", escape::line(&opened.path))).into()
+    })
+}
+
 /// A session that can be run, and one of its tasks.
 pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o Graph, TaskIndex), Failure> {
     let path = escape::line(&opened.path);
-    let Some((session, graph)) = &opened.session else {
-        let finding = Finding::error(Code::Usage, "the session cannot be read");
-        return Err(finding.help(format!("team-executor validate --session={path}")).into());
-    };
+    let (session, graph) = runnable(opened)?;
     let Some(task) = graph.index_of(id) else {
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
         return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
@@ -58,11 +64,21 @@ pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o
     Ok((session, graph, task))
 }
 
-/// Where the session is that the user named, and where the program was started.
-pub(crate) fn places(session: Option<&Path>) -> Result<(PathBuf, PathBuf), Failure> {
-    let path = session.ok_or_else(session_required)?;
-    let folder = path.canonicalize().map_err(|_| cannot_open(path, &OpenError::Missing))?;
-    Ok((folder, current()?))
+/// Where a session is and where the user is, both absolute. The session need not be fit to be run.
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) current: PathBuf,
+}
+
+/// Finds the session that the user named.
+pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
+    let path = path.ok_or_else(session_required)?;
+    DiskFolder::open(path).map_err(|error| cannot_open(path, &error))?;
+    let unusable = |what: &str, error: std::io::Error| {
+        Finding::error(Code::Usage, format!("{what} cannot be found: {error}")).help("check where you are with: pwd")
+    };
+    let folder = path.canonicalize().map_err(|error| unusable("the session folder", error))?;
+    Ok(Place { folder, current: current()? })
 }
 
 /// Where the program was started.

@@ -51,6 +51,10 @@ impl Printer {
                 let text = diagnostics::finding(finding, &Sources::default(), "", self.width);
                 write!(self.err, "{text}")
             }
+            Failure::Config(wrong) => {
+                let (findings, sources) = &**wrong;
+                write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
+            }
             Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Failure::Output(error) => writeln!(self.err, "error: failed to write the output: {error}"),
         };

@@ -1,9 +1,9 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
-//! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
-//! `assign` (what a worker is given), [`views`] and `layout` (what people and agents read), `adopt` (what a person changed),
-//! `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`] (what faces are told),
-//! [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run).
+//! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
+//! journal), `prompt` and `assign` (what a worker is given), [`views`] and `layout` (what people and agents read), `adopt`
+//! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
+//! (what faces are told), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run).
 
 mod adopt;
 pub mod archive;
@@ -11,6 +11,7 @@ mod assign;
 mod clock;
 mod conclude;
 pub mod conductor;
+pub mod control;
 mod dispatcher;
 pub mod export;
 mod inbox;
@@ -22,9 +23,11 @@ mod prompt;
 mod prompts;
 mod replay;
 pub mod run_at;
+pub mod runs;
 mod session_status;
 mod status;
 pub mod views;
+pub mod worker;
 
 pub use archive::{Archived, Which, archive};
 pub use conclude::keep;
@@ -33,3 +36,4 @@ pub use export::{Exported, export};
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
 pub use status::{Running, Status, prompt, status};
+pub use worker::{Worker, Workers};

@@ -131,7 +131,8 @@ fn attempt_name(task: &str, attempt: u32) -> String {
 /// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
 pub(crate) fn finished(options: &Options) -> Option<Done> {
     let project = project_root(&options.folder, &options.current);
-    let path = newest_of_all(&project, &options.folder)?;
+    let named = options.run.as_ref().map(|id| run_path(&project, id));
+    let path = named.or_else(|| newest_of_all(&project, &options.folder))?;
     let id = name_of(&path);
     let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
     let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
@@ -154,10 +155,15 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, 0, &runs)?;
-    match newest(&runs, &options.folder).filter(|_| !anew) {
-        Some(id) => reopen(options, &project, id),
+    match chosen(options, &runs).filter(|_| !anew) {
+        Some(id) => reopen(&options.session, &project, id),
         None => create(options, &project),
     }
+}
+
+/// The run that was named, else the newest of the session.
+fn chosen(options: &Options, runs: &Path) -> Option<String> {
+    options.run.clone().or_else(|| newest(runs, &options.folder))
 }
 
 /// Where the runs of a project are.
@@ -172,38 +178,39 @@ pub(crate) fn archive(project: &Path) -> PathBuf {
 
 /// The newest run of a session that was not put away, by what the journals say.
 pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
-    all(runs).into_iter().filter(|(plan, _)| plan.session == session).max_by_key(by_age).map(|(_, path)| name_of(&path))
+    let of_session = plans(runs).filter(|(plan, _)| plan.session == session);
+    of_session.map(|(plan, name)| (plan.at, name)).max().map(|(_, name)| name)
 }
 
 /// The newest run of a session, put away or not.
 pub(crate) fn newest_of_all(project: &Path, session: &Path) -> Option<PathBuf> {
-    let all = all(&runs(project)).into_iter().chain(all(&archive(project)));
-    all.filter(|(plan, _)| plan.session == session).max_by_key(by_age).map(|(_, path)| path)
+    let folders = [runs(project), archive(project)];
+    let all = folders.iter().flat_map(|folder| all(folder)).filter(|(plan, _)| plan.session == session);
+    all.map(|(plan, path)| (plan.at, path)).max().map(|(_, path)| path)
 }
 
 /// Every run in a folder, with its plan.
 pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
+    plans(runs).map(|(plan, name)| (plan, runs.join(name))).collect()
+}
+
+/// What each run was made for, and its name.
+pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
-    let plan = |name: String| {
-        let path = runs.join(name);
+    names.filter_map(|name| {
         let mut bytes = Vec::new();
-        let journal = File::open(path.join(EXECUTOR).join(JOURNAL)).ok()?;
+        let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
         BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
         let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
-        Some((Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?, path))
-    };
-    names.filter_map(plan).collect()
+        Some((Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?, name))
+    })
 }
 
 /// The name of a run, from its folder.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn by_age((plan, path): &(Plan, PathBuf)) -> (Timestamp, PathBuf) {
-    (plan.at, path.clone())
 }
 
 /// Keeps every executor away from a run, and from making one, for as long as the locks live.
@@ -268,7 +275,8 @@ fn session_name(folder: &str) -> &str {
     ends.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
-fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
+/// Continues a run: takes its lock and opens its journal.
+pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
     let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
@@ -279,7 +287,7 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
         return Err(records::Unreadable::Unknown("plan".to_owned()).into());
     };
     let records = records.collect();
-    if !plan.is_of(&options.session) {
+    if !plan.is_of(session) {
         let path = run.path.display();
         return Err(Failure::Changed(format!(
             "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",

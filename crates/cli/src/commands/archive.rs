@@ -36,7 +36,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Archive, printer: &mut Print
     let current = open::current()?;
     let which = match (&options.run, session) {
         (Some(run), _) => Which::Run(run.clone()),
-        (None, Some(_)) => Which::Session(open::places(session)?.0),
+        (None, Some(_)) => Which::Session(open::place(session)?.folder),
         (None, None) if options.older_than.is_some() => Which::All,
         (None, None) => {
             let finding = Finding::error(Code::Usage, "nothing was named, so nothing was archived");

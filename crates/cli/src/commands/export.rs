@@ -34,7 +34,7 @@ struct JsonLeft<'a> {
 
 /// Copies, and says what.
 pub(crate) fn run(session: Option<&Path>, options: &Export, printer: &mut Printer) -> Result<Exit, Failure> {
-    let (folder, current) = open::places(session)?;
+    let open::Place { folder, current } = open::place(session)?;
     match engine::export(&folder, &current, &options.to) {
         Err(failure) => Ok(refuse(&failure, printer)?),
         Ok(exported) => {

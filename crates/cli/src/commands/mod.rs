@@ -3,11 +3,16 @@
 mod archive;
 mod completion;
 mod completions;
+mod config;
+mod continued;
+mod control;
 mod export;
 mod logs;
 mod plan;
 mod prompt;
+mod rehearse;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod sessions;
@@ -25,7 +30,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
+        Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
+        Some(Command::Config(options)) => config::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
+        Some(Command::Resume(options)) => resume::run(session, options, printer),
+        Some(Command::Pause(options)) => control::pause(session, options, printer),
+        Some(Command::Stop(options)) => control::stop(session, options, printer),
+        Some(Command::Retry(options)) => control::retry(session, options, printer),
+        Some(Command::Skip(options)) => control::skip(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Export(options)) => export::run(session, options, printer),

@@ -3,24 +3,32 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::run::{Cadence, Ending};
+use team_executor_core::run::{Backoff, Ending};
 use team_executor_core::{Plan, SessionStatus};
+use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
 use team_executor_files::{Code, Dialect, Finding};
 
 use super::completion::{self, Action};
+use super::continued;
 use super::plan::summary;
 use super::validate::count;
-use crate::args::{Run, RunCadence};
+use crate::args::Run;
+use crate::config::choose::{self, Defaults, Program};
+use crate::config::{check, command};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
+use crate::place::Place;
 use crate::printer::Printer;
 
 /// Validates, asks, runs and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
+    let continued =
+        options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
+    let session = continued.as_ref().map_or(session, |run| Some(&run.session));
     let opened = open::session(session, &options.reading)?;
     let width = printer.width();
     let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
@@ -30,41 +38,47 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         writeln!(printer.err(), "Nothing was started: the session has {errors}")?;
         return Ok(Exit::Invalid);
     };
-    let Some(command) = &options.agent_command else {
-        let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
-        return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
-    };
+    let place = Place::of(Some(Path::new(&opened.path)))?;
+    let config = place.config()?;
+    let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
+    check::programs_exist(&chosen.workers, &place)?;
+    if options.yes {
+        check::is_trusted(&chosen.programs, &config, options.trust_project)?;
+    }
+    if chosen.ignored {
+        let key = "[defaults] session_may_choose = true";
+        writeln!(printer.err(), "warning: the session names agents; they were ignored ({key} lets it choose)")?;
+    }
     if !options.yes {
         let plan = Plan::of(&session, graph.clone());
-        if !confirmed(&summary(&session, &plan), command, printer)? {
+        if !confirmed(&summary(&session, &plan), &chosen.programs, printer)? {
             return Ok(Exit::Invalid);
         }
+    } else {
+        let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
+        of_project.map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
     }
-    let unusable =
-        |what: &str, error: std::io::Error| Failure::from(Finding::error(Code::Usage, format!("{what}: {error}")));
-    let folder = Path::new(&opened.path);
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.
     let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
+    let defaults = Defaults::of(&config, &options.settings);
     let options = Options {
-        folder: folder.canonicalize().map_err(|error| unusable("the session folder cannot be found", error))?,
-        current: std::env::current_dir().map_err(|error| unusable("the current folder cannot be found", error))?,
-        exe: std::env::current_exe().map_err(|error| unusable("this program cannot be found", error))?,
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        folder: place.folder,
+        current: place.current,
+        exe: place.exe,
+        environment: place.environment,
         dialect: opened.dialect,
         session,
         graph,
-        slots: options.concurrency.max(1),
-        cadence: match options.cadence {
-            RunCadence::Beat => Cadence::Beat,
-            RunCadence::Wave => Cadence::Wave,
-        },
-        retries: options.retries,
-        command: words(command),
-        limit_ms: options.time_limit.saturating_mul(1000),
+        run: continued.map(|run| run.id),
+        ask: (!options.yes && std::io::stdin().is_terminal()).then_some(decision),
+        slots: defaults.concurrency.value,
+        cadence: defaults.cadence.value,
+        retries: defaults.retries.value,
+        backoff: Backoff::default(),
+        tasks: chosen.tasks,
+        workers: chosen.workers,
         at_end: action.at_end(),
     };
     let (folder, current) = (options.folder.clone(), options.current.clone());
@@ -76,43 +90,54 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     });
     match result {
         Ok(done) => {
-            let exit = report(&done, printer)?;
+            let command = same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
+            let exit = report(&done, Some(command.clone()), printer)?;
             if done.ending == Ending::AllCompleted && (!done.already || is_open) {
                 let kept = completion::carry_out(action, &folder, &current, &mut std::io::stdin().lock(), printer)?;
                 if kept {
-                    tell_resume("The session is kept. ", printer.out())?;
+                    writeln!(printer.out(), "The session is kept. Resume with: {}", escape::line(&command))?;
                 }
             }
             Ok(exit)
         }
-        Err(failure) => Ok(refuse(&failure, printer)?),
+        Err(failure) => refuse(&failure, printer),
     }
 }
 
 /// Shows what will happen and asks. Without somebody to ask, nothing is started.
-fn confirmed(summary: &str, command: &str, printer: &mut Printer) -> Result<bool, Failure> {
+fn confirmed(summary: &str, programs: &[Program], printer: &mut Printer) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         let finding = Finding::error(Code::Usage, "the start was not confirmed, so nothing was started");
         return Err(finding.help("add -y to start without being asked").into());
     }
-    write!(printer.err(), "{summary}\nEach task runs: {}\nStart? [Y/n] ", escape::line(command))?;
+    writeln!(printer.err(), "{summary}")?;
+    programs.iter().map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
+    write!(printer.err(), "Start? [Y/n] ")?;
     printer.err().flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
 }
 
-/// A command line as a program and its arguments; through a shell only where it needs one.
-fn words(command: &str) -> Vec<String> {
-    let needs_shell = command.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#!\n".contains(c));
-    if needs_shell {
-        vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()]
-    } else {
-        command.split_whitespace().map(str::to_owned).collect()
+/// What a person types after a wave failed. Whoever has left does not want another try.
+fn decision() -> Option<Decision> {
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    match (read, answer.trim().to_lowercase().as_str()) {
+        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
+        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
+        _ => Some(Decision::Abort),
     }
 }
 
-fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
+/// What will be run, and by whose choice. It is shown whole.
+fn what_runs(program: &Program) -> String {
+    let by = program.by_project.as_ref().map(|spot| format!(", chosen by {}:{}", spot.file, spot.line));
+    escape::line(&format!("{} runs: {}{}", program.agent, program.command, by.unwrap_or_default()))
+}
+
+/// Tells one thing on one line.
+pub(super) fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
     let line = match notice {
         Notice::Begins { run, resumed: false, counts } => {
             format!("Run {run} begins, {} to do", counts.pending + counts.ready)
@@ -135,6 +160,12 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
         Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
+        Notice::Paused { reason } => format!("Paused: {reason}; no new workers start until `resume`"),
+        Notice::Resumed => "Going on".to_owned(),
+        Notice::WaveFailed { wave } => {
+            writeln!(out, "error: every task of wave {wave} failed")?;
+            "help: type r to retry them or a to abort, and Enter".to_owned()
+        }
         Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
         Notice::Draining { running } => {
             format!("Stopping after {}; press Ctrl-C again to end them now", count(*running, "running worker"))
@@ -145,7 +176,8 @@ fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "{}", escape::cut(line.trim_end(), width))
 }
 
-fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Says how a run came out, and with what it can be resumed where it can.
+pub(super) fn report(report: &Report, resume: Option<String>, printer: &mut Printer) -> Result<Exit, Failure> {
     let counts = report.counts;
     let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
     let out = printer.out();
@@ -165,21 +197,18 @@ fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
         writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
     }
     writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
-    if resumable {
-        tell_resume("", out)?;
+    if let Some(command) = resume.filter(|_| resumable) {
+        writeln!(out, "Resume with: {}", escape::line(&command))?;
     }
     Ok(exit)
-}
-
-fn tell_resume(before: &str, out: &mut impl Write) -> std::io::Result<()> {
-    let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-    writeln!(out, "{before}Resume with: {}", escape::line(&same_command(args)))
 }
 
 /// Says why something could not be done, and what to do about it.
 pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Held(_) => {
+            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        }
         engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
         engine::Failure::Edited { .. } => {
             (Exit::Invalid, "the same command continues without the edit; see docs/recovery.md for what can be edited")
@@ -187,6 +216,7 @@ pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result
         engine::Failure::Unfinished(_) => (Exit::Invalid, "run it to its end first: team-executor --session=PATH"),
         engine::Failure::NoRun(_) => (Exit::Invalid, "`team-executor sessions` lists the sessions and runs"),
         engine::Failure::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name"),
+        engine::Failure::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands"),
         engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
         _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
@@ -205,28 +235,17 @@ pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result
 
 /// The command that was given, as a shell reads it.
 fn same_command(args: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let quoted = |word: String| {
-        let is_plain = !word.is_empty() && word.chars().all(plain);
-        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
+    command::shown(&words)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{same_command, words};
+    use super::same_command;
 
     #[test]
     fn the_command_is_printed_so_that_a_shell_can_read_it() {
         let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
         assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
-    }
-
-    #[test]
-    fn a_shell_is_used_only_where_it_is_needed() {
-        assert_eq!(words("/bin/true"), ["/bin/true"]);
-        assert_eq!(words(" worker stamp  log @TASK "), ["worker", "stamp", "log", "@TASK"]);
-        assert_eq!(words("echo $HOME | cat"), ["/bin/sh", "-c", "echo $HOME | cat"]);
     }
 }

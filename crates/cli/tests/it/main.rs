@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod config;
 mod corpus;
 mod crash;
 mod departures;
@@ -9,6 +10,7 @@ mod disk;
 mod fixtures;
 mod output;
 mod readme;
+mod rehearse;
 mod run;
 mod schemas;
 mod sentences;

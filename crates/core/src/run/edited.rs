@@ -12,11 +12,10 @@ use crate::task::TaskStatus;
 impl Turn<'_> {
     /// Some tasks begin anew, a completed one with everything behind it, and some will not run.
     pub(super) fn edited(&mut self, again: &[TaskIndex], skip: &[TaskIndex], reason: &str) -> Result<(), Refused> {
-        let mut anew = BTreeSet::new();
-        for task in again {
-            let downstream = self.run.status(*task) == Some(TaskStatus::Completed);
-            anew.extend(self.run.to_reset(Which::Task(*task), downstream)?);
-        }
+        let is_completed = |task: &TaskIndex| self.run.status(*task) == Some(TaskStatus::Completed);
+        let (completed, others): (Vec<_>, Vec<_>) = again.iter().copied().partition(is_completed);
+        let mut anew: BTreeSet<_> = self.run.to_reset(Which::Tasks(completed), true)?.into_iter().collect();
+        anew.extend(self.run.to_reset(Which::Tasks(others), false)?);
         for task in skip {
             let state = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(*task))?;
             state.status.moved(TaskStatus::Skipped)?;

@@ -2,12 +2,39 @@
 
 use std::path::Path;
 
+use team_executor_core::run::{Cadence, Run};
+use team_executor_core::{Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_files::discovery::FOLDER;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE};
-use team_executor_store::{RealDisk, sweep};
+use team_executor_store::{Holder, RealDisk, sweep};
 
+use super::{About, Views, not_written, own_file};
 use crate::options::Failure;
+use crate::replay;
+use crate::run_at::RunAt;
+
+/// The views of a run whose lock is held, on the machine's disk.
+pub(crate) fn of(run: &RunAt, session: &Path, dialect: Dialect, cadence: Cadence) -> Result<Views<RealDisk>, Failure> {
+    let own = own_file::name(dialect, session);
+    let about = About { run: run.id.clone(), dialect, own, cadence, boot: Holder::this_process(0).boot };
+    Ok(Views::new(Folders::open(&run.path, session, dialect)?, about))
+}
+
+/// Renders everything that a run leaves when it ends or stops, and remembers that if it is finished. Says what was not written.
+pub(crate) fn leave(
+    views: &mut Views<RealDisk>,
+    run: &RunAt,
+    session: &mut Session,
+    rules: &Run,
+    at_end: SessionStatus,
+) -> Vec<String> {
+    let mut problems = views.finish(session, rules, run.journal_length(), at_end);
+    if problems.is_empty() && replay::ending(rules).is_some() {
+        problems.extend(run.note_rendered().err().map(not_written));
+    }
+    problems
+}
 
 /// The folders of a run and of its session.
 #[derive(Debug)]

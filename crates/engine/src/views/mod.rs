@@ -26,6 +26,7 @@ use team_executor_files::{Dialect, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
 pub use self::folders::Folders;
+pub(crate) use self::folders::{leave, of};
 pub use self::put::put;
 pub(crate) use self::shelf::{Place, TASKS};
 use self::wave::Waves;

@@ -1,6 +1,8 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
+mod asked;
 mod completion;
+mod continued;
 mod core_rules;
 mod edits;
 mod ends;

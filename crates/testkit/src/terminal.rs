@@ -1,0 +1,95 @@
+//! A terminal with a person at it, for tests of what the program asks.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::must;
+use crate::pulse::PATIENCE;
+
+/// A process at a terminal of its own.
+#[derive(Debug)]
+pub struct Terminal {
+    person: File,
+    child: Child,
+    shown: String,
+}
+
+impl Terminal {
+    /// Starts a program at a new terminal.
+    #[track_caller]
+    pub fn start(mut command: Command) -> Self {
+        let device = Path::new("/dev/ptmx");
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
+        let person = must("opening", device, person.map_err(Into::into));
+        must("unlocking", device, grantpt(&person).and_then(|()| unlockpt(&person)).map_err(Into::into));
+        let name = must("naming", device, ptsname(&person, Vec::new()).map_err(Into::into));
+        let path = name.to_string_lossy().into_owned();
+        let end = || Stdio::from(must("opening", device, File::options().read(true).write(true).open(&path)));
+        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
+        let child = must("starting at", device, child);
+        drop(command); // it holds the other end
+        Self { person: person.into(), child, shown: String::new() }
+    }
+
+    /// Waits until this is shown, behind everything that was waited for before.
+    #[track_caller]
+    pub fn wait_for(&mut self, words: &str) -> &mut Self {
+        while !self.shown.contains(words) {
+            assert!(self.read(), "it never showed {words:?}, but:\n{}", self.shown);
+        }
+        let end = self.shown.find(words).map_or(0, |at| at + words.len());
+        self.shown.drain(..end);
+        self
+    }
+
+    /// Types a line.
+    #[track_caller]
+    pub fn say(&mut self, line: &str) -> &mut Self {
+        must("typing at", Path::new("/dev/ptmx"), writeln!(self.person, "{line}"));
+        self
+    }
+
+    /// Waits for the end, and gives the exit code with everything that was shown behind what was waited for.
+    #[track_caller]
+    pub fn end(mut self) -> (Option<i32>, String) {
+        while self.read() {}
+        let status = must("waiting at", Path::new("/dev/ptmx"), self.child.wait());
+        (status.code(), self.shown)
+    }
+
+    /// Reads what is shown next; there is no more when nobody has the terminal.
+    #[track_caller]
+    fn read(&mut self) -> bool {
+        let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
+        let count = must("waiting at", Path::new("/dev/ptmx"), poll(&mut ready, Some(&PATIENCE)).map_err(Into::into));
+        assert!(count > 0, "nothing more was shown than:\n{}", self.shown);
+        let mut bytes = [0; 4096];
+        match self.person.read(&mut bytes) {
+            Ok(0) | Err(_) => false,
+            Ok(count) => {
+                self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]).replace('\r', ""));
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_sees_a_terminal_and_hears_a_person() {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "test -t 0 && test -t 2 && echo 'name?' >&2; read name; echo hello $name; exit 3"]);
+        let mut terminal = Terminal::start(shell);
+        terminal.wait_for("name?").say("you");
+        let (code, shown) = terminal.end();
+        assert_eq!((code, shown.lines().last()), (Some(3), Some("hello you")));
+    }
+}
