@@ -152,7 +152,7 @@ fn the_sessions_own_file_can_be_edited_too() {
     let task = |deps: &str| format!("{{\"title\":\"t\",\"role\":\"r\",\"deps\":[{deps}],\"status\":\"pending\"}}");
     let state = format!("{{\"session_id\":\"s\",\"tasks\":{{\"A\":{},\"B\":{}}}}}", task(""), task("\"A\""));
     let path = world.write("S/tasks.json", state);
-    assert_eq!(run(&world, "exit 1", &["--retries", "0"]).code, Some(1));
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
     let text = read(&path).replace("\"failed\"", "\"pending\"");
     std::fs::write(&path, text).expect("written");
     std::fs::remove_file(world.dir().join("S/discoveries/A.json")).expect("removed");
