@@ -93,7 +93,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
             let command = same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
             let exit = report(&done, Some(command.clone()), printer)?;
             if done.ending == Ending::AllCompleted && (!done.already || is_open) {
-                let kept = completion::carry_out(action, &folder, &current, &mut std::io::stdin().lock(), printer)?;
+                // Not locked: a question that was answered from elsewhere may still be waiting for its line.
+                let mut input = std::io::BufReader::new(std::io::stdin());
+                let kept = completion::carry_out(action, &folder, &current, &mut input, printer)?;
                 if kept {
                     writeln!(printer.out(), "The session is kept. Resume with: {}", escape::line(&command))?;
                 }
