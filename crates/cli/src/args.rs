@@ -191,6 +191,28 @@ A damaged journal is copied before it is cut. Exit code 0 if a run can go on,
 2 if not, 4 if an executor holds what is to be repaired.")]
     Doctor(Doctor),
 
+    /// Copy what the newest run of a session delivered to a folder
+    #[command(after_help = "\
+Examples:
+  team-executor export --session=.workflow/.team/TC-auth-2026-02-27 --to ../delivery
+  team-executor export --session=. --to ~/delivery --format json | jq '.copied'
+
+Copies the artifacts and reports, and last export-manifest.json with the
+SHA-256 of each. Nothing that is there is overwritten or deleted; the same
+command goes on where it was interrupted. Links are not followed.")]
+    Export(Export),
+
+    /// Put finished runs away, into `.workflow/.archive/`
+    #[command(after_help = "\
+Examples:
+  team-executor archive --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor archive EX-auth-2026-02-27
+  team-executor archive --older-than 30d
+
+The folder of a run moves as it is, and its session becomes archived. Nothing
+is deleted. Runs that are not finished stay where they are.")]
+    Archive(Archive),
+
     /// List the sessions and runs below `.workflow/`
     #[command(after_help = "\
 Examples:
@@ -247,6 +269,22 @@ pub(crate) struct Run {
     /// Run on a network file system, where a lock may not keep other machines out
     #[arg(long)]
     pub(crate) allow_network_fs: bool,
+
+    /// What happens when all tasks are completed; as the session says unless given
+    #[arg(long, value_name = "ACTION", value_enum)]
+    pub(crate) on_complete: Option<OnComplete>,
+}
+
+/// What happens when all tasks are completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum OnComplete {
+    /// Ask, if there is somebody to ask
+    Interactive,
+    /// Put the run away; the session is completed
+    AutoArchive,
+    /// Keep the run; the session is paused, for more work
+    AutoKeep,
 }
 
 /// How a session is read.
@@ -394,6 +432,32 @@ pub(crate) struct Prompt {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Export {
+    /// Where to; made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Archive {
+    /// Which run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+
+    /// Only runs that ended so long ago: 30d, 12h, 45m, 10s
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(crate) older_than: Option<u64>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Doctor {
     /// The run, if it is not the newest one of the session
     #[arg(long, value_name = "EX-ID", conflicts_with = "session")]
@@ -461,6 +525,17 @@ pub(crate) enum PlanFormat {
     Dot,
     /// A picture
     Svg,
+}
+
+/// A length of time, in seconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let units = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+    let (unit, of_unit) = units
+        .into_iter()
+        .find(|(unit, _)| text.ends_with(*unit))
+        .ok_or("a number with d, h, m or s behind it is expected, for instance 30d")?;
+    let number = text.trim_end_matches(unit).parse::<u64>().map_err(|error| error.to_string())?;
+    number.checked_mul(of_unit).ok_or_else(|| "that is too long".to_owned())
 }
 
 fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {

@@ -78,8 +78,15 @@ pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
         Finding::error(Code::Usage, format!("{what} cannot be found: {error}")).help("check where you are with: pwd")
     };
     let folder = path.canonicalize().map_err(|error| unusable("the session folder", error))?;
-    let current = std::env::current_dir().map_err(|error| unusable("the current folder", error))?;
-    Ok(Place { folder, current })
+    Ok(Place { folder, current: current()? })
+}
+
+/// Where the program was started.
+pub(crate) fn current() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        let finding = Finding::error(Code::Usage, format!("the current folder cannot be found: {error}"));
+        finding.help("start it in a folder that exists").into()
+    })
 }
 
 /// What is said when no session was named.

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
-use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers};
+use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
 use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Then, WaveThen, Work, WorkEnded};
-use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
+use team_executor_core::{Reconciliation, Session, SessionStatus, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
-use team_executor_store::{Durability, RealFile};
+use team_executor_store::{RealDisk, RealFile};
 
+use crate::adopt::Resumed;
 use crate::conductor::Conductor;
 use crate::control::server::Server;
 use crate::control::{Answer, Asked, Decision, Request, question};
@@ -23,7 +24,8 @@ use crate::options::{Failure, Options, Report};
 use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::run_at::{self, Opened, RunAt};
-use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
+use crate::views::Views;
+use crate::{adopt, assign, clock, layout, outcome, prompt, replay, views};
 
 /// What happened is durable after this long at the latest, or after ten times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -45,16 +47,34 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         }
         before => before.is_some(),
     };
+    if options.session.status == SessionStatus::Archived {
+        return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
+    }
     let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
-    let graph = options.graph.clone();
-    let (session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
+    let resumption = Resumed {
+        stated: &options.session,
+        rules: &rules,
+        before: &|length| replay::when(&options, &at, &plan, length),
+        journal: at.journal_length(),
+        now: clock::now(),
+    };
+    let adopted = adopt::adopt(&mut views, &mut session, &resumption)?;
     tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
     if !resumed {
         tell_changes(&options.session, tell);
     }
+    adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
+    let mut problems = adopted.warnings;
+    let started = Instant::now();
+    problems.extend(views.begin(&mut session, &rules, at.journal_length()));
+    problems.extend(views.render(&mut session, &rules, at.journal_length()));
+    let rendered = Some((started, started.elapsed()));
+    tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
     {
@@ -80,8 +100,8 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         options,
         at,
         conductor,
+        views,
         session,
-        graph,
         keepers,
         prompts,
         inbox,
@@ -95,10 +115,10 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         undurable: None,
         commit_within: COMMIT_WITHIN,
         dirty: true,
-        rendered: None,
+        rendered,
         tell,
     };
-    let result = dispatcher.drive(!records.is_empty(), rebooted);
+    let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);
     signal_handle.close();
     drop(dispatcher.inbox); // who asked too late is told so
     drop(server); // while the lock is held
@@ -116,12 +136,16 @@ fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
     }
 }
 
+fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
+    problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
+}
+
 struct Dispatcher<'t> {
     options: Options,
     at: RunAt,
     conductor: Conductor<RealFile>,
+    views: Views<RealDisk>,
     session: Session,
-    graph: Graph,
     keepers: Keepers,
     prompts: Prompts,
     inbox: Inbox,
@@ -146,7 +170,8 @@ struct Dispatcher<'t> {
 }
 
 impl Dispatcher<'_> {
-    fn drive(&mut self, began: bool, rebooted: bool) -> Result<Report, Failure> {
+    fn drive(&mut self, edited: Option<Input>, began: bool, rebooted: bool) -> Result<Report, Failure> {
+        self.take(edited.into_iter().collect())?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything
             return self.finish();
@@ -264,7 +289,7 @@ impl Dispatcher<'_> {
         if self.ending.is_some() {
             return Ok(()); // too late, and told so
         }
-        let input = match request.input(clock::now(), |id| self.graph.index_of(id)) {
+        let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
             Ok(input) => input,
             Err(why) => {
                 reply.send(Answer::refused(self.rules().stage().word(), why)).ok();
@@ -330,8 +355,7 @@ impl Dispatcher<'_> {
             }
         };
         let work = self.slots.remove(&slot)?;
-        let outcome =
-            exit.map_or(Outcome::Interrupted, |exit| outcome::of(&self.at, self.id(work.task), work.attempt, &exit));
+        let outcome = exit.map_or(Outcome::Interrupted, |exit| self.outcome(work, &exit));
         Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
     }
 
@@ -345,9 +369,7 @@ impl Dispatcher<'_> {
         let mut harvested = Vec::new();
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {
-                Some(exit) if exit.ended != Ended::Interrupted => {
-                    outcome::of(&self.at, self.id(work.task), work.attempt, exit)
-                }
+                Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
                 _ => {
                     harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
                     Outcome::Interrupted
@@ -363,6 +385,8 @@ impl Dispatcher<'_> {
         match effect {
             Effect::Spawn { work, slot } => {
                 let slot = slot as usize;
+                let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
+                tell_problems(problems, self.tell);
                 let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
@@ -396,9 +420,8 @@ impl Dispatcher<'_> {
     }
 
     fn announce(&mut self, event: Event) {
-        if let Event::Completed { work, .. } = &event {
-            self.discover(work.task);
-        }
+        let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
+        tell_problems(problems, self.tell);
         let counts = self.rules().counts();
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
@@ -430,16 +453,10 @@ impl Dispatcher<'_> {
         (self.tell)(notice);
     }
 
-    /// Leaves a discovery of a completed task for those that build on it.
-    fn discover(&mut self, index: TaskIndex) {
-        if self.options.dialect != Dialect::TasksJson {
-            return;
-        }
-        let mut task = self.session.tasks[index.get()].clone();
-        views::refresh_task(&mut task, index, self.conductor.rules());
-        if let Err(error) = discovery::unless_there(&self.options.folder, &task) {
-            (self.tell)(Notice::Warning(format!("{}: its discovery was not written: {error}", task.id)));
-        }
+    /// What an attempt came to, with what its dialect demands.
+    fn outcome(&self, work: Work, exit: &Exit) -> Outcome {
+        let id = &self.session.tasks[work.task.get()].id;
+        self.views.judged(id, outcome::of(&self.at, id.as_str(), work.attempt, exit))
     }
 
     fn id(&self, task: TaskIndex) -> &str {
@@ -459,10 +476,9 @@ impl Dispatcher<'_> {
         }
         self.commit()?;
         let started = Instant::now();
-        views::refresh(&mut self.session, self.conductor.rules());
-        if let Err(error) = views::tasks(&self.at, &self.session, &self.graph, Durability::Rendered) {
-            (self.tell)(Notice::Warning(format!("tasks.csv was not written: {error}")));
-        }
+        let length = self.at.journal_length();
+        let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
+        tell_problems(problems, self.tell);
         self.rendered = Some((started, started.elapsed()));
         self.dirty = false;
         Ok(())
@@ -474,12 +490,9 @@ impl Dispatcher<'_> {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),
         };
-        let Options { dialect, folder, .. } = &self.options;
-        let rules = self.conductor.rules();
-        let failures = views::leave(&self.at, &mut self.session, &self.graph, rules, *dialect, folder);
-        for failure in failures {
-            (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
-        }
+        let at_end = self.options.at_end;
+        let failures = views::leave(&mut self.views, &self.at, &mut self.session, self.conductor.rules(), at_end);
+        tell_problems(failures, self.tell);
         let counts = self.rules().counts();
         Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
     }

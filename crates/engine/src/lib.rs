@@ -1,17 +1,21 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
-//! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
-//! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
-//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`control`] (what others ask),
+//! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
+//! journal), `prompt` and `assign` (what a worker is given), [`views`] and `layout` (what people and agents read), `adopt`
+//! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
+//! (what faces are told), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
+mod adopt;
+pub mod archive;
 mod assign;
 mod clock;
+mod conclude;
 pub mod conductor;
 pub mod control;
-mod discovery;
 mod dispatcher;
 pub mod doctor;
+pub mod export;
 mod inbox;
 mod layout;
 pub mod notice;
@@ -22,11 +26,15 @@ mod prompts;
 mod replay;
 pub mod run_at;
 pub mod runs;
+mod session_status;
 mod status;
-mod views;
+pub mod views;
 pub mod worker;
 
+pub use archive::{Archived, Which, archive};
+pub use conclude::keep;
 pub use dispatcher::run;
+pub use export::{Exported, export};
 pub use notice::Notice;
 pub use options::{Failure, Options, Report};
 pub use status::{Running, Status, prompt, status};

@@ -16,6 +16,8 @@ pub enum Notice {
     },
     /// Something that the session said wrongly about itself was put right, and why.
     Reconciled(String),
+    /// Something that a person changed while nothing ran was taken over.
+    Adopted(String),
     /// A worker was given a task.
     Started {
         /// Which.

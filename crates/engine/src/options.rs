@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use team_executor_core::run::{Backoff, Cadence, Counts, Ending, TaskPolicy};
-use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, is_shortage, records};
 
@@ -47,6 +47,8 @@ pub struct Options {
     pub workers: Workers,
     /// The project may be on a file system that other machines write to.
     pub allow_network: bool,
+    /// What the session becomes when every task is completed; active, if that is decided afterwards.
+    pub at_end: SessionStatus,
 }
 
 /// How a run came out.
@@ -79,6 +81,23 @@ pub enum Failure {
     /// The session is not the one that was begun.
     #[error("{0}")]
     Changed(String),
+    /// A person changed a file at rest in a way that cannot be taken over.
+    #[error("an edit cannot be taken over, so nothing was started")]
+    Edited {
+        /// What cannot, one line each.
+        refused: Vec<String>,
+        /// Where the edited files are kept.
+        kept: Vec<String>,
+    },
+    /// Only a finished run can be put away.
+    #[error("the run {0} is not finished")]
+    Unfinished(String),
+    /// There is no such run.
+    #[error("{0}")]
+    NoRun(String),
+    /// Something of the user's is in the way.
+    #[error("{0}")]
+    InTheWay(String),
     /// A file of the run cannot be used.
     #[error("cannot {action} {path}: {reason}")]
     Disk {

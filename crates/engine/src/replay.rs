@@ -2,10 +2,12 @@
 
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
-use team_executor_store::records;
+use team_executor_store::{records, recover};
 
+use crate::adopt;
 use crate::options::{Failure, Options, Report};
-use crate::run_at::{Done, Plan};
+use crate::run_at::{Done, Plan, RunAt};
+use crate::views::own_file;
 
 /// The session as the run began it, and the rules after all of its records.
 pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) -> Result<(Session, Run), Failure> {
@@ -23,6 +25,16 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
     };
     let rules = rules(&session.tasks, &options.graph, run, policy, all.iter().map(String::as_str))?;
     Ok((session, rules))
+}
+
+/// The rules when the journal had this length.
+pub(crate) fn when(options: &Options, run: &RunAt, plan: &Plan, length: u64) -> Result<Run, Failure> {
+    let bytes = std::fs::read(run.journal()).map_err(Failure::disk("read", run.journal()))?;
+    let bytes = &bytes[..bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
+    let recovered = recover(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    let record = |range: std::ops::Range<usize>| String::from_utf8_lossy(&bytes[range]).into_owned();
+    let records: Vec<String> = recovered.records.into_iter().skip(1).map(|found| record(found.json)).collect();
+    replay(options, &run.id, plan, &records).map(|(_, rules)| rules)
 }
 
 /// The rules after these records. The tasks have the statuses from before the run.
@@ -71,6 +83,9 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
     };
     if (0..).map(TaskIndex).zip(stated).any(is_reset) {
         return Ok(Some(Before::Anew));
+    }
+    if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
+        return Ok(None);
     }
     let counts = rules.counts();
     Ok(Some(Before::Report(Report { run: done.id, folder: done.path, ending, counts, already: true })))

@@ -12,8 +12,8 @@ use team_executor_core::run::Cadence;
 use team_executor_core::{Reconciliation, Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::lock::PATIENCE;
-use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS, WORKFLOW};
-use team_executor_store::run_folder::{component, project_root, run_id, run_path};
+use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS};
+use team_executor_store::run_folder::{WORKFLOW, component, project_root, run_id, run_path};
 use team_executor_store::{
     Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, file_system, records,
     recover, replace, sweep,
@@ -34,8 +34,6 @@ pub struct RunAt {
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
-    /// Its folder, for what is rendered.
-    pub(crate) disk: RealDisk,
     executor: RealDisk,
     /// Which folder the executor's own is.
     inode: u64,
@@ -101,10 +99,19 @@ impl RunAt {
         self.path.join("artifacts").join(component(task))
     }
 
+    /// Where the journal is.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.path.join(EXECUTOR).join(JOURNAL)
+    }
+
+    /// How long the journal is, with everything that the system was given.
+    pub(crate) fn journal_length(&self) -> u64 {
+        std::fs::metadata(self.journal()).map_or(0, |file| file.len())
+    }
+
     /// Remembers that everything which a finished run leaves was written.
     pub(crate) fn note_rendered(&self) -> Result<(), ReplaceError> {
-        let length = std::fs::metadata(self.path.join(EXECUTOR).join(JOURNAL)).map_or(0, |file| file.len());
-        replace(&self.executor, RENDERED, length.to_string().as_bytes(), Durability::Durable)
+        replace(&self.executor, RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
     }
 
     /// Fails if the folder of the run or of its session was moved or removed: what is committed would be lost with it.
@@ -134,8 +141,9 @@ fn attempt_name(task: &str, attempt: u32) -> String {
 /// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
 pub(crate) fn finished(options: &Options) -> Option<Done> {
     let project = project_root(&options.folder, &options.current);
-    let id = chosen(options, &runs(&project))?;
-    let path = run_path(&project, &id);
+    let named = options.run.as_ref().map(|id| run_path(&project, id));
+    let path = named.or_else(|| newest_of_all(&project, &options.folder))?;
+    let id = name_of(&path);
     let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
     let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
     if rendered != bytes.len().to_string() {
@@ -180,10 +188,27 @@ pub(crate) fn runs(project: &Path) -> PathBuf {
     project.join(WORKFLOW).join(RUNS)
 }
 
-/// The newest run of a session, by what the journals say.
+/// Where the runs of a project are that were put away.
+pub(crate) fn archive(project: &Path) -> PathBuf {
+    project.join(WORKFLOW).join(ARCHIVE)
+}
+
+/// The newest run of a session that was not put away, by what the journals say.
 pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
     let of_session = plans(runs).filter(|(plan, _)| plan.session == session);
     of_session.map(|(plan, name)| (plan.at, name)).max().map(|(_, name)| name)
+}
+
+/// The newest run of a session, put away or not.
+pub(crate) fn newest_of_all(project: &Path, session: &Path) -> Option<PathBuf> {
+    let folders = [runs(project), archive(project)];
+    let all = folders.iter().flat_map(|folder| all(folder)).filter(|(plan, _)| plan.session == session);
+    all.map(|(plan, path)| (plan.at, path)).max().map(|(_, path)| path)
+}
+
+/// Every run in a folder, with its plan.
+pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
+    plans(runs).map(|(plan, name)| (plan, runs.join(name))).collect()
 }
 
 /// What each run was made for, and its name.
@@ -203,7 +228,7 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
 /// A run whose journal is damaged where it says of which session it is, if its name says that it may be of this one. To
 /// begin anew beside it would do again what it had done.
 pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
-    let of_session = format!("EX-{}-", component(session_name(&file_name(session))));
+    let of_session = format!("EX-{}-", component(session_name(&name_of(session))));
     let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_dated = |name: &String| {
@@ -218,12 +243,23 @@ pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
     })
 }
 
-fn file_name(session: &Path) -> String {
-    session.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// The name of a run or a session, from its folder.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Keeps every executor away from a run, and from making one, for as long as the locks live.
+pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Failure> {
+    let runs = runs(project);
+    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
+    sign(&mut turn, 0, &runs)?;
+    let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
+    Ok([turn, own])
 }
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
-    let id = run_id(session_name(&file_name(&options.folder)), &clock::today(), |id| {
+    let id = run_id(session_name(&name_of(&options.folder)), &clock::today(), |id| {
         let path = run_path(project, id);
         path.exists() && !is_unborn(&path)
     });
@@ -313,10 +349,10 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();
-    Ok(RunAt { id, path, disk, executor, inode, lock })
+    Ok(RunAt { id, path, executor, inode, lock })
 }
 
-fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
+pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
     RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
 }
 

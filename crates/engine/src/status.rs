@@ -64,8 +64,8 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     if let Some(id) = run_at::nameless(&run_at::runs(&project), folder) {
         return Err(Failure::Nameless(id));
     }
-    let Some(id) = run_at::newest(&run_at::runs(&project), folder) else { return Ok(None) };
-    let path = run_folder::run_path(&project, &id);
+    let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
+    let id = run_at::name_of(&path);
     let (tasks, run) = look(session, graph, &id, &path)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();

@@ -1,24 +1,29 @@
-//! At rest the rendered files are the user's. A record of what was last rendered tells an edit from our own work, and a
-//! file that cannot be adopted is put aside, never overwritten.
+//! At rest the rendered files are the user's. A record of what was last rendered tells an edit from our own work, and an
+//! edit is copied before anything is written over it.
 
 use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use team_executor_files::json::{Layout, Writer, parse};
+use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 
-use crate::disk::{Disk, DiskError};
-use crate::line::Seq;
+use crate::disk::{Disk, DiskError, DiskFile};
 
 /// What was last rendered, file by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Derived(pub BTreeMap<String, Rendered>);
+pub struct Derived {
+    /// Which start of the machine the executor ran in that renders; nothing if everything is at rest. Files are not synced
+    /// while a run goes on: after a power cut nobody knows which version is there.
+    pub boot: Option<String>,
+    /// The versions that a file may have, newest first: one at rest, two while it is replaced.
+    pub files: BTreeMap<String, Vec<Rendered>>,
+}
 
-/// One file as it was rendered.
+/// One version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rendered {
-    /// The last record of the journal that is in it.
-    pub seq: Seq,
+    /// How long the journal was that it was rendered from.
+    pub journal: u64,
     /// The SHA-256 of its bytes.
     pub sha256: [u8; 32],
 }
@@ -26,9 +31,9 @@ pub struct Rendered {
 /// How a file stands to what was last rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is as we left it.
+    /// It is as we left it, or we never rendered it.
     Unchanged,
-    /// A person or a program changed it, or made it.
+    /// A person or a program changed it.
     Edited,
     /// It is not there.
     Missing,
@@ -36,25 +41,68 @@ pub enum Standing {
 
 impl Rendered {
     /// What is about to be written.
-    pub fn of(bytes: &[u8], seq: Seq) -> Self {
-        Self { seq, sha256: Sha256::digest(bytes).into() }
+    pub fn of(bytes: &[u8], journal: u64) -> Self {
+        Self { journal, sha256: Sha256::digest(bytes).into() }
     }
 }
 
 impl Derived {
+    /// How a file, if it is there, stands to what was rendered.
+    pub fn standing(&self, name: &str, on_disk: Option<&[u8]>) -> Standing {
+        let versions = self.versions(name);
+        match on_disk {
+            None => Standing::Missing,
+            Some(_) if versions.is_empty() => Standing::Unchanged,
+            Some(bytes) => {
+                let sha256: [u8; 32] = Sha256::digest(bytes).into();
+                let ours = versions.iter().any(|version| version.sha256 == sha256);
+                if ours { Standing::Unchanged } else { Standing::Edited }
+            }
+        }
+    }
+
+    /// The versions that a file may have.
+    pub fn versions(&self, name: &str) -> &[Rendered] {
+        self.files.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes what is about to be written; what is there may stay if that fails.
+    pub fn next(&mut self, name: &str, rendered: Rendered) {
+        let versions = self.files.entry(name.to_owned()).or_default();
+        versions.retain(|version| version.sha256 != rendered.sha256);
+        versions.insert(0, rendered);
+        versions.truncate(2);
+    }
+
+    /// Notes what was written for good.
+    pub fn is(&mut self, name: &str, rendered: Rendered) {
+        self.files.insert(name.to_owned(), vec![rendered]);
+    }
+
     /// As JSON text on one line.
     pub fn to_text(&self) -> String {
         let mut writer = Writer::new(Layout::Compact);
         writer.begin_object();
-        for (name, rendered) in &self.0 {
-            writer.key(name);
-            writer.begin_object();
-            writer.key("seq");
-            writer.plain(rendered.seq);
-            writer.key("sha256");
-            writer.text(&hex(&rendered.sha256));
-            writer.end_object();
+        if let Some(boot) = &self.boot {
+            writer.key("boot");
+            writer.text(boot);
         }
+        writer.key("files");
+        writer.begin_object();
+        for (name, versions) in &self.files {
+            writer.key(name);
+            writer.begin_array();
+            for version in versions {
+                writer.begin_object();
+                writer.key("journal");
+                writer.plain(version.journal);
+                writer.key("sha256");
+                writer.text(&hex(&version.sha256));
+                writer.end_object();
+            }
+            writer.end_array();
+        }
+        writer.end_object();
         writer.end_object();
         writer.finish().trim_end().to_owned()
     }
@@ -62,37 +110,44 @@ impl Derived {
     /// From JSON text; nothing if it is not what [`Self::to_text`] writes.
     pub fn from_text(text: &str) -> Option<Self> {
         let document = parse(text).ok()?;
-        if document.root().kind() != team_executor_files::json::Kind::Object {
-            return None;
-        }
-        let mut derived = BTreeMap::new();
-        for entry in document.root().entries() {
-            let seq = entry.value.get("seq")?.raw().parse().ok()?;
-            let sha256 = unhex(&entry.value.get("sha256")?.as_text()?)?;
-            derived.insert(entry.name().into_owned(), Rendered { seq, sha256 });
-        }
-        Some(Self(derived))
+        let boot = document.root().get("boot").and_then(Value::as_text).map(|boot| boot.into_owned());
+        let files = document.root().get("files").filter(|files| files.kind() == Kind::Object)?;
+        let version = |value: Value<'_, '_>| {
+            let journal = value.get("journal")?.raw().parse().ok()?;
+            Some(Rendered { journal, sha256: unhex(&value.get("sha256")?.as_text()?)? })
+        };
+        let versions = |value: Value<'_, '_>| value.items().map(version).collect::<Option<Vec<_>>>();
+        let files = files.entries().map(|entry| Some((entry.name().into_owned(), versions(entry.value)?)));
+        Some(Self { boot, files: files.collect::<Option<_>>()? })
     }
 }
 
-/// Compares a file, if it is there, with what was last rendered, if anything was.
-pub fn compare(on_disk: Option<&[u8]>, last: Option<&Rendered>) -> Standing {
-    match (on_disk, last) {
-        (None, _) => Standing::Missing,
-        (Some(bytes), Some(last)) if Rendered::of(bytes, last.seq) == *last => Standing::Unchanged,
-        (Some(_), _) => Standing::Edited,
-    }
-}
-
-/// Renames a file to the first free `<name>.edited-N` and gives that name. The rename is durable then.
-pub fn set_aside<D: Disk>(disk: &D, name: &str) -> Result<String, DiskError> {
+/// Puts a copy of a file that is about to be written over at the first free `<name>.edited-N`, for good, and gives that
+/// name. A copy that is there already is used again.
+pub fn keep_copy<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<String, DiskError> {
     for number in 1_u64.. {
-        let aside = format!("{name}.edited-{number}");
-        match disk.rename_new(name, &aside) {
-            Ok(()) => {
-                disk.sync_folder().map_err(DiskError::when("sync the folder of", &aside))?;
-                return Ok(aside);
+        let copy = format!("{name}.edited-{number}");
+        match disk.create(&copy) {
+            Ok(mut file) => {
+                let filled = file.write_all_at(0, bytes).and_then(|()| file.sync_all());
+                filled.and_then(|()| disk.sync_folder()).map_err(DiskError::when("write", &copy))?;
+                return Ok(copy);
             }
+            Err(Errno::EXIST) if disk.read(&copy).is_ok_and(|there| there == bytes) => return Ok(copy),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(DiskError::when("create", &copy)(errno)),
+        }
+    }
+    Err(DiskError::when("copy", name)(Errno::EXIST))
+}
+
+/// Gives a file that is in the way the first free name `<name>.aside-N`, and says which; nothing if it is not there.
+pub fn set_aside<D: Disk>(disk: &D, name: &str) -> Result<Option<String>, DiskError> {
+    for number in 1_u64.. {
+        let aside = format!("{name}.aside-{number}");
+        match disk.rename_new(name, &aside) {
+            Ok(()) => return Ok(Some(aside)),
+            Err(Errno::NOENT) => return Ok(None),
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(DiskError::when("put aside", name)(errno)),
         }
@@ -119,25 +174,35 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
     use crate::real_disk::RealDisk;
-    use crate::replace::{Durability, replace};
+
+    fn derived(versions: &[&[u8]]) -> Derived {
+        let mut derived = Derived::default();
+        versions.iter().for_each(|bytes| derived.next("tasks.csv", Rendered::of(bytes, 7)));
+        derived
+    }
 
     #[test]
     fn an_edit_is_told_from_our_own_work() {
-        let last = Rendered::of(b"id,title\n", 7);
-        assert_eq!(compare(Some(b"id,title\n"), Some(&last)), Standing::Unchanged);
-        assert_eq!(compare(Some(b"id,title\r\n"), Some(&last)), Standing::Edited);
-        assert_eq!(compare(Some(b""), Some(&last)), Standing::Edited);
-        assert_eq!(compare(Some(b"id,title\n"), None), Standing::Edited);
-        assert_eq!(compare(None, Some(&last)), Standing::Missing);
-        assert_eq!(compare(None, None), Standing::Missing);
+        let standing = |on_disk| derived(&[b"oldest", b"old", b"new"]).standing("tasks.csv", on_disk);
+        assert_eq!(standing(Some(b"new")), Standing::Unchanged);
+        assert_eq!(standing(Some(b"old")), Standing::Unchanged, "it was not replaced yet");
+        assert_eq!(standing(Some(b"oldest")), Standing::Edited);
+        assert_eq!(standing(Some(b"")), Standing::Edited);
+        assert_eq!(standing(None), Standing::Missing);
+        assert_eq!(Derived::default().standing("tasks.csv", Some(b"x")), Standing::Unchanged);
+        let mut at_rest = derived(&[b"old", b"new"]);
+        at_rest.is("tasks.csv", Rendered::of(b"new", 8));
+        assert_eq!(at_rest.standing("tasks.csv", Some(b"old")), Standing::Edited);
     }
 
     #[test]
     fn the_record_survives_as_text() {
-        let mut derived = Derived::default();
+        let mut derived = derived(&[]);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
-        derived.0.insert("tasks.csv".to_owned(), Rendered::of(b"abc", u64::MAX));
-        derived.0.insert("odd \"name\"\n".to_owned(), Rendered::of(b"", 1));
+        derived.boot = Some("a \"boot\"\n".to_owned());
+        derived.next("tasks.csv", Rendered::of(b"abc", u64::MAX));
+        derived.next("tasks.csv", Rendered::of(b"abd", 1));
+        derived.next("odd \"name\"\n", Rendered::of(b"", 1));
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         assert!(!derived.to_text().contains('\n'));
         // The SHA-256 of "abc", as FIPS 180 gives it.
@@ -147,32 +212,40 @@ mod tests {
     #[test]
     fn what_is_no_record_is_none() {
         let sha = "0".repeat(64);
-        assert!(Derived::from_text(&format!(r#"{{"a":{{"seq":1,"sha256":"{sha}"}}}}"#)).is_some());
+        let of = |versions: &str| Derived::from_text(&format!(r#"{{"files":{{"a":{versions}}}}}"#));
+        assert!(of(&format!(r#"[{{"journal":1,"sha256":"{sha}"}}]"#)).is_some());
         for bad in [
-            "",
-            "[]",
-            "7",
-            r#"{"a":1}"#,
-            &format!(r#"{{"a":{{"seq":-1,"sha256":"{sha}"}}}}"#),
-            &format!(r#"{{"a":{{"sha256":"{sha}"}}}}"#),
-            r#"{"a":{"seq":1,"sha256":"00"}}"#,
-            &format!(r#"{{"a":{{"seq":1,"sha256":"{}é"}}}}"#, "0".repeat(62)),
+            &format!(r#"[{{"journal":-1,"sha256":"{sha}"}}]"#),
+            &format!(r#"[{{"sha256":"{sha}"}}]"#),
+            r#"[{"journal":1,"sha256":"00"}]"#,
+            &format!(r#"[{{"journal":1,"sha256":"{}é"}}]"#, "0".repeat(62)),
         ] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+        for bad in ["", "[]", "7", "{}", r#"{"files":1}"#] {
             assert_eq!(Derived::from_text(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn an_edited_file_is_put_aside_and_nothing_is_overwritten() {
+    fn each_edit_is_copied_once_and_nothing_is_overwritten() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
-        for nth in 1..=3 {
-            let edit = format!("edit {nth}");
-            replace(&disk, "tasks.csv", edit.as_bytes(), Durability::Rendered).expect("written");
-            assert_eq!(set_aside(&disk, "tasks.csv"), Ok(format!("tasks.csv.edited-{nth}")));
+        for (edit, copy) in [("one", 1), ("two", 2), ("one", 1), ("three", 3)] {
+            assert_eq!(keep_copy(&disk, "tasks.csv", edit.as_bytes()), Ok(format!("tasks.csv.edited-{copy}")));
         }
-        assert_eq!(disk.read("tasks.csv.edited-1"), Ok(b"edit 1".to_vec()));
-        assert_eq!(disk.read("tasks.csv.edited-3"), Ok(b"edit 3".to_vec()));
-        assert_eq!(set_aside(&disk, "tasks.csv").map_err(|error| error.errno), Err(Errno::NOENT));
+        assert_eq!(disk.read("tasks.csv.edited-1"), Ok(b"one".to_vec()));
+        assert_eq!(disk.list().map(|names| names.len()), Ok(3));
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_put_aside() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        for nth in 1..=2 {
+            disk.create("A.json").expect("a file");
+            assert_eq!(set_aside(&disk, "A.json"), Ok(Some(format!("A.json.aside-{nth}"))));
+        }
+        assert_eq!(set_aside(&disk, "A.json"), Ok(None));
     }
 }

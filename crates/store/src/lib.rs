@@ -6,6 +6,7 @@
 //! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 pub mod adopt;
+pub mod copy;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -29,7 +30,8 @@ pub mod sim_fault;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_inode;
 
-pub use adopt::{Derived, Rendered, Standing, compare, set_aside};
+pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside};
+pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
 pub use examine::{Examined, cut_damage, examine};
 pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
@@ -39,4 +41,4 @@ pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
-pub use replace::{Durability, ReplaceError, replace, strays, sweep};
+pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};

@@ -44,6 +44,19 @@ impl RealDisk {
         retried(|| openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())).map(Self)
     }
 
+    /// Moves whatever has a name here to a name in another folder, for good; `EXIST` if there is anything of that name.
+    pub fn move_new(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Errno> {
+        let (name, new_name) = (component(name)?, component(new_name)?);
+        retried(|| renameat_with(&self.0, name, &to.0, new_name, RenameFlags::NOREPLACE))?;
+        to.sync_folder()?;
+        self.sync_folder()
+    }
+
+    /// A regular file of that name, to be read.
+    pub(crate) fn read_file(&self, name: &str) -> Result<File, Errno> {
+        self.regular(name, OFlags::RDONLY)
+    }
+
     fn regular(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
         let name = component(name)?;
         let file = retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?;

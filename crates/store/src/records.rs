@@ -158,6 +158,22 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
     })
 }
 
+/// When these records say that the run was finished; nothing if they do not, or if tasks began anew after that.
+pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> {
+    let mut finished = None;
+    for record in all {
+        // Most records are of another sort: only those that may count are read.
+        if record.starts_with("{\"type\":\"reset\"") {
+            finished = None;
+        } else if record.starts_with("{\"type\":\"finished\"") {
+            let document = json::parse(record).ok();
+            let at = document.as_ref().and_then(|document| document.root().get("at")).and_then(Value::as_i64);
+            finished = at.map(Timestamp::from_micros);
+        }
+    }
+    finished
+}
+
 struct Line {
     out: Writer,
 }

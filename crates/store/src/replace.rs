@@ -9,6 +9,8 @@ use crate::disk::{Disk, DiskError, DiskFile, Kind};
 pub enum Durability {
     /// Nothing.
     Durable,
+    /// A power cut may bring the old file back: the user's, which must not be lost, while it is replaced again and again.
+    Whole,
     /// A power cut may take it: it can be rendered again from the journal.
     Rendered,
 }
@@ -47,15 +49,20 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
     Ok(())
 }
 
+/// Removes a file; that it is not there is fine.
+pub fn remove<D: Disk>(disk: &D, name: &str) -> Result<(), DiskError> {
+    match disk.remove(name) {
+        Err(errno) if errno != Errno::NOENT => Err(DiskError::when("remove", name)(errno)),
+        _ => Ok(()),
+    }
+}
+
 /// Removes what replacements that a crash ended have left behind, and says how many files that were.
 pub fn sweep<D: Disk>(disk: &D) -> Result<usize, DiskError> {
     let mut swept = 0;
     for name in strays(disk)? {
-        match disk.remove(&name) {
-            Ok(()) => swept += 1,
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(DiskError::when("remove", &name)(errno)),
-        }
+        remove(disk, &name)?;
+        swept += 1;
     }
     Ok(swept)
 }
@@ -82,7 +89,7 @@ fn is_temporary(name: &str) -> bool {
 
 fn fill(file: &mut impl DiskFile, bytes: &[u8], durability: Durability) -> Result<(), Errno> {
     file.write_all_at(0, bytes)?;
-    if durability == Durability::Durable { file.sync_all() } else { Ok(()) }
+    if durability == Durability::Rendered { Ok(()) } else { file.sync_all() }
 }
 
 #[cfg(test)]
@@ -102,7 +109,9 @@ mod tests {
     #[test]
     fn a_file_is_made_and_replaced_and_nothing_is_left_behind() {
         let (_dir, disk) = world();
-        for (bytes, durability) in [("one", Durability::Durable), ("two", Durability::Rendered)] {
+        for (bytes, durability) in
+            [("one", Durability::Durable), ("two", Durability::Whole), ("three", Durability::Rendered)]
+        {
             assert_eq!(replace(&disk, "tasks.csv", bytes.as_bytes(), durability), Ok(()));
             assert_eq!(disk.read("tasks.csv"), Ok(bytes.as_bytes().to_vec()));
         }

@@ -10,6 +10,8 @@ use crate::adopt::hex;
 pub const WORKFLOW: &str = ".workflow";
 /// The folder in it that holds runs.
 pub const RUNS: &str = ".csv-wave";
+/// The folder beside it that holds runs which were put away.
+pub const ARCHIVE: &str = ".archive";
 /// In a run: what is the executor's alone.
 pub const EXECUTOR: &str = ".executor";
 /// In a run: what workers print.

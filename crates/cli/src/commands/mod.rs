@@ -1,10 +1,13 @@
 //! One command, one file.
 
+mod archive;
+mod completion;
 mod completions;
 mod config;
 mod continued;
 mod control;
 mod doctor;
+mod export;
 mod logs;
 mod plan;
 mod prompt;
@@ -39,6 +42,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Doctor(options)) => doctor::run(session, options, printer),
+        Some(Command::Export(options)) => export::run(session, options, printer),
+        Some(Command::Archive(options)) => archive::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

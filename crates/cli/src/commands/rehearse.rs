@@ -10,7 +10,7 @@ use std::path::Path;
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
 use team_executor_core::run::Backoff;
-use team_executor_core::{Graph, Millis, Session, Task, TaskIndex};
+use team_executor_core::{Graph, Millis, Session, SessionStatus, Task, TaskIndex};
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -91,6 +91,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         run: None,
         ask: None,
         allow_network: true,
+        at_end: SessionStatus::Completed,
     };
     let mut failed = None;
     let result = engine::run(options, &mut |notice: Notice| {

@@ -3,13 +3,14 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::Plan;
 use team_executor_core::run::{Backoff, Ending};
+use team_executor_core::{Plan, SessionStatus};
 use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options, Report};
-use team_executor_files::{Code, Finding};
+use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::JournalError;
 
+use super::completion::{self, Action};
 use super::continued;
 use super::plan::summary;
 use super::validate::count;
@@ -58,6 +59,10 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
         of_project.map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
     }
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
+    // What was to be decided after the last task is still open, if the program ended in between.
+    let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let defaults = Defaults::of(&config, &options.settings);
     let options = Options {
         folder: place.folder,
@@ -76,7 +81,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         tasks: chosen.tasks,
         workers: chosen.workers,
         allow_network: options.allow_network_fs,
+        at_end: action.at_end(),
     };
+    let (folder, current) = (options.folder.clone(), options.current.clone());
     let mut failed = None;
     let result = engine::run(options, &mut |notice| {
         if failed.is_none() {
@@ -85,8 +92,17 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     });
     match result {
         Ok(done) => {
-            let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-            report(&done, Some(same_command(args)), printer)
+            let command = same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
+            let exit = report(&done, Some(command.clone()), printer)?;
+            if done.ending == Ending::AllCompleted && (!done.already || is_open) {
+                // Not locked: a question that was answered from elsewhere may still be waiting for its line.
+                let mut input = std::io::BufReader::new(std::io::stdin());
+                let kept = completion::carry_out(action, &folder, &current, &mut input, printer)?;
+                if kept {
+                    writeln!(printer.out(), "The session is kept. Resume with: {}", escape::line(&command))?;
+                }
+            }
+            Ok(exit)
         }
         Err(failure) => {
             let session = escape::shell_word(&format!("--session={}", opened.path));
@@ -152,6 +168,7 @@ pub(super) fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::
         Notice::Failed { task, error, again, .. } => {
             format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
         }
+        Notice::Adopted(change) => format!("taken over: {change}"),
         Notice::Reconciled(change) => format!("put right: {change}"),
         Notice::Interrupted { task } => format!("– {task} was interrupted"),
         Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
@@ -215,6 +232,13 @@ fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -
         Why::Network { .. } => {
             (Exit::Invalid, "move it to a local disk, or add --allow-network-fs if no other machine runs it".to_owned())
         }
+        Why::Edited { .. } => (
+            Exit::Invalid,
+            "the same command continues without the edit; see docs/recovery.md for what can be edited".to_owned(),
+        ),
+        Why::Unfinished(_) => (Exit::Invalid, format!("run it to its end first: team-executor {session}")),
+        Why::NoRun(_) => (Exit::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),
+        Why::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
         Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
         Why::Nameless(run) => (Exit::Io, doctor(&format!("--run={}", escape::shell_word(run)))),
         Why::Journal(JournalError::Full(_)) => {
@@ -222,7 +246,14 @@ fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -
         }
         _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
-    let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
+    let mut finding = Finding::error(Code::Usage, failure.to_string());
+    if let engine::Failure::Edited { refused, kept } = failure {
+        for line in refused {
+            writeln!(printer.err(), "refused: {}", escape::line(line))?;
+        }
+        finding = kept.iter().fold(finding, |finding, copy| finding.help(format!("the edited file is kept as {copy}")));
+    }
+    let finding = finding.help(help);
     let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
     write!(printer.err(), "{text}")?;
     Ok(exit)

@@ -85,7 +85,7 @@ fn session() -> (World, Diary) {
     world.write(".workflow/s/tasks.json", text);
     let script = format!(
         "exec 3>>'{}'\nsay() {{ echo \"$TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ATTEMPT $1\" >&3; }}\n\
-         say start\n(sleep 5; say late) >/dev/null 2>&1 &\nsay end\n",
+         say start\n(sleep 5; say late) >/dev/null 2>&1 &\nsay end\necho done\n",
         diary.path().display()
     );
     world.write("worker.sh", script);

@@ -19,10 +19,13 @@ impl Run {
                 self.state.clock // time never goes back within an incarnation
             }
         };
+        let at_rest = matches!(input, Input::Edited { .. });
         let mut turn = Turn { run: self, now, events: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {
-                turn.settle();
+                if !at_rest {
+                    turn.settle();
+                }
                 Step { events: turn.events, effects: turn.effects, refused: None }
             }
             Err(refused) => Step { refused: Some(refused), ..Step::default() },
@@ -99,6 +102,7 @@ impl Turn<'_> {
                 _ => return Err(self.wrong_stage()),
             },
             Input::Retry { which, downstream, .. } => self.retry(which, downstream)?,
+            Input::Edited { again, skip, reason, .. } => self.edited(&again, &skip, &reason)?,
             Input::Skip { task, reason, .. } => {
                 let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
                 status.moved(TaskStatus::Skipped)?;

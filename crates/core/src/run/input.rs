@@ -67,6 +67,18 @@ pub enum Input {
         /// Also everything that depends on them and is over, whatever became of it.
         downstream: bool,
     },
+    /// Between two incarnations a person changed what is to be done. Told before [`Input::Recovered`]: nothing starts yet.
+    /// All of it is taken, or none.
+    Edited {
+        /// When.
+        now: Timestamp,
+        /// Tasks that are over and begin anew; a completed one with everything that depends on it.
+        again: Vec<TaskIndex>,
+        /// Tasks that are not to run.
+        skip: Vec<TaskIndex>,
+        /// For people.
+        reason: String,
+    },
     /// A person wants a task not to run.
     Skip {
         /// When.
@@ -91,6 +103,7 @@ impl Input {
             | Self::Drain { now }
             | Self::Stop { now }
             | Self::Retry { now, .. }
+            | Self::Edited { now, .. }
             | Self::Skip { now, .. } => *now,
         }
     }

@@ -8,11 +8,12 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `wave_cadence`, `retry`, `skip`, `reset`, `recover`, `finish`. `view` is what others see, [`invariants`] what always
-//! holds.
+//! `wave_cadence`, `retry`, `skip`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! always holds.
 
 mod apply;
 mod decide;
+mod edited;
 mod effect;
 mod event;
 mod facts;

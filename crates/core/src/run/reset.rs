@@ -21,7 +21,7 @@ impl Turn<'_> {
 
 impl Run {
     /// The tasks that begin anew, in order of appearance.
-    fn to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
+    pub(super) fn to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
         let mut next = self.first_to_reset(which, downstream)?;
         let mut tasks: BTreeSet<_> = next.iter().copied().collect();
         while let Some(task) = next.pop() {

@@ -5,6 +5,7 @@
 mod beats;
 mod cost;
 mod drive;
+mod edits;
 mod oracle;
 mod plan;
 mod random;

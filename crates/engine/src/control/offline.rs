@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use team_executor_core::run::{Event, Policy, Run, WaveFailed, WaveThen};
-use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
@@ -76,7 +76,8 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     if events.is_empty() {
         return Ok(Applied { answer, warnings: Vec::new() });
     }
-    let warnings = views::leave(&at, &mut session, graph, &rules, dialect, folder);
+    let mut views = views::of(&at, folder, dialect, plan.cadence)?;
+    let warnings = views::leave(&mut views, &at, &mut session, &rules, SessionStatus::Completed);
     Ok(Applied { answer, warnings })
 }
 

@@ -13,8 +13,9 @@ use team_executor_store::{Examined, RealDisk, examine, held_by, strays};
 
 use super::Check;
 use crate::options::Failure;
+use crate::replay;
 use crate::run_at::Plan;
-use crate::{replay, views};
+use crate::views::state;
 
 /// How a run stands.
 #[derive(Debug)]
@@ -151,8 +152,10 @@ fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Re
     let run = path.file_name().unwrap_or_default().to_string_lossy();
     let rules = replay::rules(&session.tasks, graph, &run, policy, texts.iter().skip(1).copied());
     let rules = rules.map_err(|failure| unknown(failure.to_string(), "see the journal above"))?;
-    views::refresh(&mut session, &rules);
-    Ok(tasks_csv::write(None, &session, graph))
+    state::refresh(&mut session, &rules, &run);
+    // Columns that are not ours stay as they are.
+    let there = std::fs::read_to_string(path.join("tasks.csv")).ok();
+    Ok(tasks_csv::write(there.as_deref(), &session, graph))
 }
 
 /// The records that a cut would give up, in words.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use team_executor_core::{ExecMode, Graph, Session, Task, TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus};
 
 use super::cells::{Cells, place};
 use super::columns::{CANONICAL, Header};
@@ -15,18 +15,17 @@ use crate::code::Code;
 use crate::csv::{self, write_record};
 use crate::finding::{Finding, Findings, Severity};
 
-/// The table of a wave: its one-shot tasks, each with the findings that it builds on.
-pub fn write_wave(session: &Session, graph: &Graph, wave: u32) -> String {
+/// The table of a wave: these tasks, each with the findings that it builds on. The cost is that of these tasks alone.
+pub fn write_wave(session: &Session, graph: &Graph, tasks: &[TaskIndex]) -> String {
     let fields = &ROW.fields[..CANONICAL];
     let mut out = String::new();
     write_record(&mut out, fields.iter().map(|field| field.name).chain(["prev_context"]));
-    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
-        if graph.wave(index) == wave && task.exec_mode == ExecMode::CsvWave {
-            let cells = fields.iter().map(|field| cell(field, task, index, graph, Cow::Borrowed("")));
-            let context = Cow::Owned(prev_context(task, session, graph));
-            let cells: Vec<_> = cells.chain([context]).map(fit).collect();
-            write_record(&mut out, cells.iter().map(|cell| &**cell));
-        }
+    for index in tasks {
+        let Some(task) = session.tasks.get(index.get()) else { continue };
+        let cells = fields.iter().map(|field| cell(field, task, *index, graph, Cow::Borrowed("")));
+        let context = Cow::Owned(prev_context(task, session, graph));
+        let cells: Vec<_> = cells.chain([context]).map(fit).collect();
+        write_record(&mut out, cells.iter().map(|cell| &**cell));
     }
     out
 }

@@ -252,7 +252,9 @@ fn a_task_is_skipped_while_nothing_runs() {
 /// A run at a terminal, wave by wave, of tasks that fail until there is a file `ok`.
 fn at_terminal(world: &World) -> Terminal {
     let worker = format!("test -e ok || exit 7; {DID}");
+    let keep = ["--on-complete", "auto_keep"]; // the last question is none of these tests
     let args = ["run", "--session=S", "--agent-command", &worker, "--cadence", "wave", "--retries", "0"];
+    let args = [&args[..], &keep].concat();
     let mut terminal = Terminal::start(world.command(&args));
     terminal.wait_for("Start? [Y/n]").say("y").wait_for("error: every task of wave 1 failed\n");
     terminal.wait_for("help: type r to retry them or a to abort, and Enter\n");

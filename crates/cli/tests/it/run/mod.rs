@@ -1,9 +1,14 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
 mod asked;
+mod completion;
 mod continued;
+mod core_rules;
+mod edits;
 mod ends;
 mod files;
+mod reconcile;
+mod views;
 mod workers;
 
 use std::collections::BTreeMap;

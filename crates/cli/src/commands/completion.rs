@@ -1,0 +1,190 @@
+//! What happens when all tasks of a session are completed: asked, or as the user or the session says.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use team_executor_core::{CompletionAction, SessionStatus};
+use team_executor_engine as engine;
+
+use super::{archive, export};
+use crate::args::OnComplete;
+use crate::escape;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Somebody is asked.
+    Ask,
+    /// The session is completed, and its run stays where it is.
+    Leave,
+    /// The session is paused for more work, and its run stays where it is.
+    Keep,
+    /// The session is completed, and its run is put away.
+    Archive,
+}
+
+/// What somebody chose.
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    Archive,
+    Keep,
+    Export(PathBuf),
+}
+
+impl Action {
+    /// What the flag says, else the session. Who said yes to everything is not asked, and nothing is moved then.
+    pub(crate) const fn of(flag: Option<OnComplete>, session: CompletionAction, yes: bool, terminal: bool) -> Self {
+        match (flag, session) {
+            (Some(OnComplete::AutoArchive), _) | (None, CompletionAction::AutoArchive) => Self::Archive,
+            (Some(OnComplete::AutoKeep), _) | (None, CompletionAction::AutoKeep) => Self::Keep,
+            (Some(OnComplete::Interactive), _) | (None, CompletionAction::Interactive) if yes => Self::Leave,
+            (Some(OnComplete::Interactive), _) | (None, CompletionAction::Interactive) if terminal => Self::Ask,
+            (Some(OnComplete::Interactive), _) | (None, CompletionAction::Interactive) => Self::Keep,
+        }
+    }
+
+    /// What the session becomes with its last task. What is decided afterwards leaves it active until then.
+    pub(crate) const fn at_end(self) -> SessionStatus {
+        match self {
+            Self::Ask | Self::Archive => SessionStatus::Active,
+            Self::Leave => SessionStatus::Completed,
+            Self::Keep => SessionStatus::Paused,
+        }
+    }
+}
+
+/// Carries it out for a session whose tasks are all completed. Whatever fails, the session is kept, with a warning. Says
+/// whether it is kept for more work.
+pub(crate) fn carry_out(
+    action: Action,
+    session: &Path,
+    current: &Path,
+    input: &mut impl BufRead,
+    printer: &mut Printer,
+) -> Result<bool, Failure> {
+    let choice = match action {
+        Action::Leave => return Ok(false),
+        Action::Keep => return Ok(true),
+        Action::Archive => Choice::Archive,
+        Action::Ask => {
+            printer.flush()?;
+            ask(input, printer.err())?
+        }
+    };
+    let failure = match choice {
+        Choice::Keep => None,
+        choice => match put_away(&choice, session, current, printer)? {
+            Ok(()) => return Ok(false),
+            Err(failure) => Some(failure),
+        },
+    };
+    if let Some(failure) = failure {
+        writeln!(printer.err(), "warning: {}; the session is kept active", escape::line(&failure.to_string()))?;
+    }
+    if let Err(failure) = engine::keep(session, current) {
+        writeln!(printer.err(), "warning: the session is not paused: {}", escape::line(&failure.to_string()))?;
+    }
+    Ok(true)
+}
+
+fn put_away(
+    choice: &Choice,
+    session: &Path,
+    current: &Path,
+    printer: &mut Printer,
+) -> Result<Result<(), engine::Failure>, Failure> {
+    if let Choice::Export(to) = choice {
+        match engine::export(session, current, to) {
+            Ok(exported) => export::tell(&exported, printer.out())?,
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    let which = engine::Which::Session(session.to_owned());
+    match engine::archive(&which, current, 0, SessionStatus::Completed) {
+        Ok(archived) => {
+            for one in &archived {
+                archive::tell(one, printer.out())?;
+            }
+            Ok(Ok(()))
+        }
+        Err(failure) => Ok(Err(failure)),
+    }
+}
+
+/// Asks what to do. Who says nothing keeps the session.
+fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice> {
+    writeln!(
+        out,
+        "Team pipeline complete. What would you like to do?\n  \
+         1  Archive & Clean (recommended): put the run away, the session is completed\n  \
+         2  Keep Active: keep the session for more work\n  \
+         3  Export Results: copy what was delivered to a folder, then archive"
+    )?;
+    loop {
+        let Some(answer) = answer("Your choice [1]: ", input, out)? else { return Ok(Choice::Keep) };
+        match answer.as_str() {
+            "" | "1" => return Ok(Choice::Archive),
+            "2" => return Ok(Choice::Keep),
+            "3" => {
+                let to = answer_to("Export to which folder? ", input, out)?;
+                return Ok(to.map_or(Choice::Keep, |to| Choice::Export(to.into())));
+            }
+            _ => writeln!(out, "1, 2 or 3, please")?,
+        }
+    }
+}
+
+/// A line; nothing at the end of the input.
+fn answer(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Option<String>> {
+    write!(out, "{question}")?;
+    out.flush()?;
+    let mut line = String::new();
+    Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
+}
+
+/// A line with something in it.
+fn answer_to(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Option<String>> {
+    Ok(answer(question, input, out)?.filter(|answer| !answer.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R: E-06
+    #[test]
+    fn the_flag_counts_then_the_session_and_nobody_is_asked_without_a_terminal() {
+        use CompletionAction::{AutoArchive, AutoKeep, Interactive};
+        let of = |flag, session, yes, terminal| Action::of(flag, session, yes, terminal);
+        assert_eq!(of(None, Interactive, false, true), Action::Ask);
+        assert_eq!(of(None, Interactive, false, false), Action::Keep);
+        assert_eq!(of(None, Interactive, true, true), Action::Leave);
+        assert_eq!(of(None, AutoArchive, false, true), Action::Archive);
+        assert_eq!(of(None, AutoKeep, true, false), Action::Keep);
+        assert_eq!(of(Some(OnComplete::AutoKeep), AutoArchive, true, true), Action::Keep);
+        assert_eq!(of(Some(OnComplete::AutoArchive), AutoKeep, true, true), Action::Archive);
+        assert_eq!(of(Some(OnComplete::Interactive), AutoKeep, false, true), Action::Ask);
+    }
+
+    /// R: E-06
+    #[test]
+    fn three_things_are_offered_and_silence_keeps_the_session() {
+        let asked = |said: &str| {
+            let mut out = Vec::new();
+            let choice = ask(&mut said.as_bytes(), &mut out).unwrap();
+            (choice, String::from_utf8(out).unwrap())
+        };
+        let (choice, shown) = asked("\n");
+        assert_eq!(choice, Choice::Archive);
+        for offer in ["Archive & Clean (recommended)", "Keep Active", "Export Results"] {
+            assert!(shown.contains(offer), "{shown}");
+        }
+        assert_eq!(asked("").0, Choice::Keep);
+        assert_eq!(asked("4\nno\n2\n").0, Choice::Keep);
+        assert_eq!(asked("3\nout dir\n").0, Choice::Export("out dir".into()));
+        assert_eq!(asked("3\n\n").0, Choice::Keep);
+        assert_eq!(asked("1").0, Choice::Archive);
+    }
+}

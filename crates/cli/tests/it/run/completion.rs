@@ -1,0 +1,218 @@
+//! What becomes of a session when its tasks are completed: kept, put away, exported.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::json as value;
+use team_executor_testkit::World;
+
+use super::{arguments, json, read, run, tasks};
+use crate::fixtures::world as fixture;
+
+const SESSION: &str = "--session=tc-spec-minimal";
+const WORKER: &str = "echo $TEAM_EXECUTOR_TASK > $TEAM_EXECUTOR_ARTIFACTS/made; echo did it";
+
+fn status(world: &World) -> serde_json::Value {
+    json(world.dir().join("tc-spec-minimal/team-session.json"))["status"].clone()
+}
+
+/// The runs in one of the two places.
+fn runs(world: &World, place: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(world.dir().join(".workflow").join(place)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+fn ran(more: &[&str]) -> (World, team_executor_testkit::Run) {
+    let world = fixture("tc-spec-minimal");
+    let run = world.run(&arguments(SESSION, WORKER, more));
+    assert_eq!(run.code, Some(0), "{run}");
+    (world, run)
+}
+
+/// R: E-06
+#[test]
+fn a_session_is_kept_with_the_command_that_resumes_it() {
+    let (world, run) = ran(&["--on-complete", "auto_keep"]);
+    assert_eq!(status(&world), "paused");
+    assert!(run.stdout.contains("Resume with: team-executor run --session=tc-spec-minimal"), "{run}");
+    assert_eq!((runs(&world, ".csv-wave").len(), runs(&world, ".archive").len()), (1, 0));
+    let again = world.run(&arguments(SESSION, "touch again", &["--on-complete", "auto_keep"]));
+    assert!(again.stdout.contains("is finished; nothing was done"), "{again}");
+    assert_eq!(status(&world), "paused");
+}
+
+/// R: E-06
+#[test]
+fn a_run_is_put_away_and_nothing_of_the_users_is_deleted() {
+    let (world, run) = ran(&["--on-complete", "auto_archive"]);
+    assert_eq!(status(&world), "completed");
+    assert_eq!((runs(&world, ".csv-wave").len(), runs(&world, ".archive").len()), (0, 1));
+    assert!(run.stdout.contains(" was archived to "), "{run}");
+    let away = &runs(&world, ".archive")[0];
+    assert!(read(away.join("results.csv")).contains("did it"));
+    let before = world.tree();
+    let again = world.run(&arguments(SESSION, "touch again", &["--on-complete", "auto_archive"]));
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(again.stdout.contains("is finished; nothing was done"), "{again}");
+    assert_eq!(world.tree(), before);
+    let status = world.run(&["status", SESSION]);
+    assert!(status.stdout.contains(" is finished\n"), "{status}");
+}
+
+/// R: E-06
+#[test]
+fn what_fails_keeps_the_session_with_a_warning() {
+    let world = fixture("tc-spec-minimal");
+    world.write(".workflow/.archive", "a file where a folder must be");
+    let run = world.run(&arguments(SESSION, WORKER, &["--on-complete", "auto_archive"]));
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(
+        run.stderr.contains("warning: cannot make ") && run.stderr.contains("; the session is kept active"),
+        "{run}"
+    );
+    assert!(run.stdout.contains("Resume with: "), "{run}");
+    assert_eq!((status(&world), runs(&world, ".csv-wave").len()), ("paused".into(), 1));
+}
+
+/// R: E-06
+#[test]
+fn the_sessions_own_word_counts_and_failed_tasks_are_never_put_away() {
+    let world = fixture("tc-spec-minimal");
+    let path = world.dir().join("tc-spec-minimal/team-session.json");
+    let text = read(&path).replacen('{', "{\"completion_action\": \"auto_archive\",", 1);
+    std::fs::write(&path, text).expect("written");
+    let failed = world.run(&arguments(SESSION, "false", &["--retries", "0"]));
+    assert_eq!(failed.code, Some(1), "{failed}");
+    assert_eq!((status(&world), runs(&world, ".archive").len()), ("paused".into(), 0));
+}
+
+/// On a terminal somebody is asked.
+/// R: E-06
+#[test]
+fn a_person_on_a_terminal_chooses() {
+    let chosen = |answers: &str| {
+        let world = fixture("tc-spec-minimal");
+        let program = env!("CARGO_BIN_EXE_team-executor");
+        let line = format!("{program} {SESSION} --agent-command 'echo did it'");
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(world.dir()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = script.spawn().expect("script runs");
+        let mut input = child.stdin.take().expect("its input");
+        input.write_all(answers.as_bytes()).expect("typed");
+        let output = child.wait_with_output().expect("it ends");
+        drop(input);
+        (world, String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (world, shown) = chosen("y\n2\n");
+    assert!(shown.contains("Archive & Clean (recommended)") && shown.contains("Resume with: "), "{shown}");
+    assert_eq!((status(&world), runs(&world, ".csv-wave").len()), ("paused".into(), 1), "{shown}");
+    let (world, shown) = chosen("y\n3\n../out\n");
+    assert_eq!((status(&world), runs(&world, ".archive").len()), ("completed".into(), 1), "{shown}");
+    assert!(world.dir().join("../out/export-manifest.json").exists(), "{shown}");
+}
+
+#[test]
+fn an_export_is_whole_repeatable_and_overwrites_nothing() {
+    let (world, _) = ran(&[]);
+    world.write("tc-spec-minimal/artifacts/notes.md", "of the session");
+    std::os::unix::fs::symlink("/etc/passwd", world.dir().join("tc-spec-minimal/artifacts/link")).expect("a link");
+    let export = |more: &[&str]| world.run(&[&["export", SESSION], more].concat());
+    let first = export(&["--to", "../out"]);
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(first.stdout.contains("left out: artifacts/link (it is a link)"), "{first}");
+    let out = world.dir().join("../out");
+    let manifest = json(out.join("export-manifest.json"));
+    let listed = manifest["files"].as_array().expect("a list");
+    assert!(listed.iter().any(|file| file["path"] == "artifacts/notes.md" && file["size"] == 14), "{manifest}");
+    assert!(listed.iter().any(|file| file["path"] == "context.md"), "{manifest}");
+    // As if it had been interrupted.
+    std::fs::remove_file(out.join("export-manifest.json")).expect("removed");
+    std::fs::remove_file(out.join("context.md")).expect("removed");
+    std::fs::write(out.join("theirs"), "kept").expect("written");
+    let second = export(&["--to", "../out", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON");
+    assert_eq!((&said["copied"], &said["were_there"]), (&value!(1), &value!(listed.len() - 1)));
+    assert_eq!(json(out.join("export-manifest.json")), manifest);
+    assert_eq!(read(out.join("theirs")), "kept");
+
+    std::fs::write(out.join("artifacts/notes.md"), "another").expect("written");
+    std::fs::remove_file(out.join("results.csv")).expect("removed");
+    let refused = export(&["--to", "../out"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("has other files of these names: artifacts/notes.md"), "{refused}");
+    assert!(!out.join("results.csv").exists(), "nothing was copied");
+    for inside in ["tc-spec-minimal/out", "tc-spec-minimal", ".", ".workflow/.csv-wave"] {
+        let refused = export(&["--to", inside]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains("name a folder of its own"), "{refused}");
+    }
+    assert!(!world.dir().join("tc-spec-minimal/out").exists());
+}
+
+#[test]
+fn two_artifacts_of_one_name_are_not_exported() {
+    let (world, _) = ran(&[]);
+    let task = read(runs(&world, ".csv-wave")[0].join("tasks.csv"));
+    let id = task.lines().nth(1).and_then(|row| row.split(',').next()).expect("a task").to_owned();
+    world.write(&format!("tc-spec-minimal/artifacts/{id}/made"), "another");
+    let refused = world.run(&["export", SESSION, "--to", "../out"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("stands in the session and in the run"), "{refused}");
+}
+
+/// R: D-13
+#[test]
+fn finished_runs_are_archived_by_session_by_name_and_by_age_failed_ones_too() {
+    let tls = |code: i32| {
+        let world = fixture("tls-spec-literal");
+        let run = world.run(&arguments("--session=tls-spec-literal", "echo did it", &[]));
+        assert_eq!(run.code, Some(code), "{run}");
+        world
+    };
+    let state = |world: &World| json(world.dir().join("tls-spec-literal/team-session.json"))["status"].clone();
+    let world = tls(1);
+    let young = world.run(&["archive", "--older-than", "30d"]);
+    assert_eq!(young.stdout, "Nothing to archive: no finished run is old enough\n");
+    let archived = world.run(&["archive", "--session=tls-spec-literal"]);
+    assert!(archived.stdout.contains("; its session is archived\n"), "a failed session too: {archived}");
+    assert_eq!(
+        (state(&world), runs(&world, ".archive").len(), runs(&world, ".csv-wave").len()),
+        ("archived".into(), 1, 0)
+    );
+    let before = world.tree();
+    let again = world.run(&["archive", "--session=tls-spec-literal"]);
+    assert!(again.stdout.contains(" is archived already in "), "{again}");
+    assert_eq!(world.tree(), before);
+
+    // A crash after the move: the session was not told.
+    let path = world.dir().join("tls-spec-literal/team-session.json");
+    std::fs::write(&path, read(&path).replace("\"archived\"", "\"paused\"")).expect("written");
+    assert_eq!(world.run(&["archive", "--session=tls-spec-literal"]).code, Some(0));
+    assert_eq!(state(&world), "archived");
+
+    let world = tls(1);
+    let id = runs(&world, ".csv-wave")[0].file_name().expect("a name").to_string_lossy().into_owned();
+    assert_eq!(world.run(&["archive", &id, "--format", "json"]).code, Some(0));
+    assert_eq!(runs(&world, ".archive").len(), 1);
+    let world = tls(1);
+    assert_eq!(world.run(&["archive", "--older-than", "0s"]).code, Some(0));
+    assert_eq!(runs(&world, ".archive").len(), 1);
+}
+
+#[test]
+fn what_is_not_finished_or_not_there_is_not_archived() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let usage = world.run(&["archive"]);
+    assert_eq!(usage.code, Some(2), "{usage}");
+    assert!(usage.stderr.contains("help: name a run, a session with --session=PATH"), "{usage}");
+    assert_eq!(world.run(&["archive", "--session=S"]).code, Some(2));
+    assert_eq!(world.run(&["export", "--session=S", "--to", "../out"]).code, Some(2));
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,A,worker,always\n");
+    assert_eq!(run(&world, "false", &["--cadence", "wave", "--retries", "0"]).code, Some(3));
+    let id = runs(&world, ".csv-wave")[0].file_name().expect("a name").to_string_lossy().into_owned();
+    let refused = world.run(&["archive", &id]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("is not finished"), "{refused}");
+    assert_eq!(runs(&world, ".csv-wave").len(), 1);
+}

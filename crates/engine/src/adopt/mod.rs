@@ -1,0 +1,169 @@
+//! At rest the files of a run are the user's. What a person changed in the run's `tasks.csv` or in the session's own file
+//! while nothing ran is taken over where it is a legal move: a task that is over back to `pending`, a task that waits to
+//! `skipped`, another text for a task that was never tried. An edit with anything else in it is refused as a whole, and
+//! a copy of it is kept.
+
+mod table;
+mod wanted;
+
+use std::path::Path;
+
+use team_executor_core::run::{Input, Run};
+use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
+use team_executor_files::Dialect;
+use team_executor_store::run_folder::{DERIVED, EXECUTOR};
+use team_executor_store::{Derived, Disk, Rendered, Standing};
+
+use self::wanted::Wanted;
+use crate::options::Failure;
+use crate::views::{Place, TASKS, Views, state};
+
+/// What was taken over.
+#[derive(Debug, Default)]
+pub(crate) struct Adopted {
+    /// What the rules are to be told before anything else.
+    pub(crate) input: Option<Input>,
+    /// For people, one line each.
+    pub(crate) told: Vec<String>,
+    /// What was kept and not taken over, and why.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What a run that was opened again stands for.
+pub(crate) struct Resumed<'a> {
+    /// The session as its own file says it is now.
+    pub(crate) stated: &'a Session,
+    /// The rules as the journal left them.
+    pub(crate) rules: &'a Run,
+    /// How the rules were when the journal had this length.
+    pub(crate) before: &'a dyn Fn(u64) -> Result<Run, Failure>,
+    /// How long the journal is.
+    pub(crate) journal: u64,
+    pub(crate) now: Timestamp,
+}
+
+/// Whether a person has changed a file of a run that is at rest. Without a lock: nothing is changed.
+pub(crate) fn is_edited(run: &Path, session: &Path, own: &str) -> bool {
+    let derived = std::fs::read_to_string(run.join(EXECUTOR).join(DERIVED)).ok();
+    let Some(derived) = derived.and_then(|text| Derived::from_text(&text)) else { return false };
+    let files = [(Place::Run, run.join(TASKS)), (Place::Session, session.join(own))];
+    files.into_iter().any(|(place, path)| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        derived.standing(&place.key(&name), std::fs::read(&path).ok().as_deref()) == Standing::Edited
+    })
+}
+
+/// Takes over what a person changed. New texts are in the session then, and in its own file.
+pub(crate) fn adopt<D: Disk>(
+    views: &mut Views<D>,
+    session: &mut Session,
+    resumed: &Resumed<'_>,
+) -> Result<Adopted, Failure> {
+    let about = views.about();
+    let (dialect, own_name) = (about.dialect, about.own);
+    let rebooted = views.derived().boot.as_ref().is_some_and(|boot| *boot != about.boot);
+    let table = edited(views, Place::Run, TASKS);
+    let own = edited(views, Place::Session, own_name);
+    let files = [(Place::Run, TASKS, &table), (Place::Session, own_name, &own)];
+    let files: Vec<_> = files.iter().filter_map(|(place, name, file)| Some((*place, *name, file.as_ref()?))).collect();
+    let mut adopted = Adopted::default();
+    if files.is_empty() {
+        return Ok(adopted);
+    }
+    let keep = |views: &Views<D>| -> Result<Vec<String>, Failure> {
+        let copies = files.iter().map(|(place, name, bytes)| views.copy(*place, name, bytes));
+        let copies: Result<Vec<_>, _> = copies.collect();
+        copies.map(|copies| copies.into_iter().flatten().collect()).map_err(|error| cannot_write(error.to_string()))
+    };
+    if rebooted {
+        for copy in keep(views)? {
+            adopted
+                .warnings
+                .push(format!("the machine stopped while the run went on: a file as it was found is kept as {copy}"));
+        }
+    } else {
+        let mut wanted = Wanted::new(session, resumed.rules, dialect, own.is_some());
+        if own.is_some() {
+            let bases = bases(views, Place::Session, own_name, resumed)?;
+            wanted.of_session(&stated(resumed.stated, dialect), &bases);
+        }
+        if let Some(bytes) = &table {
+            let bases = bases(views, Place::Run, TASKS, resumed)?;
+            let texts: Vec<String> = bases.iter().map(|base| text(views, session, base)).collect();
+            match table::changes(&String::from_utf8_lossy(bytes), &texts) {
+                Ok(changes) => wanted.of_table(&changes),
+                Err(refused) => wanted.refuse(refused),
+            }
+        }
+        let taken = wanted.taken(resumed.now);
+        let Ok(taken) = taken else {
+            let kept = keep(views)?;
+            put_back(views, session, resumed, &files)?;
+            return Err(Failure::Edited { refused: taken.err().unwrap_or_default(), kept });
+        };
+        let has_texts = !taken.texts.is_empty();
+        for (task, text) in taken.texts {
+            text.put_into(&mut session.tasks[task.get()]);
+        }
+        (adopted.input, adopted.told) = (taken.input, taken.told);
+        if has_texts {
+            let mut shown = session.clone();
+            state::refresh(&mut shown, resumed.rules, &views.about().run);
+            let problems = views.write_own(&shown, resumed.rules, resumed.journal);
+            problems.into_iter().next().map_or(Ok(()), |problem| Err(cannot_write(problem)))?;
+        }
+    }
+    if let Some(bytes) = &table {
+        views.accept(Place::Run, TASKS, bytes, resumed.journal);
+    }
+    if let Some(bytes) = own.or_else(|| views.bytes(Place::Session, own_name)) {
+        views.accept(Place::Session, own_name, &bytes, resumed.journal);
+    }
+    Ok(adopted)
+}
+
+/// What is in a file, if a person has changed it.
+fn edited<D: Disk>(views: &Views<D>, place: Place, name: &str) -> Option<Vec<u8>> {
+    let bytes = views.bytes(place, name)?;
+    (views.derived().standing(&place.key(name), Some(&bytes)) == Standing::Edited).then_some(bytes)
+}
+
+/// The states that the file may have shown before it was changed, the newest first.
+fn bases<D: Disk>(views: &Views<D>, place: Place, name: &str, resumed: &Resumed<'_>) -> Result<Vec<Run>, Failure> {
+    let versions: &[Rendered] = views.derived().versions(&place.key(name));
+    versions.iter().map(|version| (resumed.before)(version.journal)).collect()
+}
+
+fn text<D: Disk>(views: &Views<D>, session: &Session, rules: &Run) -> String {
+    let mut session = session.clone();
+    state::refresh(&mut session, rules, &views.about().run);
+    views.tasks_text(&session, rules)
+}
+
+/// Where each task stands by the session's own file. A `tc` session only says what is completed.
+fn stated(session: &Session, dialect: Dialect) -> Vec<TaskStatus> {
+    match dialect {
+        Dialect::Tc => Reconciliation::of(session).statuses(session),
+        _ => session.tasks.iter().map(|task| task.status).collect(),
+    }
+}
+
+/// Writes what is true over what was refused.
+fn put_back<D: Disk>(
+    views: &mut Views<D>,
+    session: &Session,
+    resumed: &Resumed<'_>,
+    files: &[(Place, &'static str, &Vec<u8>)],
+) -> Result<(), Failure> {
+    for (place, name, bytes) in files {
+        views.accept(*place, name, bytes, resumed.journal);
+    }
+    let mut shown = session.clone();
+    state::refresh(&mut shown, resumed.rules, &views.about().run);
+    let problems = views.write_both(&shown, resumed.rules, resumed.journal);
+    problems.into_iter().next().map_or(Ok(()), |problem| Err(cannot_write(problem)))
+}
+
+fn cannot_write(reason: String) -> Failure {
+    Failure::Disk { action: "write", path: "the files of the run".into(), reason }
+}

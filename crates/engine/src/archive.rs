@@ -1,0 +1,128 @@
+//! Puts finished runs away: the run's folder moves to `.workflow/.archive/` as it is, and nothing in it changes. A crash
+//! leaves it at one place or the other, and the same call goes on from there.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_core::{SessionStatus, Timestamp};
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
+use team_executor_store::{records, recover};
+
+use crate::clock;
+use crate::options::Failure;
+use crate::run_at::{self, name_of, open_folder};
+use crate::session_status;
+
+/// Which runs are put away.
+#[derive(Debug, Clone)]
+pub enum Which {
+    /// Every finished run of this session; its folder, absolute.
+    Session(PathBuf),
+    /// The run of this name.
+    Run(String),
+    /// Every finished run of the project.
+    All,
+}
+
+/// A run that was put away.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// Its name.
+    pub run: String,
+    /// Where it is now.
+    pub to: PathBuf,
+    /// It was there before.
+    pub already: bool,
+    /// What its session is now, where that is written down.
+    pub session: Option<SessionStatus>,
+}
+
+/// Puts runs away that ended at least so many seconds ago; their sessions become `becomes`. Runs that are not finished are
+/// passed over where several are meant, and refused where one is named.
+pub fn archive(
+    which: &Which,
+    current: &Path,
+    older_than: u64,
+    becomes: SessionStatus,
+) -> Result<Vec<Archived>, Failure> {
+    let project = match which {
+        Which::Session(folder) => project_root(folder, current),
+        Which::Run(_) | Which::All => current.to_owned(),
+    };
+    let is_meant = |plan: &run_at::Plan, path: &Path| match which {
+        Which::Session(folder) => plan.session == *folder,
+        Which::Run(name) => name_of(path) == *name,
+        Which::All => true,
+    };
+    let (here, away) = (run_at::all(&run_at::runs(&project)), run_at::all(&run_at::archive(&project)));
+    let meant = |runs: Vec<(run_at::Plan, PathBuf)>| -> Vec<(run_at::Plan, PathBuf)> {
+        let mut meant: Vec<_> = runs.into_iter().filter(|(plan, path)| is_meant(plan, path)).collect();
+        meant.sort_by_key(|(plan, path)| (plan.at, path.clone()));
+        meant
+    };
+    let (here, away) = (meant(here), meant(away));
+    let mut done = Vec::new();
+    for (plan, path) in &here {
+        match ended_at(path)? {
+            Some(at) if is_older(at, older_than) => done.push(put_away(&project, plan, path, becomes)?),
+            None if matches!(which, Which::Run(_)) => return Err(Failure::Unfinished(name_of(path))),
+            _ => {}
+        }
+    }
+    if here.is_empty() && !matches!(which, Which::All) {
+        // What an earlier call had moved, it may not have told the session.
+        let (plan, path) = away.last().ok_or_else(|| no_run(which))?;
+        let session = session_status::set(&plan.session, path, becomes)?;
+        done.push(Archived { run: name_of(path), to: path.clone(), already: true, session });
+    }
+    Ok(done)
+}
+
+fn put_away(project: &Path, plan: &run_at::Plan, path: &Path, becomes: SessionStatus) -> Result<Archived, Failure> {
+    let _held = run_at::hold(project, path)?;
+    let run = name_of(path);
+    let is_newest = run_at::newest_of_all(project, &plan.session).is_some_and(|newest| newest == path);
+    if is_newest {
+        session_status::check(&plan.session, becomes)?;
+    }
+    let (from, to) = (run_at::runs(project), run_at::archive(project));
+    std::fs::create_dir_all(&to).map_err(Failure::disk("make", &to))?;
+    let (source, target) = (open_folder(&from)?, open_folder(&to)?);
+    let mut name = run.clone();
+    for number in 2_u32.. {
+        match source.move_new(&run, &target, &name) {
+            Ok(()) => break,
+            Err(errno) => {
+                let error = std::io::Error::from(errno);
+                if error.kind() != std::io::ErrorKind::AlreadyExists {
+                    return Err(Failure::disk("move", path)(error));
+                }
+                name = format!("{run}-{number}");
+            }
+        }
+    }
+    let to = to.join(name);
+    let session = if is_newest { session_status::set(&plan.session, &to, becomes)? } else { None };
+    Ok(Archived { run, to, already: false, session })
+}
+
+/// When a run was finished; nothing if it is not.
+fn ended_at(path: &Path) -> Result<Option<Timestamp>, Failure> {
+    let journal = path.join(EXECUTOR).join(JOURNAL);
+    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
+    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    let texts = recovered.records.iter().map(|record| std::str::from_utf8(&bytes[record.json.clone()]));
+    Ok(records::finished_at(texts.filter_map(Result::ok)))
+}
+
+fn is_older(at: Timestamp, seconds: u64) -> bool {
+    let age = clock::now().as_micros().saturating_sub(at.as_micros());
+    age >= i64::try_from(seconds.saturating_mul(1_000_000)).unwrap_or(i64::MAX)
+}
+
+fn no_run(which: &Which) -> Failure {
+    Failure::NoRun(match which {
+        Which::Session(folder) => format!("the session {} was never run", folder.display()),
+        Which::Run(name) => format!("there is no run {name}"),
+        Which::All => "there is no run".to_owned(),
+    })
+}

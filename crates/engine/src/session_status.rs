@@ -1,0 +1,114 @@
+//! Where a session stands after its run: written into its own file, along the legal moves only.
+
+use std::path::Path;
+
+use team_executor_core::moves::Moves as _;
+use team_executor_core::{IllegalMove, Reconciliation, Session, SessionStatus, TaskStatus};
+use team_executor_files::{Dialect, load};
+use team_executor_store::run_folder::{DERIVED, EXECUTOR};
+use team_executor_store::{Derived, Disk as _, DiskFolder, Durability, RealDisk, Rendered, replace};
+
+use crate::options::Failure;
+use crate::run_at::{name_of, open_folder};
+use crate::views::{Place, own_file};
+
+/// Gives a session another status, and says which it has then. A session that cannot be read any more is left alone, and
+/// so is one that has no place for a status: nothing is said. The session's run remembers that this was no edit.
+pub(crate) fn set(folder: &Path, run: &Path, to: SessionStatus) -> Result<Option<SessionStatus>, Failure> {
+    let Some(read) = Read::of(folder) else { return Ok(None) };
+    let status = reached(&read.session, to).map_err(|error| Failure::InTheWay(error.to_string()))?;
+    if read.session.status != status {
+        read.write(status, run)?;
+    }
+    Ok(Some(status))
+}
+
+/// Whether the session can get there at all.
+pub(crate) fn check(folder: &Path, to: SessionStatus) -> Result<(), Failure> {
+    let Some(read) = Read::of(folder) else { return Ok(()) };
+    reached(&read.session, to).map(drop).map_err(|error| Failure::InTheWay(error.to_string()))
+}
+
+/// The status at the end of the moves that lead there. A session whose run left failed tasks has failed when it is put away.
+fn reached(session: &Session, to: SessionStatus) -> Result<SessionStatus, IllegalMove> {
+    use SessionStatus::{Active, Archived, Completed, Created, Failed, Paused};
+    if session.status == to {
+        return Ok(to);
+    }
+    let statuses = Reconciliation::of(session).statuses(session);
+    let ended = if statuses.iter().all(|status| *status == TaskStatus::Completed) { Completed } else { Failed };
+    let mut path = Vec::new();
+    if matches!(session.status, Created | Paused) {
+        path.push(Active);
+    }
+    match to {
+        Archived if matches!(session.status, Completed | Failed) => path.push(Archived),
+        Archived => path.extend([ended, Archived]),
+        to => path.push(to),
+    }
+    path.into_iter().try_fold(session.status, |status, next| status.moved(next))
+}
+
+/// A session as it is now.
+struct Read {
+    disk: RealDisk,
+    name: &'static str,
+    original: String,
+    dialect: Dialect,
+    session: Session,
+    graph: team_executor_core::Graph,
+}
+
+impl Read {
+    fn of(folder: &Path) -> Option<Self> {
+        let loaded = load(&DiskFolder::open(folder).ok()?, &name_of(folder), None);
+        let (session, graph) = loaded.session.filter(|_| loaded.dialect != Dialect::TasksCsv)?;
+        let (disk, name) = (open_folder(folder).ok()?, own_file::name(loaded.dialect, folder));
+        let original = String::from_utf8(disk.read(name).ok()?).ok()?;
+        Some(Self { disk, name, original, dialect: loaded.dialect, session, graph })
+    }
+
+    fn write(self, status: SessionStatus, run: &Path) -> Result<(), Failure> {
+        let session = Session { status, ..self.session };
+        let text = own_file::text(self.dialect, &self.original, &session, &self.graph);
+        let executor = open_folder(&run.join(EXECUTOR))?;
+        let write = |disk: &RealDisk, name: &str, text: &str| {
+            let written = replace(disk, name, text.as_bytes(), Durability::Durable);
+            written.map_err(|error| Failure::Disk { action: "write", path: name.into(), reason: error.to_string() })
+        };
+        let derived = executor.read(DERIVED).ok().and_then(|bytes| Derived::from_text(&String::from_utf8(bytes).ok()?));
+        if let Some(mut derived) = derived {
+            let key = Place::Session.key(self.name);
+            let journal = derived.versions(&key).first().map_or(0, |version| version.journal);
+            derived.next(&key, Rendered::of(text.as_bytes(), journal));
+            write(&executor, DERIVED, &derived.to_text())?;
+        }
+        write(&self.disk, self.name, &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, SessionId, Task, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn only_legal_moves_lead_anywhere() {
+        use SessionStatus::{Active, Archived, Completed, Created, Failed, Paused};
+        let reach = |from, task, to| {
+            let mut session = Session::new(SessionId::parse("TC-1").unwrap());
+            session.tasks = vec![Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap())];
+            (session.status, session.tasks[0].status) = (from, task);
+            reached(&session, to).ok()
+        };
+        for from in [Created, Active, Paused, Completed, Failed, Archived] {
+            assert_eq!(reach(from, TaskStatus::Completed, Archived), Some(Archived), "{from}");
+            assert_eq!(reach(from, TaskStatus::Failed, Archived), Some(Archived), "{from}");
+        }
+        assert_eq!(reach(Active, TaskStatus::Completed, Paused), Some(Paused));
+        assert_eq!(reach(Paused, TaskStatus::Completed, Completed), Some(Completed));
+        assert_eq!(reach(Completed, TaskStatus::Completed, Paused), None);
+        assert_eq!(reach(Archived, TaskStatus::Completed, Completed), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! `discoveries/<task>.json` of a `tasks-json` session: what its workers write there, and what is written for those that
+//! wrote none. A discovery never contradicts the state of its task.
+
+use std::sync::Arc;
+
+use team_executor_core::run::{ErrorClass, Outcome};
+use team_executor_core::{Task, TaskId, TaskStatus};
+use team_executor_files::discovery::{FOLDER, TaskDiscovery, read, write};
+use team_executor_files::reading::Reading;
+use team_executor_files::{MemoryFolder, json};
+use team_executor_store::run_folder::component;
+use team_executor_store::{Disk, Durability, Kind, ReplaceError, replace, set_aside};
+
+/// What is known of a task that is over.
+pub(super) fn discovery(task: &Task) -> TaskDiscovery {
+    TaskDiscovery {
+        worker: Some(task.id.to_string()),
+        timestamp: task.updated_at,
+        status: Some(task.status),
+        findings: task.findings.clone().unwrap_or_default(),
+        quality_score: task.quality_score,
+        verdict: task.verdict,
+        error: task.error.clone(),
+        ..TaskDiscovery::new(task.id.clone())
+    }
+}
+
+/// Puts aside what an earlier attempt has left, so that what is there afterwards is the next one's.
+pub(super) fn attempt_begins<D: Disk>(disk: &D, task: &TaskId) -> Result<(), ReplaceError> {
+    Ok(set_aside(disk, &name(task)).map(drop)?)
+}
+
+/// What an attempt came to, with what it left in the folder: to say nothing at all is to have failed, and so is to say
+/// that one has.
+pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outcome {
+    let Outcome::Completed { findings } = outcome else { return outcome };
+    let findings = findings.filter(|findings| !findings.trim().is_empty());
+    let failed = |error: String| Outcome::Failed { class: ErrorClass::Transient, error };
+    match Left::of(disk, task) {
+        Left::Nothing if findings.is_none() => failed("No discovery file produced".to_owned()),
+        Left::Nothing => Outcome::Completed { findings },
+        Left::Unreadable => failed(format!("its discovery {FOLDER}/{} cannot be read", name(task))),
+        Left::Discovery(found, ..) if found.status == Some(TaskStatus::Failed) => {
+            failed(found.error.unwrap_or_else(|| format!("its discovery {FOLDER}/{} says that it failed", name(task))))
+        }
+        Left::Discovery(found, ..) => {
+            Outcome::Completed { findings: findings.or(Some(found.findings).filter(|text| !text.is_empty())) }
+        }
+    }
+}
+
+/// Makes sure that a task which is over has a discovery that agrees with it. What a worker wrote is completed where it
+/// lacks something, and put aside where it contradicts; says so then.
+pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, ReplaceError> {
+    if !matches!(task.status, TaskStatus::Completed | TaskStatus::Failed) {
+        return Ok(None);
+    }
+    let name = name(&task.id);
+    let ours = discovery(task);
+    let put = |text: String| replace(disk, &name, text.as_bytes(), Durability::Rendered);
+    match Left::of(disk, &task.id) {
+        Left::Nothing => put(write(&ours, None)).map(|()| None),
+        Left::Discovery(found, original) if agrees(&found, task) => {
+            let Some(original) = original else { return Ok(None) };
+            let findings = if found.findings.is_empty() { ours.findings } else { found.findings.clone() };
+            let (timestamp, error) = (found.timestamp.or(ours.timestamp), found.error.clone().or(ours.error));
+            let whole = TaskDiscovery { status: ours.status, timestamp, findings, error, ..*found };
+            put(write(&whole, json::parse(&original).ok().as_ref())).map(|()| None)
+        }
+        Left::Discovery(..) | Left::Unreadable => {
+            let aside = set_aside(disk, &name)?.unwrap_or_default();
+            put(write(&ours, None))?;
+            Ok(Some(format!(
+                "{}: its discovery contradicts that it is {}; it is kept as {FOLDER}/{aside}",
+                task.id, task.status
+            )))
+        }
+    }
+}
+
+fn agrees(found: &TaskDiscovery, task: &Task) -> bool {
+    found.task == task.id && found.status.is_none_or(|status| status == task.status)
+}
+
+/// Whether there is a discovery of that task, whatever it says.
+pub(super) fn is_there<D: Disk>(disk: &D, task: &TaskId) -> bool {
+    disk.kind(&name(task)).is_ok_and(|kind| kind != Kind::Missing)
+}
+
+fn name(task: &TaskId) -> String {
+    format!("{}.json", component(task.as_str()))
+}
+
+/// What there is of a task.
+enum Left {
+    Nothing,
+    Unreadable,
+    /// A discovery, with its text if that departs from the format.
+    Discovery(Box<TaskDiscovery>, Option<String>),
+}
+
+impl Left {
+    fn of<D: Disk>(disk: &D, task: &TaskId) -> Self {
+        let name = name(task);
+        let Ok(bytes) = disk.read(&name) else {
+            return if is_there(disk, task) { Self::Unreadable } else { Self::Nothing };
+        };
+        let file: Arc<str> = format!("{FOLDER}/{name}").into();
+        let folder = MemoryFolder::default().with(&file, bytes.clone());
+        let mut reading = Reading::new(&folder, FOLDER);
+        let Some(found) = read(&mut reading, &file) else { return Self::Unreadable };
+        let departs = reading.findings.iter().next().is_some();
+        Self::Discovery(Box::new(found), departs.then(|| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::RoleName;
+    use team_executor_store::RealDisk;
+
+    use super::*;
+
+    fn world() -> (tempfile::TempDir, RealDisk, Task) {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = RealDisk::open_folder(dir.path()).unwrap();
+        let task = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap());
+        (dir, disk, task)
+    }
+
+    fn completed(findings: &str) -> Outcome {
+        Outcome::Completed { findings: Some(findings.to_owned()) }
+    }
+
+    fn error(outcome: Outcome) -> String {
+        if let Outcome::Failed { error, .. } = outcome { error } else { format!("{outcome:?}") }
+    }
+
+    #[test]
+    fn a_worker_that_says_nothing_has_failed() {
+        let (dir, disk, task) = world();
+        assert_eq!(error(judged(&disk, &task.id, completed(" "))), "No discovery file produced");
+        assert_eq!(judged(&disk, &task.id, completed("done")), completed("done"));
+        let write = |text: &str| std::fs::write(dir.path().join("A.json"), text).unwrap();
+        write(r#"{"status":"completed","findings":"theirs"}"#);
+        assert_eq!(judged(&disk, &task.id, completed("")), completed("theirs"));
+        assert_eq!(judged(&disk, &task.id, completed("ours")), completed("ours"));
+        write(r#"{"status":"failed","error":"no time"}"#);
+        assert_eq!(error(judged(&disk, &task.id, completed("done"))), "no time");
+        write("{");
+        assert_eq!(
+            error(judged(&disk, &task.id, completed("done"))),
+            "its discovery discoveries/A.json cannot be read"
+        );
+        attempt_begins(&disk, &task.id).unwrap();
+        assert_eq!(disk.list().unwrap(), ["A.json.aside-1"], "the next attempt has a place of its own");
+    }
+
+    #[test]
+    fn what_is_there_agrees_with_the_task() {
+        let (dir, disk, mut task) = world();
+        let at = |text: &str| std::fs::write(dir.path().join("A.json"), text).unwrap();
+        let settled =
+            |task: &Task| (settle(&disk, task).unwrap(), String::from_utf8(disk.read("A.json").unwrap()).unwrap());
+        (task.status, task.findings) = (TaskStatus::Completed, Some("done".to_owned()));
+        task.updated_at = Some(team_executor_core::Timestamp::from_micros(0));
+        let (told, ours) = settled(&task);
+        assert!(
+            told.is_none() && ours.contains("\"status\": \"completed\"") && ours.contains("\"findings\": \"done\"")
+        );
+        assert_eq!(settled(&task), (None, ours.clone()), "and stays");
+        at(r#"{"status":"completed","mine":[1,  2]}"#);
+        let (told, whole) = settled(&task);
+        assert!(
+            told.is_none() && whole.contains("\"mine\": [1,  2]") && whole.contains("\"findings\": \"done\""),
+            "{whole}"
+        );
+        for contradiction in [r#"{"status":"failed"}"#, "{"] {
+            at(contradiction);
+            let (told, text) = settled(&task);
+            assert!(told.is_some_and(|told| told.contains("kept as discoveries/A.json.aside-")));
+            assert_eq!(text, ours);
+        }
+        task.status = TaskStatus::Pending;
+        assert_eq!(settle(&disk, &task), Ok(None));
+    }
+}

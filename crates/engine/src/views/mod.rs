@@ -1,0 +1,206 @@
+//! The files that people and agents read, rendered from the state of a run: a function of the session, the state and the
+//! run's name. They can always be rendered again, and nothing that happens in a run depends on them.
+//!
+//! One file here for each view. Whoever drives a run calls [`Views::begin`] before anything starts, [`Views::starts`] before
+//! each worker, [`Views::changed`] for each event, [`Views::render`] now and then, and [`Views::finish`] at the end. Each
+//! says what could not be written; a run goes on without.
+
+mod discoveries;
+mod folders;
+mod interactive;
+pub(crate) mod own_file;
+mod put;
+mod registry;
+mod report;
+mod shelf;
+pub(crate) mod state;
+#[cfg(test)]
+mod tests;
+mod wave;
+
+use std::collections::BTreeSet;
+
+use team_executor_core::run::{Cadence, Event, Outcome, Run, Then};
+use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
+use team_executor_files::{Dialect, tasks_csv};
+use team_executor_store::{Derived, Disk, Durability, ReplaceError};
+
+pub use self::folders::Folders;
+pub(crate) use self::folders::{leave, of};
+pub use self::put::put;
+pub(crate) use self::shelf::{Place, TASKS};
+use self::wave::Waves;
+
+/// What is known of a run before it begins.
+#[derive(Debug)]
+pub struct About {
+    /// Its name.
+    pub run: String,
+    /// How its session is written.
+    pub dialect: Dialect,
+    /// The name of the session's own file.
+    pub own: &'static str,
+    /// Wave by wave or not.
+    pub cadence: Cadence,
+    /// Which start of the machine this is.
+    pub boot: String,
+}
+
+/// Everything that a run renders.
+#[derive(Debug)]
+pub struct Views<D> {
+    folders: Folders<D>,
+    about: About,
+    /// What was rendered last.
+    derived: Derived,
+    /// A table with columns that are not ours, which stay.
+    extra: Option<String>,
+    /// Interactive tasks whose results are not up to date.
+    results: BTreeSet<TaskIndex>,
+    waves: Waves,
+    /// What was said already.
+    said: BTreeSet<String>,
+}
+
+impl<D: Disk> Views<D> {
+    /// Nothing is written yet.
+    pub fn new(folders: Folders<D>, about: About) -> Self {
+        let derived = shelf::read(&folders.executor).unwrap_or_default();
+        let (results, said) = (BTreeSet::new(), BTreeSet::new());
+        let mut views = Self { folders, about, derived, extra: None, results, waves: Waves::default(), said };
+        views.keep_columns();
+        views
+    }
+
+    /// Cleans up after a run that was killed, and makes the session active. The journal has this length.
+    pub fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        let mut problems = Vec::new();
+        self.derived.boot = Some(self.about.boot.clone());
+        self.see(Place::Session, self.about.own, journal);
+        note(&mut problems, self.save(Durability::Durable));
+        note(&mut problems, wave::clean(&self.folders.run));
+        if self.about.cadence == Cadence::Wave {
+            self.waves = Waves::of(session, rules.graph());
+        }
+        session.status = state::while_it_runs(session.status);
+        for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+            if task.exec_mode == ExecMode::Interactive && rules.view(index).is_some_and(|view| view.attempt > 0) {
+                self.results.insert(index);
+            }
+            if let Some(disk) = &self.folders.discoveries
+                && rules.status(index).is_some_and(|status| status.is_over())
+                && !discoveries::is_there(disk, &task.id)
+            {
+                problems.extend(settled(disk, task.clone(), index, rules));
+            }
+        }
+        self.unsaid(problems)
+    }
+
+    /// A worker is about to be started.
+    pub fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.about.cadence == Cadence::Wave {
+            let wave = rules.graph().wave(task);
+            note(&mut problems, self.waves.begins(&self.folders.run, session, rules.graph(), rules, wave));
+        }
+        if let Some(disk) = &self.folders.discoveries
+            && let Some(task) = session.tasks.get(task.get())
+        {
+            note(&mut problems, discoveries::attempt_begins(disk, &task.id));
+        }
+        self.unsaid(problems)
+    }
+
+    /// What an attempt came to, together with what it left where the dialect demands something.
+    pub fn judged(&self, task: &TaskId, outcome: Outcome) -> Outcome {
+        match &self.folders.discoveries {
+            Some(disk) => discoveries::judged(disk, task, outcome),
+            None => outcome,
+        }
+    }
+
+    /// Something happened. What others wait for is written at once, the rest when there is time.
+    pub fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
+        let mut problems = Vec::new();
+        let one = event.task();
+        let many = if let Event::Reset { tasks, .. } = event { tasks.as_slice() } else { &[] };
+        let is_interactive = |task: &TaskIndex| {
+            session.tasks.get(task.get()).is_some_and(|task| task.exec_mode == ExecMode::Interactive)
+        };
+        self.results.extend(one.iter().chain(many).copied().filter(is_interactive));
+        let is_over = matches!(event, Event::Completed { .. } | Event::Failed { then: Then::Over, .. });
+        if let (Some(disk), Some(index), true) = (&self.folders.discoveries, one, is_over)
+            && let Some(task) = session.tasks.get(index.get())
+        {
+            problems.extend(settled(disk, task.clone(), index, rules));
+        }
+        if let Event::WaveMerged { .. } = event {
+            note(&mut problems, self.waves.remove(&self.folders.run));
+        }
+        self.unsaid(problems)
+    }
+
+    /// Renders what people look at while a run goes on. A power cut may take it.
+    pub fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        state::refresh(session, rules, &self.about.run);
+        let mut problems = self.side(session, rules, Durability::Rendered);
+        let mut pages = vec![self.tasks(session, rules)];
+        if self.about.dialect != Dialect::TasksCsv {
+            pages.extend(self.own(session, rules));
+        }
+        problems.extend(self.show(pages, journal, Durability::Rendered));
+        self.unsaid(problems)
+    }
+
+    /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
+    /// completed. Nothing was left out if nothing is said.
+    pub fn finish(&mut self, session: &mut Session, rules: &Run, journal: u64, at_end: SessionStatus) -> Vec<String> {
+        state::refresh(session, rules, &self.about.run);
+        session.status = state::at_its_end(session, at_end);
+        let mut problems = self.side(session, rules, Durability::Durable);
+        note(&mut problems, self.waves.remove(&self.folders.run));
+        for (name, text) in [
+            ("results.csv", tasks_csv::write_results(session, rules.graph())),
+            ("context.md", report::text(session, rules.graph(), &self.about.run)),
+        ] {
+            note(&mut problems, put(&self.folders.run, name, &text, Durability::Durable));
+        }
+        problems.extend(self.write_both(session, rules, journal));
+        // Until it is written the run counts as unfinished: else what it says would be taken for a wish to begin anew.
+        if self.bytes(Place::Session, self.about.own).is_none() {
+            problems.push(not_written(format!("cannot read {}", self.about.own)));
+        }
+        problems
+    }
+
+    /// What no person edits.
+    fn side(&mut self, session: &Session, rules: &Run, durability: Durability) -> Vec<String> {
+        let mut problems = Vec::new();
+        for index in std::mem::take(&mut self.results) {
+            note(&mut problems, interactive::result(&self.folders.interactive, session, index, rules));
+        }
+        let registry = registry::text(session, rules, &self.about.run);
+        note(&mut problems, put(&self.folders.agents, "registry.json", &registry, durability));
+        problems
+    }
+
+    /// What was not said before.
+    fn unsaid(&mut self, problems: Vec<String>) -> Vec<String> {
+        problems.into_iter().filter(|problem| self.said.insert(problem.clone())).collect()
+    }
+}
+
+fn note(problems: &mut Vec<String>, written: Result<(), ReplaceError>) {
+    problems.extend(written.err().map(not_written));
+}
+
+fn not_written(error: impl std::fmt::Display) -> String {
+    format!("a file was not written: {error}")
+}
+
+/// Leaves the discovery of a task that is over.
+fn settled<D: Disk>(disk: &D, mut task: team_executor_core::Task, index: TaskIndex, rules: &Run) -> Option<String> {
+    state::refresh_task(&mut task, index, rules);
+    discoveries::settle(disk, &task).unwrap_or_else(|error| Some(not_written(error)))
+}

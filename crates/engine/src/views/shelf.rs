@@ -1,0 +1,186 @@
+//! The files that a person may edit: the run's `tasks.csv` and the session's own file. What was written is remembered
+//! before it is written, so that an edit is never taken for our own work, nor our own work for an edit.
+
+use team_executor_core::Session;
+use team_executor_core::run::Run;
+use team_executor_files::{csv, tasks_csv};
+use team_executor_store::run_folder::DERIVED;
+use team_executor_store::{Derived, Disk, Durability, Rendered, ReplaceError, Standing, keep_copy, replace};
+
+use super::{About, Views, not_written, own_file};
+
+/// The master table of a run.
+pub(crate) const TASKS: &str = "tasks.csv";
+
+/// Whose folder a file is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The run's.
+    Run,
+    /// The session's.
+    Session,
+}
+
+/// A file as it should be.
+pub(super) struct Page {
+    place: Place,
+    name: &'static str,
+    text: String,
+}
+
+/// What was last rendered, as the executor's folder says; nothing if it does not say.
+pub(super) fn read<D: Disk>(executor: &D) -> Option<Derived> {
+    Derived::from_text(&String::from_utf8(executor.read(DERIVED).ok()?).ok()?)
+}
+
+impl Place {
+    /// How a file is called among all that are remembered.
+    pub(crate) fn key(self, name: &str) -> String {
+        match self {
+            Self::Run => name.to_owned(),
+            Self::Session => format!("session/{name}"),
+        }
+    }
+}
+
+impl<D: Disk> Views<D> {
+    /// What is known of the run.
+    pub(crate) const fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// What was last rendered.
+    pub(crate) const fn derived(&self) -> &Derived {
+        &self.derived
+    }
+
+    /// What a file says now, if it can be read.
+    pub(crate) fn bytes(&self, place: Place, name: &str) -> Option<Vec<u8>> {
+        self.disk(place)?.read(name).ok()
+    }
+
+    /// What is in a file was understood: it is no edit any more.
+    pub(crate) fn accept(&mut self, place: Place, name: &str, bytes: &[u8], journal: u64) {
+        self.derived.is(&place.key(name), Rendered::of(bytes, journal));
+    }
+
+    /// Copies a file before it is written over, and says where to.
+    pub(crate) fn copy(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
+        Ok(self.disk(place).map(|disk| keep_copy(disk, name, bytes)).transpose()?)
+    }
+
+    /// The master table.
+    pub(super) fn tasks(&self, session: &Session, rules: &Run) -> Page {
+        let text = self.tasks_text(session, rules);
+        Page { place: Place::Run, name: TASKS, text }
+    }
+
+    /// The text of the master table.
+    pub(crate) fn tasks_text(&self, session: &Session, rules: &Run) -> String {
+        tasks_csv::write(self.extra.as_deref(), session, rules.graph())
+    }
+
+    /// The session's own file. What cannot be read is left alone: it is the user's.
+    pub(super) fn own(&self, session: &Session, rules: &Run) -> Option<Page> {
+        let original = String::from_utf8(self.bytes(Place::Session, self.about.own)?).ok()?;
+        let text = own_file::text(self.about.dialect, &original, session, rules.graph());
+        Some(Page { place: Place::Session, name: self.about.own, text })
+    }
+
+    /// Writes the session's own file, for good. The session is as it should be shown.
+    pub(crate) fn write_own(&mut self, session: &Session, rules: &Run, journal: u64) -> Vec<String> {
+        let pages = self.own(session, rules).into_iter().collect();
+        self.show(pages, journal, Durability::Durable)
+    }
+
+    /// Writes both files, for good.
+    pub(crate) fn write_both(&mut self, session: &Session, rules: &Run, journal: u64) -> Vec<String> {
+        let pages = [self.tasks(session, rules)].into_iter().chain(self.own(session, rules)).collect();
+        self.show(pages, journal, Durability::Durable)
+    }
+
+    /// Remembers a file that was never rendered as it is.
+    pub(super) fn see(&mut self, place: Place, name: &'static str, journal: u64) {
+        if let Some(bytes) = self.bytes(place, name)
+            && self.derived.versions(&place.key(name)).is_empty()
+        {
+            self.accept(place, name, &bytes, journal);
+        }
+    }
+
+    /// Columns that are not ours stay in the master table; those of a table that the session is written as come into it.
+    pub(super) fn keep_columns(&mut self) {
+        let of_run = self.bytes(Place::Run, TASKS);
+        let of_session = || self.bytes(Place::Session, TASKS).filter(|_| self.about.own == TASKS);
+        let text = of_run.or_else(of_session).and_then(|bytes| String::from_utf8(bytes).ok());
+        self.extra = text.filter(|text| has_extra_columns(text));
+    }
+
+    /// Brings files up to date. Durably, they are at rest then.
+    pub(super) fn show(&mut self, pages: Vec<Page>, journal: u64, durability: Durability) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut stale = Vec::new();
+        for page in pages {
+            let (key, bytes) = (page.place.key(page.name), self.bytes(page.place, page.name));
+            if bytes.as_deref() == Some(page.text.as_bytes()) {
+                self.accept(page.place, page.name, page.text.as_bytes(), journal);
+                continue;
+            }
+            if let Some(bytes) = bytes.filter(|bytes| self.derived.standing(&key, Some(bytes)) == Standing::Edited) {
+                match self.copy(page.place, page.name, &bytes) {
+                    Ok(copy) => problems.push(format!(
+                        "{} was changed while the run went on; that version is kept as {}",
+                        page.name,
+                        copy.unwrap_or_default()
+                    )),
+                    Err(error) => {
+                        problems.push(not_written(error));
+                        continue;
+                    }
+                }
+            }
+            self.derived.next(&key, Rendered::of(page.text.as_bytes(), journal));
+            stale.push(page);
+        }
+        if !stale.is_empty() {
+            problems.extend(self.save(durability).err().map(not_written));
+        }
+        for Page { place, name, text } in stale {
+            let Some(disk) = self.disk(place) else { continue };
+            // What is the user's is never at risk.
+            let safely = if (place, durability) == (Place::Session, Durability::Rendered) {
+                Durability::Whole
+            } else {
+                durability
+            };
+            match replace(disk, name, text.as_bytes(), safely) {
+                Ok(()) if durability == Durability::Durable => self.accept(place, name, text.as_bytes(), journal),
+                Ok(()) => {}
+                Err(error) => problems.push(not_written(error)),
+            }
+        }
+        if durability == Durability::Durable {
+            self.derived.boot = None;
+            problems.extend(self.save(durability).err().map(not_written));
+        }
+        problems
+    }
+
+    /// Writes down what is rendered.
+    pub(super) fn save(&self, durability: Durability) -> Result<(), ReplaceError> {
+        replace(&self.folders.executor, DERIVED, self.derived.to_text().as_bytes(), durability)
+    }
+
+    fn disk(&self, place: Place) -> Option<&D> {
+        match place {
+            Place::Run => Some(&self.folders.run),
+            Place::Session => self.folders.session.as_ref(),
+        }
+    }
+}
+
+fn has_extra_columns(text: &str) -> bool {
+    let Ok(table) = csv::parse(text.trim_start_matches('\u{FEFF}')) else { return false };
+    let is_ours = |name: &str| tasks_csv::ROW.fields.iter().any(|field| field.name == name.trim());
+    table.header().cells().any(|cell| !is_ours(&cell.value))
+}

@@ -1,0 +1,78 @@
+//! The state of a run, put into the model that the views are written from.
+
+use team_executor_core::moves::Moves as _;
+use team_executor_core::run::Run;
+use team_executor_core::{ActiveWorker, Session, SessionStatus, Task, TaskIndex, TaskStatus};
+
+/// Puts the state of the run into the session.
+pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
+    for (index, task) in (0..).map(TaskIndex).zip(&mut session.tasks) {
+        refresh_task(task, index, run);
+    }
+    let done = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed);
+    session.completed_tasks = done.map(|task| task.id.clone()).collect();
+    let worker =
+        |task: &Task, attempt| ActiveWorker { task: Some(task.id.clone()), agent: agent(run_id, task, attempt) };
+    let at_work = run.at_work().filter_map(|work| Some(worker(session.tasks.get(work.task.get())?, work.attempt)));
+    session.active_workers = at_work.collect();
+    session.updated_at = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
+}
+
+/// Puts the state of one task into it. What the run does not know stays.
+pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
+    let Some(view) = run.view(index) else { return };
+    task.status = view.status;
+    task.attempt_count = task.attempt_count.max(view.attempt.saturating_sub(1));
+    if view.since.is_some() {
+        task.findings = view.findings.map(str::to_owned);
+        task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
+    }
+    task.updated_at = view.since.or(task.updated_at);
+}
+
+/// How a worker is named: as its attempt is.
+pub(crate) fn agent(run_id: &str, task: &Task, attempt: u32) -> String {
+    format!("{run_id}/{}/{attempt}", task.id)
+}
+
+/// Where a session stands while it is run. A session that calls itself completed, with something left to do, says so
+/// wrongly and is put right; one that was put away stays so.
+pub(crate) fn while_it_runs(status: SessionStatus) -> SessionStatus {
+    match status {
+        SessionStatus::Archived => status,
+        SessionStatus::Completed | SessionStatus::Failed => SessionStatus::Active,
+        status => status.moved(SessionStatus::Active).unwrap_or(status),
+    }
+}
+
+/// Where a session stands when a run ends: `at_end` if every task is completed, else paused. Only along the legal moves.
+pub(crate) fn at_its_end(session: &Session, at_end: SessionStatus) -> SessionStatus {
+    let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
+    let to = if all { at_end } else { SessionStatus::Paused };
+    session.status.moved(to).unwrap_or(session.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, SessionId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_active_while_it_runs_and_takes_only_legal_moves() {
+        use SessionStatus::{Active, Archived, Completed, Created, Failed, Paused};
+        for from in [Created, Active, Paused, Completed, Failed] {
+            assert_eq!(while_it_runs(from), Active);
+        }
+        assert_eq!(while_it_runs(Archived), Archived);
+        let mut session = Session::new(SessionId::parse("TC-1").unwrap());
+        session.tasks = vec![Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap())];
+        assert_eq!(at_its_end(&session, Completed), Paused);
+        session.tasks[0].status = TaskStatus::Completed;
+        for at_end in [Active, Completed, Paused] {
+            assert_eq!(at_its_end(&session, at_end), at_end);
+        }
+        session.status = Archived;
+        assert_eq!(at_its_end(&session, Completed), Archived);
+    }
+}

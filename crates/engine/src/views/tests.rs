@@ -1,0 +1,145 @@
+//! The views on a disk that fails at every operation.
+
+use team_executor_core::run::{Input, Outcome, Policy, Step, Work, WorkEnded};
+use team_executor_core::{Graph, RoleName, SessionId, Task, Timestamp};
+use team_executor_store::sim_disk::SimDisk;
+use team_executor_store::sim_fault::{Fault, Lies, Strike};
+use team_executor_store::sim_inode::Damage;
+use team_executor_store::{Kind, Standing};
+
+use super::*;
+
+const ORIGINAL: &str = r#"{"session_id":"s","tasks":{"A":{"title":"a","role":"r","deps":[]},"B":{"title":"b","role":"r","deps":["A"]}},"mine":1}"#;
+const OWN: &str = "tasks.json";
+
+struct World {
+    disk: SimDisk,
+    session: Session,
+    rules: Run,
+    /// How long the journal is.
+    journal: u64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let task = |id: &str, mode| Task {
+            exec_mode: mode,
+            ..Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap())
+        };
+        let mut session = Session::new(SessionId::parse("s").unwrap());
+        session.tasks = vec![task("A", ExecMode::CsvWave), task("B", ExecMode::Interactive)];
+        session.tasks[1].dependencies = vec![session.tasks[0].id.clone()];
+        let graph = Graph::seal(&session.tasks).graph.unwrap();
+        let policy = Policy { cadence: Cadence::Wave, ..Policy::default() };
+        let rules = Run::new(&session.tasks, graph, policy).unwrap();
+        let disk = SimDisk::new(seed, Lies::default());
+        put(&disk, OWN, ORIGINAL, Durability::Durable).unwrap();
+        Self { disk, session, rules, journal: 1 }
+    }
+
+    fn views(&self) -> Views<SimDisk> {
+        let folder = || self.disk.clone();
+        let folders = Folders {
+            run: folder(),
+            executor: folder(),
+            interactive: folder(),
+            agents: folder(),
+            session: Some(folder()),
+            discoveries: Some(folder()),
+        };
+        let (run, boot) = ("EX-s".to_owned(), "this".to_owned());
+        Views::new(folders, About { run, dialect: Dialect::TasksJson, own: OWN, cadence: Cadence::Wave, boot })
+    }
+
+    /// A whole run; what cannot be written is said, and the run goes on.
+    fn run(&mut self) -> Vec<String> {
+        let mut views = self.views();
+        let mut problems = views.begin(&mut self.session, &self.rules, self.journal);
+        let at = |micros| Timestamp::from_micros(micros);
+        problems.extend(self.step(&mut views, Input::Start { now: at(1) }));
+        for task in 0..2 {
+            let work = Work { task: TaskIndex(task), attempt: 1 };
+            problems.extend(views.starts(&mut self.session, &self.rules, work.task));
+            problems.extend(views.render(&mut self.session, &self.rules, self.journal));
+            let outcome = Outcome::Completed { findings: Some(format!("found {task}")) };
+            let now = at(i64::from(task) + 2);
+            problems.extend(self.step(&mut views, Input::Ended { now, ended: WorkEnded { work, outcome } }));
+        }
+        problems.extend(views.finish(&mut self.session, &self.rules, self.journal, SessionStatus::Completed));
+        problems
+    }
+
+    fn step(&mut self, views: &mut Views<SimDisk>, input: Input) -> Vec<String> {
+        let Step { events, .. } = self.rules.step(input);
+        self.journal += events.len() as u64;
+        events.iter().flat_map(|event| views.changed(&self.session, &self.rules, event)).collect()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let bytes = self.disk.read(name).ok().filter(|_| self.disk.kind(name) == Ok(Kind::File));
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[test]
+fn a_run_leaves_the_same_files_whatever_happened_before() {
+    let mut world = World::new(0);
+    assert_eq!(world.run(), Vec::<String>::new());
+    let names = world.disk.list().unwrap();
+    let files = [
+        "A.json",
+        "B-result.json",
+        "B.json",
+        "context.md",
+        "derived.json",
+        "registry.json",
+        "results.csv",
+        "tasks.csv",
+        OWN,
+    ];
+    assert_eq!(names, files, "and no table of a wave");
+    let texts: Vec<_> = files.iter().map(|name| world.text(name)).collect();
+    let mut again = World::new(1);
+    again.run();
+    assert_eq!(files.iter().map(|name| again.text(name)).collect::<Vec<_>>(), texts);
+    assert!(world.text(OWN).unwrap().contains("\"mine\": 1") || world.text(OWN).unwrap().contains("\"mine\":1"));
+}
+
+/// R: W-05
+#[test]
+fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an_edit() {
+    let mut whole = World::new(0);
+    whole.run();
+    let operations = whole.disk.operations();
+    for at in 0..operations {
+        for damage in Damage::ALL {
+            let mut world = World::new(at);
+            world.disk.plan(Some(Strike { at, fault: Fault::CrashBefore, sticky: false }));
+            world.run();
+            world.disk.crash(damage);
+            let views = world.views();
+            for (place, name) in [(Place::Run, TASKS), (Place::Session, OWN)] {
+                let text = world.text(name);
+                let standing = views.derived().standing(&place.key(name), text.as_deref().map(str::as_bytes));
+                let is_open = views.derived().boot.is_some();
+                assert!(standing != Standing::Edited || damage != Damage::Kill && is_open, "{at} {damage:?} {name}");
+            }
+            let own = world.text(OWN).unwrap_or_default();
+            assert!(
+                own.contains("\"mine\"") && own.trim_end().ends_with('}'),
+                "the user's file, {at} {damage:?}: {own}"
+            );
+            if damage != Damage::Kill {
+                continue;
+            }
+            let table = world.text(TASKS).unwrap_or_default();
+            assert!(table.is_empty() || table.ends_with('\n') && table.lines().count() == 3, "{at}: {table}");
+            let mut next =
+                World { session: World::new(0).session, rules: World::new(0).rules, journal: 1, disk: world.disk };
+            assert_eq!(next.run(), Vec::<String>::new(), "{at}");
+            for name in ["results.csv", "registry.json", OWN, TASKS] {
+                assert_eq!(next.text(name), whole.text(name), "{at} {name}");
+            }
+        }
+    }
+}
