@@ -17,9 +17,10 @@ use team_executor_store::{Durability, RealFile};
 use crate::conductor::Conductor;
 use crate::inbox::{self, Inbox, Message};
 use crate::notice::Notice;
-use crate::options::{Failure, Options, Report};
+use crate::options::{Failure, Options};
 use crate::prompts::Prompts;
 use crate::replay::Before;
+use crate::report::Report;
 use crate::run_at::{self, Opened, RunAt};
 use crate::{assign, clock, discovery, layout, outcome, prompt, replay, views};
 
@@ -46,7 +47,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     }
     let graph = options.graph.clone();
     let (session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
-    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
+    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts(), statuses: rules.statuses() });
     if !resumed {
         tell_changes(&options.session, tell);
     }
@@ -224,7 +225,11 @@ impl Dispatcher<'_> {
     /// What the news of a keeper mean to the rules.
     fn heard(&mut self, event: KeeperEvent) -> Option<Input> {
         let (slot, exit) = match event {
-            KeeperEvent::Line { .. } => return None,
+            KeeperEvent::Line { slot, text, .. } => {
+                let task = self.slots.get(&slot).map(|work| self.id(work.task).to_owned())?;
+                (self.tell)(Notice::Line { task, text });
+                return None;
+            }
             KeeperEvent::Ended { slot, exit, unrecorded } => {
                 if let Some(reason) = unrecorded {
                     (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
@@ -303,6 +308,7 @@ impl Dispatcher<'_> {
                 role: self.session.tasks[work.task.get()].role.to_string(),
                 attempt: work.attempt,
                 fast_advance,
+                counts,
             },
             Event::Completed { work, findings, .. } => {
                 Notice::Completed { task: id(work.task), findings: findings.unwrap_or_default(), counts }
@@ -310,9 +316,9 @@ impl Dispatcher<'_> {
             Event::Failed { work, error, then, .. } => {
                 Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
             }
-            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task) },
+            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
             Event::Skipped { task, reason, .. } => {
-                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason) }
+                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }
             }
             Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
             Event::WaveMerged { wave, .. } => {
@@ -372,14 +378,16 @@ impl Dispatcher<'_> {
         };
         self.session.status = views::session_status(&self.session);
         let folder = &self.options.folder;
-        let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder);
-        if failures.is_empty() && replay::ending(self.conductor.rules()).is_some() {
+        let report =
+            Report::of(self.rules(), &self.session, self.at.begun, ending).at(&self.at.id, &self.at.path, folder);
+        let report = report.with_deliverables(&self.session);
+        let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder, &report);
+        if failures.is_empty() && replay::ending(self.rules()).is_some() {
             failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));
         }
         for failure in failures {
             (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
         }
-        let counts = self.rules().counts();
-        Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
+        Ok(report)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`options`] (what is run and how), [`run_at`] (the run's folder, its lock, its journal), `prompt` and
 //! `assign` (what a worker is given), `views`, `discovery` and `layout` (what people and agents read), `replay` (from the
-//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told).
+//! journal to the state), `dispatcher` (the loop), [`notice`] (what faces are told), [`report`] (how it came out).
 
 mod assign;
 mod clock;
@@ -17,11 +17,13 @@ mod outcome;
 mod prompt;
 mod prompts;
 mod replay;
+pub mod report;
 pub mod run_at;
 mod status;
 mod views;
 
 pub use dispatcher::run;
 pub use notice::Notice;
-pub use options::{Failure, Options, Report};
+pub use options::{Failure, Options};
+pub use report::Report;
 pub use status::{Running, Status, prompt, status};

@@ -1,8 +1,8 @@
-//! What is run and how, and how it came out.
+//! What is run and how, and why it may not go on.
 
 use std::path::PathBuf;
 
-use team_executor_core::run::{Cadence, Counts, Ending};
+use team_executor_core::run::Cadence;
 use team_executor_core::{Graph, Session};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
@@ -34,21 +34,6 @@ pub struct Options {
     pub command: Vec<String>,
     /// How long a one-shot worker may take, in milliseconds.
     pub limit_ms: u64,
-}
-
-/// How a run came out.
-#[derive(Debug)]
-pub struct Report {
-    /// Its name.
-    pub run: String,
-    /// Its folder.
-    pub folder: PathBuf,
-    /// Why it ended.
-    pub ending: Ending,
-    /// How many tasks there are of each status.
-    pub counts: Counts,
-    /// It had finished before, and nothing was done.
-    pub already: bool,
 }
 
 /// Why a run could not go on. It can be resumed once the cause is gone.

@@ -4,7 +4,8 @@ use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
 use team_executor_store::records;
 
-use crate::options::{Failure, Options, Report};
+use crate::options::{Failure, Options};
+use crate::report::Report;
 use crate::run_at::{Done, Plan};
 
 /// The session as the run began it, and the rules after all of its records.
@@ -61,7 +62,7 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
         // What it notes as written is only noted at its end: other tasks are other work.
         return Ok(Some(Before::Anew));
     }
-    let (_, rules) = replay(options, &done.id, &done.plan, &done.records)?;
+    let (session, rules) = replay(options, &done.id, &done.plan, &done.records)?;
     let Some(ending) = ending(&rules) else { return Ok(None) };
     let stated = Reconciliation::of(&options.session).statuses(&options.session);
     let is_reset = |(task, stated): (TaskIndex, TaskStatus)| {
@@ -70,6 +71,6 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
     if (0..).map(TaskIndex).zip(stated).any(is_reset) {
         return Ok(Some(Before::Anew));
     }
-    let counts = rules.counts();
-    Ok(Some(Before::Report(Report { run: done.id, folder: done.path, ending, counts, already: true })))
+    let report = Report::of(&rules, &session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
+    Ok(Some(Before::Report(Report { already: true, ..report })))
 }

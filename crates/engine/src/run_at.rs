@@ -33,6 +33,8 @@ pub struct RunAt {
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
+    /// When it was made.
+    pub begun: Timestamp,
     /// Its folder, for what is rendered.
     pub(crate) disk: RealDisk,
     executor: RealDisk,
@@ -199,6 +201,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     };
     journal.append(&plan.write())?;
     journal.commit()?;
+    run.begun = plan.at;
     Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false, rebooted: false })
 }
 
@@ -244,6 +247,7 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
             run.id
         )));
     }
+    run.begun = plan.at;
     sign(&mut run.lock, journal.epoch(), &run.path)?;
     Ok(Opened { run, journal, plan, records, resumed: true, torn, rebooted })
 }
@@ -263,7 +267,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let swept = sweep(&disk);
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok(RunAt { id, path, disk, executor, lock })
+    Ok(RunAt { id, path, begun: clock::now(), disk, executor, lock })
 }
 
 fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

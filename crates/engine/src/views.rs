@@ -9,6 +9,7 @@ use team_executor_files::{Dialect, tasks_csv, time, write};
 use team_executor_store::{Disk as _, DiskError, Durability, RealDisk, ReplaceError, replace, sweep};
 
 use crate::discovery;
+use crate::report::Report;
 use crate::run_at::RunAt;
 
 /// Puts the state of the run into the session.
@@ -40,12 +41,19 @@ pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: D
 }
 
 /// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
-pub(crate) fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path) -> Vec<String> {
+pub(crate) fn all(
+    run: &RunAt,
+    session: &Session,
+    graph: &Graph,
+    dialect: Dialect,
+    folder: &Path,
+    report: &Report,
+) -> Vec<String> {
     let durable = |name: &str, text: &str| put(&run.disk, name, text, Durability::Durable);
     let written = [
         tasks(run, session, graph, Durability::Durable),
         durable("results.csv", &tasks_csv::write_results(session, graph)),
-        durable("context.md", &context(run, session, graph)),
+        durable("context.md", &context(run, session, graph, report)),
         own_file(session, graph, dialect, folder),
     ];
     let mut failures: Vec<_> = written.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
@@ -95,15 +103,12 @@ pub(crate) fn session_status(session: &Session) -> SessionStatus {
 }
 
 /// The report for people.
-fn context(run: &RunAt, session: &Session, graph: &Graph) -> String {
-    let count = |status| session.tasks.iter().filter(|task| task.status == status).count();
-    let (completed, total) = (count(TaskStatus::Completed), session.tasks.len());
+fn context(run: &RunAt, session: &Session, graph: &Graph, report: &Report) -> String {
     let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
     if !session.requirement.is_empty() {
         writeln!(text, "{}\n", one_line(&session.requirement)).ok();
     }
-    writeln!(text, "Run `{}`: {completed}/{total} tasks completed, ", run.id).ok();
-    writeln!(text, "{} failed, {} skipped.\n", count(TaskStatus::Failed), count(TaskStatus::Skipped)).ok();
+    writeln!(text, "Run `{}`. {}", run.id, report.markdown()).ok();
     let mut wave = 0;
     for index in graph.order() {
         let task = &session.tasks[index.get()];

@@ -99,6 +99,12 @@ impl Run {
         self.view(task).map(|view| view.status)
     }
 
+    /// Where each task stands, in order.
+    pub fn statuses(&self) -> Vec<TaskStatus> {
+        let indexes = (0..).map(TaskIndex).take(self.state.tasks.len());
+        indexes.filter_map(|task| self.status(task)).collect()
+    }
+
     /// What workers hold, by slot.
     pub fn at_work(&self) -> impl Iterator<Item = Work> {
         self.state.slots.tasks().map(|task| Work { task, attempt: self.state.tasks[task.get()].attempt })
