@@ -119,11 +119,6 @@ impl Report {
         self
     }
 
-    /// How many tasks there are.
-    pub fn total(&self) -> usize {
-        self.waves.iter().map(|wave| wave.tasks).sum()
-    }
-
     /// Every task is over.
     pub fn is_complete(&self) -> bool {
         matches!(self.ending, Ending::AllCompleted | Ending::WithFailures)
@@ -132,7 +127,7 @@ impl Report {
     /// How far it got, in one line.
     pub fn headline(&self) -> String {
         let how = if self.is_complete() { "complete" } else { "stopped" };
-        format!("Pipeline {how}: {}/{} tasks completed", self.counts.completed, self.total())
+        format!("Pipeline {how}: {}/{} tasks completed", self.counts.completed, self.counts.total())
     }
 
     /// Waves in which tasks failed or were skipped, one line each.

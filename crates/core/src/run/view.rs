@@ -24,6 +24,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// How many tasks there are.
+    pub const fn total(&self) -> usize {
+        self.pending + self.ready + self.in_progress + self.completed + self.failed + self.skipped
+    }
+
     /// How many tasks of that status there are.
     pub const fn of(&self, status: TaskStatus) -> usize {
         match status {
