@@ -1,5 +1,5 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
-//! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
+//! whether anything on disk changed, a [`Terminal`] and what is seen on it, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
 //! a [`Pulse`] and led by a [`Gate`].
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
@@ -10,15 +10,19 @@
 
 mod diary;
 mod fake_agent;
+mod glass;
 mod pulse;
 mod run;
+mod terminal;
 mod tree;
 mod world;
 
 pub use diary::Diary;
 pub use fake_agent::fake_agent;
+pub use glass::Glass;
 pub use pulse::{Gate, Pulse};
 pub use run::Run;
+pub use terminal::Terminal;
 pub use tree::Tree;
 pub use world::World;
 
