@@ -1,5 +1,6 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -23,7 +24,8 @@ Examples:
 
 Exit codes: 0 all tasks completed or nothing wrong, 1 finished with failed or
 skipped tasks, 2 usage error or invalid session, 3 stopped and resumable,
-4 another executor holds the session, 74 input/output failure, 130 interrupted."
+4 another executor holds the session, 70 a bug in this program,
+74 input/output failure, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// What to do
@@ -39,6 +41,30 @@ pub(crate) struct Args {
     pub(crate) run: Run,
 }
 
+impl Args {
+    /// Whether programs read what is printed.
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            None => self.run.format == Format::Json,
+            Some(Command::Run(options)) => options.format == Format::Json,
+            Some(Command::Validate(options)) => options.format == Format::Json,
+            Some(Command::Plan(options)) => options.format == PlanFormat::Json,
+            Some(Command::Status(options)) => options.format == Format::Json,
+            Some(Command::Logs(options)) => options.format == Format::Json,
+            Some(Command::Sessions(options)) => options.format == Format::Json,
+            Some(Command::Schema(options)) => options.format == Format::Json,
+            Some(Command::Completions(_) | Command::Man) => false,
+        }
+    }
+}
+
+/// Whether arguments that could not be understood ask for JSON.
+pub(crate) fn seem_to_want_json(args: impl Iterator<Item = OsString>) -> bool {
+    let args: Vec<_> = args.collect();
+    let apart = args.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    apart || args.iter().any(|arg| arg == "--format=json")
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -48,6 +74,7 @@ Examples:
   team-executor run --session=. --agent-command './work.sh' -y
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
+  team-executor run --session=. --agent-command true -y --format json
 
 Each task runs the command once, with its prompt on standard input and
 TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
@@ -80,6 +107,7 @@ Examples:
         after_help = "\
 Examples:
   team-executor status --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor status --session=. --watch
   team-executor status --session=. --format json | jq '.running'"
     )]
     Status(StatusOf),
@@ -88,6 +116,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   team-executor logs IMPL-001 --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor logs -f IMPL-001 --session=.
   team-executor logs IMPL-001 --session=. | less")]
     Logs(Logs),
 
@@ -161,6 +190,14 @@ pub(crate) struct Run {
     /// Seconds that one task may take
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     pub(crate) time_limit: u64,
+
+    /// How to print; as JSON each thing that happens is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// Only lines, also on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
 }
 
 /// When tasks start.
@@ -210,6 +247,10 @@ pub(crate) struct StatusOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    /// Show it anew whenever it changes, until the run is over
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -223,6 +264,14 @@ pub(crate) struct Logs {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// Go on until the attempt ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How to print; as JSON each line is an object
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -251,6 +300,10 @@ pub(crate) struct Schema {
     /// Which one; all names are listed without it
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+
+    /// How to list the names; a schema is always JSON
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

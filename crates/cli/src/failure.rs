@@ -1,14 +1,14 @@
 //! What ends a command early: something in the user's world, with what to do about it.
 
-use team_executor_files::Finding;
+use team_executor_files::{Code, Finding};
 
 use crate::exit::Exit;
 
 /// What ends a command early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something is wrong with what the user asked for.
-    Usage(Box<Finding>),
+    /// What the user asked for is not done, and the shell sees this code.
+    Refused(Box<Finding>, Exit),
     /// Writing the output failed.
     Output(std::io::Error),
 }
@@ -17,7 +17,7 @@ impl Failure {
     /// Which code the shell sees.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) => Exit::Invalid,
+            Self::Refused(_, exit) => *exit,
             // A reader that has seen enough, such as `head`, is no failure.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Fine,
             Self::Output(_) => Exit::Io,
@@ -27,12 +27,26 @@ impl Failure {
 
 impl From<Finding> for Failure {
     fn from(finding: Finding) -> Self {
-        Self::Usage(Box::new(finding))
+        Self::Refused(Box::new(finding), Exit::Invalid)
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+/// Arguments that are not understood: the first line says why, each other one helps.
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines.next().unwrap_or_default();
+        let mut finding = Finding::error(Code::Usage, message.strip_prefix("error: ").unwrap_or(message));
+        for line in lines {
+            finding = finding.help(line.strip_prefix("tip: ").unwrap_or(line));
+        }
+        finding.into()
     }
 }

@@ -38,7 +38,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
     let anew = match before {
-        Some(Before::Report(report)) => return Ok(report),
+        Some(Before::Report(report)) => return Ok(*report),
         before => before.is_some(),
     };
     let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;

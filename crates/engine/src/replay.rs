@@ -50,7 +50,7 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
 /// What a run that was finished before means for this start.
 pub(crate) enum Before {
     /// Nothing is left to do.
-    Report(Report),
+    Report(Box<Report>),
     /// The session's own file, which the run had brought up to date, says again that something is to be done, or has other
     /// tasks: whoever changed it wants a new run.
     Anew,
@@ -72,5 +72,5 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
         return Ok(Some(Before::Anew));
     }
     let report = Report::of(&rules, &session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
-    Ok(Some(Before::Report(Report { already: true, ..report })))
+    Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
 }

@@ -13,8 +13,13 @@ mod validate;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
+use crate::face::{Event, print_event};
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+pub(crate) use plan::mark;
+pub(crate) use report::JsonFinding;
+pub(crate) use validate::count;
 
 /// Carries out what the user asked for.
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -32,4 +37,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Run(options)) => run::run(session, options, printer),
         None => run::run(session, &args.run, printer),
     }
+}
+
+/// Says why nothing was done, or not all, in the form in which the result would have been.
+pub(crate) fn refuse(failure: &Failure, is_json: bool, printer: &mut Printer) -> Exit {
+    let Failure::Refused(finding, exit) = failure else { return printer.fail(failure) };
+    if !is_json {
+        return printer.fail(failure);
+    }
+    let event = Event::Refused { message: &finding.message, help: &finding.help, exit_code: exit.code() };
+    print_event(&event, printer.out()).map_or(Exit::Io, |()| *exit)
 }

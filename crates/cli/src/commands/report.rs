@@ -30,7 +30,7 @@ struct Report<'a> {
 
 /// One finding.
 #[derive(Serialize)]
-pub(super) struct JsonFinding<'a> {
+pub(crate) struct JsonFinding<'a> {
     severity: &'static str,
     code: &'static str,
     message: &'a str,

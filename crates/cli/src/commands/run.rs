@@ -1,32 +1,41 @@
 //! `run`, and the program without a command: executes a session, or continues it.
 
+mod breakdown;
+mod ending;
+
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::Plan;
-use team_executor_core::run::{Cadence, Ending};
-use team_executor_engine::{self as engine, Notice, Options, Report};
+use team_executor_core::run::Cadence;
+use team_executor_engine::{self as engine, Options};
 use team_executor_files::{Code, Finding};
 
-use super::plan::summary;
+use super::report;
 use super::validate::count;
-use crate::args::{Run, RunCadence};
+use crate::args::{Format, Run, RunCadence};
 use crate::diagnostics;
-use crate::escape;
 use crate::exit::Exit;
+use crate::face::{Board, Event, Face, print_event};
 use crate::failure::Failure;
-use crate::open;
+use crate::open::{self, Opened};
 use crate::printer::Printer;
 
 /// Validates, asks, runs and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
-    let width = printer.width();
-    let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
-    write!(printer.err(), "{findings}")?;
+    let is_json = options.format == Format::Json;
+    tell_findings(&opened, is_json, printer)?;
     let Some((session, graph)) = opened.session else {
-        let errors = count(opened.findings.error_count(), "error");
-        writeln!(printer.err(), "Nothing was started: the session has {errors}")?;
+        let message = format!("Nothing was started: the session has {}", count(opened.findings.error_count(), "error"));
+        if is_json {
+            let help = [format!("team-executor validate --session={} shows them", opened.path)];
+            print_event(
+                &Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() },
+                printer.out(),
+            )?;
+        } else {
+            writeln!(printer.err(), "{message}")?;
+        }
         return Ok(Exit::Invalid);
     };
     let Some(command) = &options.agent_command else {
@@ -34,25 +43,32 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
     };
     if !options.yes {
-        let plan = Plan::of(&session, graph.clone());
-        if !confirmed(&summary(&session, &plan), command, printer)? {
+        if is_json {
+            return Err(breakdown::not_confirmed());
+        }
+        if !breakdown::confirmed(&session, &graph, command, &opened.path, printer)? {
             return Ok(Exit::Invalid);
         }
     }
-    let unusable =
-        |what: &str, error: std::io::Error| Failure::from(Finding::error(Code::Usage, format!("{what}: {error}")));
-    let folder = Path::new(&opened.path);
-    let options = Options {
-        folder: folder.canonicalize().map_err(|error| unusable("the session folder cannot be found", error))?,
-        current: std::env::current_dir().map_err(|error| unusable("the current folder cannot be found", error))?,
-        exe: std::env::current_exe().map_err(|error| unusable("this program cannot be found", error))?,
+    let slots = options.concurrency.max(1);
+    let mut face = if is_json {
+        Face::Events
+    } else if printer.is_live() && !options.no_progress {
+        Face::screen(Board::new(&session, &graph, slots))?
+    } else {
+        Face::Lines
+    };
+    let run = Options {
+        folder: Path::new(&opened.path).canonicalize().map_err(unusable("the session folder cannot be found"))?,
+        current: std::env::current_dir().map_err(unusable("the current folder cannot be found"))?,
+        exe: std::env::current_exe().map_err(unusable("this program cannot be found"))?,
         environment: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
         dialect: opened.dialect,
         session,
         graph,
-        slots: options.concurrency.max(1),
+        slots,
         cadence: match options.cadence {
             RunCadence::Beat => Cadence::Beat,
             RunCadence::Wave => Cadence::Wave,
@@ -62,28 +78,45 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         limit_ms: options.time_limit.saturating_mul(1000),
     };
     let mut failed = None;
-    let result = engine::run(options, &mut |notice| {
+    let result = engine::run(run, &mut |notice| {
         if failed.is_none() {
-            failed = tell(&notice, width, printer.err()).err();
+            failed = face.tell(notice, printer).err();
         }
     });
-    match result {
-        Ok(done) => report(&done, printer),
-        Err(failure) => Ok(refuse(&failure, printer)?),
+    drop(face);
+    let report = result.map_err(refused)?;
+    let ask = !options.yes && std::io::stdin().is_terminal();
+    ending::tell(&report, options.format, ask, printer)
+}
+
+fn tell_findings(opened: &Opened, is_json: bool, printer: &mut Printer) -> Result<(), Failure> {
+    if is_json {
+        for finding in report::findings(opened) {
+            print_event(&Event::Finding(finding), printer.out())?;
+        }
+    } else {
+        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
+        write!(printer.err(), "{findings}")?;
+    }
+    Ok(())
+}
+
+/// Something around the run that must be there and is not.
+fn unusable(what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| {
+        let finding = Finding::error(Code::Usage, format!("{what}: {error}"));
+        finding.help("see whether it is still there, and give the command again from a folder that is").into()
     }
 }
 
-/// Shows what will happen and asks. Without somebody to ask, nothing is started.
-fn confirmed(summary: &str, command: &str, printer: &mut Printer) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        let finding = Finding::error(Code::Usage, "the start was not confirmed, so nothing was started");
-        return Err(finding.help("add -y to start without being asked").into());
-    }
-    write!(printer.err(), "{summary}\nEach task runs: {}\nStart? [Y/n] ", escape::line(command))?;
-    printer.err().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+fn refused(failure: engine::Failure) -> Failure {
+    let (exit, help) = match failure {
+        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
+        _ => (Exit::Io, "once the cause is gone, the same command continues"),
+    };
+    Failure::Refused(Box::new(Finding::error(Code::Usage, failure.to_string()).help(help)), exit)
 }
 
 /// A command line as a program and its arguments; through a shell only where it needs one.
@@ -96,97 +129,9 @@ fn words(command: &str) -> Vec<String> {
     }
 }
 
-fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
-    let line = match notice {
-        Notice::Begins { run, resumed: false, counts } => {
-            format!("Run {run} begins, {} to do", counts.pending + counts.ready)
-        }
-        Notice::Begins { run, resumed: true, counts } => format!("Run {run} goes on, {} done", counts.completed),
-        Notice::Started { task, role, attempt, fast_advance } => {
-            let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
-            let fast = if *fast_advance { ", fast_advance" } else { "" };
-            format!("▶ {task} ({role}{again}{fast})")
-        }
-        Notice::Completed { task, findings, counts } => {
-            let total =
-                counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
-            format!("✓ {task} [{}/{total}] {findings}", counts.completed)
-        }
-        Notice::Failed { task, error, again, .. } => {
-            format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
-        }
-        Notice::Reconciled(change) => format!("put right: {change}"),
-        Notice::Interrupted { task } => format!("– {task} was interrupted"),
-        Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
-        Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
-        Notice::Draining { running } => {
-            format!("Stopping after {}; press Ctrl-C again to end them now", count(*running, "running worker"))
-        }
-        Notice::Stopping => "Ending the workers".to_owned(),
-        Notice::Warning(words) => format!("warning: {words}"),
-    };
-    writeln!(out, "{}", escape::cut(line.trim_end(), width))
-}
-
-fn report(report: &Report, printer: &mut Printer) -> Result<Exit, Failure> {
-    let counts = report.counts;
-    let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
-    let out = printer.out();
-    if report.already {
-        writeln!(out, "Run {} is finished; nothing was done", escape::line(&report.run))?;
-    }
-    let exit = match report.ending {
-        Ending::AllCompleted => Exit::Fine,
-        Ending::WithFailures => Exit::Unfinished,
-        Ending::Paused | Ending::Drained => Exit::Paused,
-        Ending::Stopped => Exit::Interrupted,
-    };
-    let resumable = matches!(exit, Exit::Paused | Exit::Interrupted);
-    let how = if resumable { "stopped" } else { "complete" };
-    writeln!(out, "Pipeline {how}: {}/{total} tasks completed", counts.completed)?;
-    if counts.failed + counts.skipped > 0 {
-        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
-    }
-    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
-    if resumable {
-        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-        writeln!(out, "Resume with: {}", escape::line(&same_command(args)))?;
-    }
-    Ok(exit)
-}
-
-fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
-    let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
-        engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
-        engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
-        _ => (Exit::Io, "once the cause is gone, the same command continues"),
-    };
-    let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
-    let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
-    write!(printer.err(), "{text}")?;
-    Ok(exit)
-}
-
-/// The command that was given, as a shell reads it.
-fn same_command(args: impl Iterator<Item = String>) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let quoted = |word: String| {
-        let is_plain = !word.is_empty() && word.chars().all(plain);
-        if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{same_command, words};
-
-    #[test]
-    fn the_command_is_printed_so_that_a_shell_can_read_it() {
-        let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
-        assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
-    }
+    use super::words;
 
     #[test]
     fn a_shell_is_used_only_where_it_is_needed() {

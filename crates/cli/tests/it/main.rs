@@ -4,13 +4,16 @@
 
 mod corpus;
 mod crash;
+mod data;
 mod departures;
 mod disk;
 mod fixtures;
 mod output;
 mod readme;
+mod refusals;
 mod run;
 mod schemas;
+mod screen;
 mod sentences;
 mod status;
 mod usage;
