@@ -152,7 +152,15 @@ impl Board {
     /// About how long it will take: no schedule is shorter than the longest chain, nor than all work shared by all slots.
     /// Every attempt that has not ended is taken for one of average length; before the first has ended nobody knows.
     fn left(&self, now: Instant) -> Option<Duration> {
-        let each = self.measured.1.checked_div(self.measured.0)?;
+        let (mut count, mut all) = self.measured;
+        let average = all.checked_div(count)?;
+        // What takes longer than that already counts with what it has taken so far.
+        for time in self.workers.iter().map(|worker| now.saturating_duration_since(worker.since)) {
+            if time > average {
+                (count, all) = (count + 1, all + time);
+            }
+        }
+        let each = all.checked_div(count)?;
         let mut work = each.saturating_mul(u32::try_from(self.waiting.iter().sum::<usize>()).unwrap_or(u32::MAX));
         let longest = self.waiting.iter().rposition(|n| *n > 0).unwrap_or(0);
         let mut chain = each.saturating_mul(u32::try_from(longest).unwrap_or(u32::MAX));
@@ -286,6 +294,17 @@ mod tests {
             let less = if slots == 2 { 5 * SECOND / 2 } else { 5 * SECOND };
             assert_eq!(bench.board.left(bench.now), Some(left * SECOND - less));
         }
+    }
+
+    #[test]
+    fn what_takes_longer_than_the_others_makes_the_estimate_longer() {
+        let mut bench = Bench::new(1, 1);
+        bench.start("s0");
+        bench.now += SECOND;
+        bench.complete("s0");
+        bench.start("c1");
+        bench.now += 99 * SECOND;
+        assert_eq!(bench.board.left(bench.now), Some(100 * SECOND), "two more of fifty seconds each");
     }
 
     #[test]

@@ -55,10 +55,13 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
     for wave in report.troubled_waves() {
         writeln!(out, "  {wave}")?;
     }
+    field(out, "Session", &near(&report.session))?;
+    field(out, "Files", &near(&report.folder))?;
     for (nth, one) in report.deliverables.iter().take(SHOWN).enumerate() {
         let label = if nth == 0 { "Deliverables" } else { "" };
         let by = one.task.as_deref().map_or_else(|| one.role.clone(), |task| format!("{task}, {}", one.role));
-        field(out, label, &format!("{} ({by})", near(&one.path)))?;
+        let in_files = one.path.strip_prefix(&report.folder).map(|path| path.display().to_string());
+        field(out, label, &format!("{} ({by})", in_files.unwrap_or_else(|_| near(&one.path))))?;
     }
     if report.deliverables.len() > SHOWN {
         field(out, "", &format!("… and {} more", report.deliverables.len() - SHOWN))?;
@@ -67,8 +70,6 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
         field(out, "Duration", &seconds(report.duration))?;
     }
-    field(out, "Session", &near(&report.session))?;
-    field(out, "Files", &near(&report.folder))?;
     if let Some(resume) = resume {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
     }
