@@ -33,6 +33,8 @@ mod tests {
     const CHILD: &str = "TEAM_EXECUTOR_TEST_BUG";
 
     /// Runs itself: what ends a process is seen from another.
+    ///
+    /// R: X-04
     #[test]
     fn a_bug_is_one_line_with_a_help_and_a_code_of_its_own() {
         if std::env::var_os(CHILD).is_some() {

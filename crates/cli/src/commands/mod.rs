@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 pub(crate) use plan::mark;
-pub(crate) use report::JsonFinding;
+pub(crate) use report::{JsonFinding, JsonHidden};
 pub(crate) use validate::count;
 
 /// Carries out what the user asked for.

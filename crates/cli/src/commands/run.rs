@@ -94,6 +94,9 @@ fn tell_findings(opened: &Opened, is_json: bool, printer: &mut Printer) -> Resul
         for finding in report::findings(opened) {
             print_event(&Event::Finding(finding), printer.out())?;
         }
+        for hidden in report::hidden(opened) {
+            print_event(&Event::HiddenFindings(hidden), printer.out())?;
+        }
     } else {
         let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
         write!(printer.err(), "{findings}")?;

@@ -40,7 +40,7 @@ pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Prin
         }
         (Some(status), Format::Text) => text(session, graph, &status, width, false, printer.out())?,
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
-        (status, Format::Json) => report::print(&json(session, status.as_ref()), printer.out())?,
+        (status, Format::Json) => report::print(&json(session, graph, status.as_ref()), printer.out())?,
     }
     Ok(Exit::Fine)
 }
@@ -123,6 +123,7 @@ struct JsonStatus<'a> {
 #[derive(Serialize)]
 struct JsonTask<'a> {
     id: &'a str,
+    wave: u32,
     status: &'static str,
 }
 
@@ -134,7 +135,7 @@ struct JsonRunning<'a> {
     seconds: u64,
 }
 
-fn json<'a>(session: &'a Session, status: Option<&'a Status>) -> JsonStatus<'a> {
+fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> JsonStatus<'a> {
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
     let statuses = status.map_or(&[][..], |status| &status.statuses);
     JsonStatus {
@@ -144,11 +145,10 @@ fn json<'a>(session: &'a Session, status: Option<&'a Status>) -> JsonStatus<'a> 
         folder: status.map(|status| status.folder.display().to_string()),
         stage: status.map(|status| status.stage),
         finished: status.is_some_and(|status| status.finished),
-        tasks: session
-            .tasks
-            .iter()
+        tasks: (0..)
+            .map(TaskIndex)
             .zip(statuses)
-            .map(|(task, status)| JsonTask { id: task.id.as_str(), status: status.word() })
+            .map(|(task, status)| JsonTask { id: id(task), wave: graph.wave(task), status: status.word() })
             .collect(),
         running: status
             .map_or(&[][..], |status| &status.running)

@@ -10,7 +10,7 @@ use team_executor_engine::report::WaveReport;
 use team_executor_engine::{Notice, Report};
 use team_executor_files::time;
 
-use crate::commands::JsonFinding;
+use crate::commands::{JsonFinding, JsonHidden};
 use crate::exit::Exit;
 
 /// The version of the shape.
@@ -21,6 +21,7 @@ const VERSION: u32 = 1;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Event<'a> {
     Finding(JsonFinding<'a>),
+    HiddenFindings(JsonHidden),
     RunStarted { run: &'a str, resumed: bool, counts: Counts },
     Reconciled { message: &'a str },
     TaskStarted { task: &'a str, role: &'a str, attempt: u32, fast_advance: bool, counts: Counts },

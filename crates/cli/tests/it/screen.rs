@@ -95,6 +95,7 @@ fn an_interrupted_run_leaves_a_clean_terminal() {
     assert!(left.iter().any(|line| line.starts_with("Resume with: team-executor ")), "{left:#?}");
 }
 
+/// R: X-05
 #[test]
 fn where_it_is_not_wanted_there_is_no_live_view() {
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {

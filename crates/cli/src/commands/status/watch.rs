@@ -55,7 +55,7 @@ fn show(
 ) -> Result<(), Failure> {
     let Watched { session, graph, format, .. } = watched;
     if *format == Format::Json {
-        serde_json::to_writer(printer.out(), &json(session, Some(status))).map_err(std::io::Error::from)?;
+        serde_json::to_writer(printer.out(), &json(session, graph, Some(status))).map_err(std::io::Error::from)?;
         writeln!(printer.out())?;
     } else if printer.out_is_live() && !is_over {
         let (columns, rows) = printer::terminal_size();
