@@ -51,6 +51,7 @@ impl Args {
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
             Some(Command::Logs(options)) => options.format == Format::Json,
+            Some(Command::Prompt(options)) => options.format == Format::Json,
             Some(Command::Sessions(options)) => options.format == Format::Json,
             Some(Command::Schema(options)) => options.format == Format::Json,
             Some(Command::Completions(_) | Command::Man) => false,
@@ -282,6 +283,10 @@ pub(crate) struct Prompt {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -59,6 +59,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("run", &run, &["run", session]),
         ("status", &["status", session], &["status"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
+        ("prompt", &["prompt", "A", session], &["prompt", "NOPE", session]),
         ("validate", &["validate", session], &["validate", "--session=nowhere"]),
         ("plan", &["plan", session], &["plan"]),
         ("sessions", &["sessions"], &["sessions", "nowhere"]),
@@ -79,8 +80,8 @@ fn everything_that_is_printed_can_be_had_as_json() {
         }
     }
     let invalid = holding("tc-everything-wrong");
-    for name in ["run", "status", "logs", "validate", "plan"] {
-        let task = if name == "logs" { &["A"][..] } else { &[] };
+    for name in ["run", "status", "logs", "prompt", "validate", "plan"] {
+        let task = if matches!(name, "logs" | "prompt") { &["A"][..] } else { &[] };
         let said = invalid.run(&[&[name], task, &["--session=tc-everything-wrong", "--format", "json"]].concat());
         assert_eq!(said.code, Some(2), "{said}");
         values(&said);

@@ -73,6 +73,9 @@ fn every_refusal_says_what_to_do_next() {
         &["logs", "NOPE-1", SESSION],
         &["logs", "BUILD-001", SESSION],
         &["logs", "-f", "BUILD-001", SESSION],
+        &["prompt"],
+        &["prompt", "A"],
+        &["prompt", "NOPE-1", SESSION],
         &["schema", "nope"],
         &["sessions"],
         &["sessions", "nowhere"],
@@ -86,7 +89,7 @@ fn every_refusal_says_what_to_do_next() {
         helps(&world.run(args));
     }
     // Each problem of an invalid session helps by itself.
-    for command in ["run", "plan", "status", "logs A"] {
+    for command in ["run", "plan", "status", "logs A", "prompt A"] {
         let world = holding("tc-everything-wrong");
         let args: Vec<_> = command.split(' ').chain(["--session=tc-everything-wrong"]).collect();
         helps(&world.run(&args));
