@@ -177,7 +177,7 @@ fn a_breakdown_of_many_tasks_is_cut_and_says_where_to_see_all() {
     assert_eq!(terminal.end().code(), Some(2));
 }
 
-/// R: E-08, W-18
+/// R: E-08
 #[test]
 fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     let world = world(&[
