@@ -21,6 +21,8 @@ pub struct Exit {
     pub err: Stream,
     /// How many processes it left behind when it ended by itself. They were killed.
     pub leaked: usize,
+    /// How many things it delivered.
+    pub artifacts: usize,
     /// The last line of its standard output that is not empty, without control characters.
     pub last_line: Option<String>,
 }
@@ -76,6 +78,7 @@ impl Exit {
             out: Stream::default(),
             err: Stream::default(),
             leaked: 0,
+            artifacts: 0,
             last_line: None,
         }
     }

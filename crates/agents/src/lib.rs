@@ -3,7 +3,7 @@
 //! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
 //! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
 //! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`]
-//! (what its end means).
+//! (what its end means), [`rehearsal`] (a worker that only acts).
 //!
 //! Invariants of this crate: it is the only one that starts processes; it never signals a process by a number that was
 //! stored; whether a worker lives is told by a lock of the kernel, never by a pid or a clock; nothing that a worker prints
@@ -19,14 +19,17 @@ mod keepers;
 mod last_line;
 pub mod ledger;
 pub mod outcome;
+mod probe;
 mod processes;
 mod protections;
 pub mod protocol;
+pub mod rehearsal;
 mod seal;
 mod sweep;
 
 pub use exit::{Ended, Exit, Limit};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
+pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};

@@ -1,10 +1,14 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
+mod settings;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use team_executor_files::Dialect;
+
+pub(crate) use self::settings::{RunCadence, Settings};
 
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///
@@ -46,7 +50,13 @@ impl Args {
     pub(crate) fn is_json(&self) -> bool {
         match &self.command {
             None => self.run.format == Format::Json,
-            Some(Command::Run(options)) => options.format == Format::Json,
+            Some(Command::Run(options) | Command::Resume(options)) => options.format == Format::Json,
+            Some(Command::Rehearse(options)) => options.format == Format::Json,
+            Some(Command::Config(options)) => options.format == Format::Json,
+            Some(Command::Pause(options)) => options.format == Format::Json,
+            Some(Command::Stop(options)) => options.format == Format::Json,
+            Some(Command::Retry(options)) => options.format == Format::Json,
+            Some(Command::Skip(options)) => options.format == Format::Json,
             Some(Command::Validate(options)) => options.format == Format::Json,
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
@@ -76,6 +86,8 @@ Examples:
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
   team-executor run --session=. --agent-command true -y --format json
+  team-executor run --continue EX-auth-2026-02-27 --agent-command './work.sh'
+  team-executor run --session=. --agent coder --idle-limit 10m
 
 Each task runs the command once, with its prompt on standard input and
 TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
@@ -101,6 +113,79 @@ Examples:
   team-executor plan --session=. --format mermaid >> README.md
   team-executor plan --session=. --format json | jq '.ready'")]
     Plan(Plan),
+
+    /// Go on with a run: with its executor if one waits, else as `run` does
+    #[command(
+        alias = "continue",
+        after_help = "\
+Examples:
+  team-executor resume --session=.
+  team-executor resume --session=. --agent-command './work.sh' -y
+
+If an executor has the run, it is told to start workers again, and how the run
+stands is shown. Else this is the same as `run`, with the same options."
+    )]
+    Resume(Run),
+
+    /// Start no new workers until `resume`; those that run finish, and the executor waits
+    #[command(after_help = "\
+Examples:
+  team-executor pause --session=.
+  team-executor pause --session=. --reason 'the tests of main are red'
+
+Exit code 0 if the run is paused now, 2 if it is not: nothing runs, or the
+request was refused.")]
+    Pause(Pause),
+
+    /// End a running executor; the run can be resumed
+    #[command(after_help = "\
+Examples:
+  team-executor stop --session=.
+  team-executor stop --session=. --now
+
+Workers that run may finish, unless --now is given: then they are ended, and
+their tasks run again when the run is resumed. Exit code 0 if the executor ends,
+2 if nothing runs or the request was refused.")]
+    Stop(Stop),
+
+    /// Run tasks again that failed or were skipped, with what was skipped because of them
+    #[command(after_help = "\
+Examples:
+  team-executor retry IMPL-001 --session=.
+  team-executor retry --failed --session=.
+  team-executor retry DRAFT-001 --downstream --session=.
+
+If an executor has the run, it starts them; else they are noted, and `resume`
+starts them. A finished run is opened again.")]
+    Retry(Retry),
+
+    /// Do not run a task
+    #[command(after_help = "\
+Examples:
+  team-executor skip DEPLOY-001 --session=.
+  team-executor skip DEPLOY-001 --session=. --reason 'done by hand'
+
+What depends on it is skipped too, unless it runs after failures.")]
+    Skip(Skip),
+
+    /// Rehearse a whole run on a copy of the session: no model, no work, a few seconds
+    #[command(after_help = "\
+Examples:
+  team-executor rehearse --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor rehearse --session=. --fail IMPL-001 --slow TEST-001
+  team-executor rehearse --session=. -c 8 --cadence wave
+
+The session itself is not touched: the copy and the files of the rehearsed run
+are below .workflow/.rehearsal/, and the next rehearsal replaces them.")]
+    Rehearse(Rehearse),
+
+    /// Show the settings that count and where each comes from
+    #[command(after_help = "\
+Examples:
+  team-executor config
+  team-executor config --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor config --retries 1 --format json | jq '.settings'")]
+    Config(ShowConfig),
 
     /// Show how the newest run of a session stands; change nothing
     #[command(
@@ -168,29 +253,20 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// The command that does each task
-    #[arg(long, value_name = "CMD")]
-    pub(crate) agent_command: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Continue this run; without an id the newest that is not finished
+    #[arg(long = "continue", value_name = "EX-ID", num_args = 0..=1)]
+    pub(crate) continued: Option<Option<String>>,
 
     /// Start without being asked
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// How many workers at once
-    #[arg(short, long, value_name = "N", default_value_t = 3)]
-    pub(crate) concurrency: u32,
-
-    /// When tasks start
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) cadence: RunCadence,
-
-    /// How often a failed task is tried again
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) retries: u32,
-
-    /// Seconds that one task may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
-    pub(crate) time_limit: u64,
+    /// With -y, also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
 
     /// How to print; as JSON each thing that happens is a line
     #[arg(long, value_enum, default_value_t)]
@@ -199,16 +275,6 @@ pub(crate) struct Run {
     /// Only lines, also on a terminal
     #[arg(long)]
     pub(crate) no_progress: bool,
-}
-
-/// When tasks start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum RunCadence {
-    /// As soon as what they wait for is done
-    #[default]
-    Beat,
-    /// Wave after wave
-    Wave,
 }
 
 /// How a session is read.
@@ -221,6 +287,68 @@ pub(crate) struct Reading {
     /// Take every warning for an error
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Pause {
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
+    pub(crate) reason: String,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Stop {
+    /// Also end the workers that run
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Retry {
+    /// Which tasks
+    #[arg(value_name = "TASK", required_unless_present = "failed")]
+    pub(crate) tasks: Vec<String>,
+
+    /// Every task that failed
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) failed: bool,
+
+    /// Also everything that depends on them, whatever became of it
+    #[arg(long)]
+    pub(crate) downstream: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Skip {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
+    pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -241,6 +369,46 @@ pub(crate) struct Plan {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rehearse {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// A task that fails; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) fail: Vec<String>,
+
+    /// A task that takes ten times as long; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) slow: Vec<String>,
+
+    /// How many workers at once [default: as configured]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: Option<u32>,
+
+    /// When tasks start [default: as configured]
+    #[arg(long, value_enum)]
+    pub(crate) cadence: Option<RunCadence>,
+
+    /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
+    #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) speed: Option<u32>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,6 @@
 //! What ends a command early: something in the user's world, with what to do about it.
 
-use team_executor_files::{Code, Finding};
+use team_executor_files::{Code, Finding, Findings, Sources};
 
 use crate::exit::Exit;
 
@@ -9,6 +9,8 @@ use crate::exit::Exit;
 pub(crate) enum Failure {
     /// What the user asked for is not done, and the shell sees this code.
     Refused(Box<Finding>, Exit),
+    /// Something is wrong with the configuration files.
+    Config(Box<(Findings, Sources)>),
     /// Writing the output failed.
     Output(std::io::Error),
 }
@@ -18,6 +20,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Refused(_, exit) => *exit,
+            Self::Config(_) => Exit::Invalid,
             // A reader that has seen enough, such as `head`, is no failure.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Fine,
             Self::Output(_) => Exit::Io,

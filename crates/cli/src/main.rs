@@ -3,27 +3,31 @@
 mod args;
 mod bug;
 mod commands;
+mod config;
 mod diagnostics;
 mod escape;
 mod exit;
 mod face;
 mod failure;
 mod open;
+mod place;
 mod printer;
 mod watch;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use team_executor_agents::keeper;
+use team_executor_agents::{keeper, rehearsal};
 
 use crate::args::Args;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
     bug::catch();
-    if std::env::args_os().nth(1).is_some_and(|first| first == keeper::ARGUMENT) {
-        return keeper::main();
+    match std::env::args_os().nth(1) {
+        Some(first) if first == keeper::ARGUMENT => return keeper::main(),
+        Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
+        _ => {}
     }
     let mut printer = Printer::new();
     let (result, is_json) = match Args::try_parse() {

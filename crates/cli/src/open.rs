@@ -1,6 +1,6 @@
 //! From `--session` to a session that has been read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
@@ -44,18 +44,42 @@ pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, 
     })
 }
 
+/// A session that can be run.
+pub(crate) fn runnable(opened: &Opened) -> Result<(&Session, &Graph), Failure> {
+    let session = opened.session.as_ref().map(|(session, graph)| (session, graph));
+    session.ok_or_else(|| {
+        let finding = Finding::error(Code::Usage, "the session cannot be read");
+        finding.help(format!("team-executor validate --session={}", escape::line(&opened.path))).into()
+    })
+}
+
 /// A session that can be run, and one of its tasks.
 pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o Graph, TaskIndex), Failure> {
     let path = escape::line(&opened.path);
-    let Some((session, graph)) = &opened.session else {
-        let finding = Finding::error(Code::Usage, "the session cannot be read");
-        return Err(finding.help(format!("team-executor validate --session={path}")).into());
-    };
+    let (session, graph) = runnable(opened)?;
     let Some(task) = graph.index_of(id) else {
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
         return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
     };
     Ok((session, graph, task))
+}
+
+/// Where a session is and where the user is, both absolute. The session need not be fit to be run.
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) current: PathBuf,
+}
+
+/// Finds the session that the user named.
+pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
+    let path = path.ok_or_else(session_required)?;
+    DiskFolder::open(path).map_err(|error| cannot_open(path, &error))?;
+    let unusable = |what: &str, error: std::io::Error| {
+        Finding::error(Code::Usage, format!("{what} cannot be found: {error}")).help("check where you are with: pwd")
+    };
+    let folder = path.canonicalize().map_err(|error| unusable("the session folder", error))?;
+    let current = std::env::current_dir().map_err(|error| unusable("the current folder", error))?;
+    Ok(Place { folder, current })
 }
 
 /// What is said when no session was named.

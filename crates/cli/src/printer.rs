@@ -86,6 +86,10 @@ impl Printer {
                 let text = diagnostics::finding(finding, &Sources::default(), "", self.width);
                 write!(self.err, "{text}")
             }
+            Failure::Config(wrong) => {
+                let (findings, sources) = &**wrong;
+                write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
+            }
             Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Failure::Output(error) => {
                 let help = "make room or choose another place, then give the command again";

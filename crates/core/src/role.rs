@@ -58,6 +58,8 @@ pub struct Role {
     pub inner_loop: bool,
     /// Its instructions, relative to the session folder, where it has some.
     pub spec: Option<String>,
+    /// The agent that the session wants for it; a name that only the user's configuration can give a meaning.
+    pub agent: Option<String>,
     /// When it joins.
     pub trigger: InjectionTrigger,
     /// Words that make it join.
@@ -82,6 +84,7 @@ impl Role {
             responsibility: None,
             inner_loop: false,
             spec: None,
+            agent: None,
             trigger: InjectionTrigger::Always,
             keywords: Vec::new(),
             complexity_threshold: None,

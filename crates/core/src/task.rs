@@ -180,6 +180,8 @@ pub struct Task {
     pub description: String,
     /// Who does it.
     pub role: RoleName,
+    /// The agent that the session wants for it; a name that only the user's configuration can give a meaning.
+    pub agent: Option<String>,
     /// What must be done before; in the order of the file.
     pub dependencies: Vec<TaskId>,
     /// Whose findings the worker is given.
@@ -224,6 +226,7 @@ impl Task {
             title: String::new(),
             description: String::new(),
             role,
+            agent: None,
             dependencies: Vec::new(),
             context_from: Vec::new(),
             phase: None,

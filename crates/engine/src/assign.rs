@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_agents::Assignment;
 use team_executor_agents::environment::{Contract, environment};
-use team_executor_agents::{Assignment, Limits};
 use team_executor_core::Task;
 
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, logs};
+use crate::worker::Worker;
 
-/// How long a worker has between being asked to end and being killed.
-const GRACE_MS: u64 = 10_000;
 /// How much is kept of each output stream.
 const OUTPUT_BYTES: u64 = 64 << 20;
 
@@ -20,6 +19,7 @@ pub(crate) fn of(
     run: &RunAt,
     cwd: &Path,
     task: &Task,
+    worker: &Worker,
     attempt: u32,
     prompt: PathBuf,
 ) -> Result<Assignment, Failure> {
@@ -36,9 +36,9 @@ pub(crate) fn of(
         result: &run.result(id, attempt),
         prompt: &prompt,
     };
-    let env = environment(&options.environment, &[], &[], &contract);
+    let env = environment(&options.environment, &worker.pass_env, &worker.env, &contract);
     let env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
-    let (program, args) = match options.command.split_first() {
+    let (program, args) = match worker.command.split_first() {
         Some((program, args)) => (program.clone(), args.to_vec()),
         None => (String::new(), Vec::new()),
     };
@@ -49,7 +49,7 @@ pub(crate) fn of(
         env,
         cwd: cwd.to_owned(),
         stdin: Some(prompt),
-        limits: Limits { total_ms: Some(options.limit_ms), grace_ms: Some(GRACE_MS), ..Limits::default() },
+        limits: worker.limits,
         logs: logs(&run.path, id, attempt),
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),

@@ -8,14 +8,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Harvest, KeeperEvent, Keepers};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Then, WaveThen, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Then, WaveThen, Work, WorkEnded};
 use team_executor_core::{Graph, Reconciliation, Session, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
-use team_executor_store::run_folder::project_root;
+use team_executor_store::run_folder::{EXECUTOR, project_root};
 use team_executor_store::{Durability, RealFile};
 
 use crate::conductor::Conductor;
-use crate::inbox::{self, Inbox, Message};
+use crate::control::server::Server;
+use crate::control::{Answer, Asked, Decision, Request, question};
+use crate::inbox::{self, Inbox, Message, Outbox};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
 use crate::prompts::Prompts;
@@ -39,6 +41,9 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
     let anew = match before {
         Some(Before::Report(report)) => return Ok(*report),
+        Some(Before::Anew) if options.run.is_some() => {
+            return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
+        }
         before => before.is_some(),
     };
     let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
@@ -60,7 +65,12 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
     let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
     let signal_handle = caught.handle();
-    std::thread::spawn(move || caught.forever().try_for_each(|_| outbox.send(Message::Signal)));
+    let (signals, requests) = (outbox.clone(), outbox.clone());
+    std::thread::spawn(move || caught.forever().try_for_each(|_| signals.send(Message::Signal)));
+    let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
+    if let Err(error) = &server {
+        tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
+    }
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
     let prompts = Prompts::new(at.agents());
     let cwd = project_root(&options.folder, &options.current);
@@ -74,11 +84,13 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         keepers,
         prompts,
         inbox,
+        outbox,
         cwd,
         slots: BTreeMap::new(),
         wake: None,
         ending: None,
         asked_to_stop: false,
+        asking: false,
         undurable: None,
         commit_within: COMMIT_WITHIN,
         dirty: true,
@@ -87,6 +99,8 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     };
     let result = dispatcher.drive(!records.is_empty(), rebooted);
     signal_handle.close();
+    drop(dispatcher.inbox); // who asked too late is told so
+    drop(server); // while the lock is held
     result
 }
 
@@ -110,6 +124,8 @@ struct Dispatcher<'t> {
     keepers: Keepers,
     prompts: Prompts,
     inbox: Inbox,
+    /// For the answers of a person.
+    outbox: Outbox,
     /// Where workers work.
     cwd: PathBuf,
     /// What runs where.
@@ -117,6 +133,8 @@ struct Dispatcher<'t> {
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
+    /// A person is being asked.
+    asking: bool,
     /// Since when something is not durable.
     undurable: Option<Instant>,
     commit_within: Duration,
@@ -136,6 +154,10 @@ impl Dispatcher<'_> {
             self.recover(rebooted)?;
         } else {
             self.take(vec![Input::Start { now: clock::now() }])?;
+        }
+        let asks = self.options.ask.is_some() && question::is_open(self.rules());
+        if matches!(self.rules().stage(), Stage::Paused(_)) && !asks {
+            self.take(vec![Input::Resume { now: clock::now() }])?; // whoever starts a paused run wants it to go on
         }
         while self.ending.is_none() {
             self.commit_in_time()?;
@@ -183,6 +205,10 @@ impl Dispatcher<'_> {
     /// Tells what has become durable.
     fn announce_all(&mut self) {
         let happened = self.conductor.happened();
+        self.announce_these(happened);
+    }
+
+    fn announce_these(&mut self, happened: Vec<Event>) {
         self.dirty |= !happened.is_empty();
         happened.into_iter().for_each(|event| self.announce(event));
         self.undurable = match self.undurable {
@@ -202,7 +228,9 @@ impl Dispatcher<'_> {
         let timeout = [until_wake, until_render, until_commit].into_iter().flatten().min();
         let events = self.keepers.wait(self.inbox.bell(), timeout).map_err(Failure::disk("wait for", "keepers"))?;
         let mut inputs: Vec<_> = events.into_iter().filter_map(|event| self.heard(event)).collect();
-        inputs.extend(self.inbox.take().into_iter().map(|message| self.told(message)));
+        for message in self.inbox.take() {
+            inputs.extend(self.told(message)?);
+        }
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });
@@ -210,15 +238,72 @@ impl Dispatcher<'_> {
         Ok(inputs)
     }
 
-    /// What a message means to the rules.
-    fn told(&mut self, message: Message) -> Input {
+    /// What a message means to the rules, unless it is dealt with here.
+    fn told(&mut self, message: Message) -> Result<Option<Input>, Failure> {
         let now = clock::now();
         match message {
-            Message::Signal if self.asked_to_stop => Input::Stop { now },
+            Message::Asked(asked) => self.answer(asked).map(|()| None),
+            Message::Decided(decision) => self.decided(decision).map(|()| None),
+            Message::Signal if self.asked_to_stop => Ok(Some(Input::Stop { now })),
             Message::Signal => {
                 self.asked_to_stop = true;
-                Input::Drain { now }
+                Ok(Some(Input::Drain { now }))
             }
+        }
+    }
+
+    /// Does what somebody asked for, and answers when it is durable.
+    fn answer(&mut self, Asked { request, reply }: Asked) -> Result<(), Failure> {
+        if self.ending.is_some() {
+            return Ok(()); // too late, and told so
+        }
+        let input = match request.input(clock::now(), |id| self.graph.index_of(id)) {
+            Ok(input) => input,
+            Err(why) => {
+                reply.send(Answer::refused(self.rules().stage().word(), why)).ok();
+                return Ok(());
+            }
+        };
+        self.commit()?; // so that what happens now is what was asked for
+        let taken = self.conductor.take(vec![input], clock::now())?;
+        let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
+        // Whoever asked may have gone.
+        reply.send(Answer::of(&request, &happened, refused, self.rules(), |task| self.id(task))).ok();
+        if refused.is_none() {
+            self.asked_to_stop = request.ends() || self.asked_to_stop && request != Request::Resume;
+            request.notice().into_iter().for_each(&mut *self.tell);
+        }
+        self.announce_these(happened);
+        taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
+    }
+
+    /// Asks a person what to do after a wave failed, in a thread of its own: the run can still be told otherwise.
+    fn ask(&mut self, wave: u32) {
+        if !question::is_open(self.rules()) {
+            return;
+        }
+        (self.tell)(Notice::WaveFailed { wave });
+        if let Some(ask) = self.options.ask
+            && !std::mem::replace(&mut self.asking, true)
+        {
+            let outbox = self.outbox.clone();
+            std::thread::spawn(move || outbox.send(Message::Decided(ask())).ok());
+        }
+    }
+
+    /// Does what a person decided, unless somebody else was faster.
+    fn decided(&mut self, decision: Option<Decision>) -> Result<(), Failure> {
+        self.asking = false;
+        match (question::wave(self.rules()), decision) {
+            (Some(wave), Some(decision)) => {
+                let inputs = question::inputs(decision, wave, self.rules(), clock::now());
+                self.take(inputs)
+            }
+            (Some(wave), None) => {
+                self.ask(wave);
+                Ok(())
+            }
+            (None, _) => Ok(()),
         }
     }
 
@@ -279,7 +364,9 @@ impl Dispatcher<'_> {
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))?;
                 let task = &self.session.tasks[work.task.get()];
-                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, work.attempt, prompt)?;
+                let worker =
+                    self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
                 self.slots.insert(slot, work);
                 self.keepers.start(slot, assignment);
             }
@@ -289,8 +376,9 @@ impl Dispatcher<'_> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
-            // Nobody is asked: such a run stops.
-            Effect::AskWaveFailed { .. } => {}
+            Effect::AskWaveFailed { wave } => self.ask(wave),
+            // Somebody may tell it to go on.
+            Effect::Over { ending: Ending::Paused } => {}
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
@@ -321,6 +409,7 @@ impl Dispatcher<'_> {
                 Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }
             }
             Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { then: WaveThen::Ask, .. } => return, // an effect says it
             Event::WaveMerged { wave, .. } => {
                 Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
             }
@@ -371,23 +460,16 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
-        views::refresh(&mut self.session, self.conductor.rules());
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),
         };
-        self.session.status = views::session_status(&self.session);
-        let folder = &self.options.folder;
-        let report =
-            Report::of(self.rules(), &self.session, self.at.begun, ending).at(&self.at.id, &self.at.path, folder);
-        let report = report.with_deliverables(&self.session);
-        let mut failures = views::all(&self.at, &self.session, &self.graph, self.options.dialect, folder, &report);
-        if failures.is_empty() && replay::ending(self.rules()).is_some() {
-            failures.extend(self.at.note_rendered().err().map(|error| error.to_string()));
-        }
+        let Options { dialect, folder, .. } = &self.options;
+        let rules = self.conductor.rules();
+        let (report, failures) = views::leave(&self.at, &mut self.session, &self.graph, rules, *dialect, folder);
         for failure in failures {
             (self.tell)(Notice::Warning(format!("a file was not written: {failure}")));
         }
-        Ok(report)
+        Ok(Report { ending, ..report })
     }
 }

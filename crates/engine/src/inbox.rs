@@ -7,11 +7,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::control::{Asked, Decision};
+
 /// What reaches the dispatcher from outside, besides the news of its keepers.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The user pressed Ctrl-C, or the system wants the run to end.
     Signal,
+    /// Somebody asks for something.
+    Asked(Asked),
+    /// What a person wants after a wave failed; nothing if that was not understood.
+    Decided(Option<Decision>),
 }
 
 /// The dispatcher's end.

@@ -80,6 +80,18 @@ pub enum Notice {
         /// Which.
         wave: u32,
     },
+    /// Somebody asked for no new workers; the executor waits to be told to go on.
+    Paused {
+        /// Why.
+        reason: String,
+    },
+    /// New workers again.
+    Resumed,
+    /// Every task of a wave failed, and a person is asked what to do.
+    WaveFailed {
+        /// Which.
+        wave: u32,
+    },
     /// No new workers; waiting for those that run.
     Draining {
         /// How many run.

@@ -1,11 +1,15 @@
 //! What is run and how, and why it may not go on.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::run::Cadence;
-use team_executor_core::{Graph, Session};
+use team_executor_core::run::{Backoff, Cadence, TaskPolicy};
+use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
+
+use crate::control::Decision;
+use crate::worker::Workers;
 
 /// What is run and how.
 #[derive(Debug)]
@@ -30,10 +34,17 @@ pub struct Options {
     pub cadence: Cadence,
     /// How often a failed task is tried again.
     pub retries: u32,
-    /// The command of every worker.
-    pub command: Vec<String>,
-    /// How long a one-shot worker may take, in milliseconds.
-    pub limit_ms: u64,
+    /// Which run is continued, if not the newest of the session.
+    pub run: Option<String>,
+    /// Hears what a person wants after [`Notice::WaveFailed`](crate::Notice::WaveFailed): nothing if that was not understood.
+    /// Without it such a run stops.
+    pub ask: Option<fn() -> Option<Decision>>,
+    /// How long it waits before.
+    pub backoff: Backoff,
+    /// What differs for single tasks.
+    pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// Who does which task.
+    pub workers: Workers,
 }
 
 /// Why a run could not go on. It can be resumed once the cause is gone.
@@ -61,9 +72,15 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
+    /// Nobody was chosen to do a task.
+    #[error("no worker was chosen for task '{0}'")]
+    NoWorker(String),
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),
+    /// The executor of a run could not be asked.
+    #[error("{0}")]
+    Control(String),
     /// A worker of an earlier executor cannot be proved dead.
     #[error("a worker of an earlier executor is still running: {0}")]
     StillRunning(String),

@@ -16,8 +16,10 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         cadence: plan.cadence,
         slots: options.slots,
         retries: options.retries,
+        backoff: options.backoff,
+        tasks: options.tasks.clone(),
         seed: plan.seed,
-        wave_failed: WaveFailed::Abort, // nobody is asked while a run goes on
+        wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()
     };
     let rules = rules(&session.tasks, &options.graph, run, policy, all.iter().map(String::as_str))?;

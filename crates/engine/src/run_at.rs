@@ -126,7 +126,7 @@ fn attempt_name(task: &str, attempt: u32) -> String {
 /// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
 pub(crate) fn finished(options: &Options) -> Option<Done> {
     let project = project_root(&options.folder, &options.current);
-    let id = newest(&runs(&project), &options.folder)?;
+    let id = chosen(options, &runs(&project))?;
     let path = run_path(&project, &id);
     let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
     let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
@@ -149,10 +149,15 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, 0, &runs)?;
-    match newest(&runs, &options.folder).filter(|_| !anew) {
-        Some(id) => reopen(options, &project, id),
+    match chosen(options, &runs).filter(|_| !anew) {
+        Some(id) => reopen(&options.session, &project, id),
         None => create(options, &project),
     }
+}
+
+/// The run that was named, else the newest of the session.
+fn chosen(options: &Options, runs: &Path) -> Option<String> {
+    options.run.clone().or_else(|| newest(runs, &options.folder))
 }
 
 /// Where the runs of a project are.
@@ -162,18 +167,22 @@ pub(crate) fn runs(project: &Path) -> PathBuf {
 
 /// The newest run of a session, by what the journals say.
 pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
-    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    let of_session = plans(runs).filter(|(plan, _)| plan.session == session);
+    of_session.map(|(plan, name)| (plan.at, name)).max().map(|(_, name)| name)
+}
+
+/// What each run was made for, and its name.
+pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
+    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
-    let plans = names.filter_map(|name| {
+    names.filter_map(|name| {
         let mut bytes = Vec::new();
         let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
         BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
         let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
-        let plan = Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?;
-        (plan.session == session).then_some((plan.at, name))
-    });
-    plans.max().map(|(_, name)| name)
+        Some((Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?, name))
+    })
 }
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
@@ -229,7 +238,8 @@ fn session_name(folder: &str) -> &str {
     ends.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
-fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failure> {
+/// Continues a run: takes its lock and opens its journal.
+pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
     let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
@@ -240,7 +250,7 @@ fn reopen(options: &Options, project: &Path, id: String) -> Result<Opened, Failu
         return Err(records::Unreadable::Unknown("plan".to_owned()).into());
     };
     let records = records.collect();
-    if !plan.is_of(&options.session) {
+    if !plan.is_of(session) {
         let path = run.path.display();
         return Err(Failure::Changed(format!(
             "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",

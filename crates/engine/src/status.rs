@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{Counts, Policy, Run, Stage};
+use team_executor_core::run::{Counts, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{records, recover, run_folder};
 
 use crate::clock;
+use crate::control;
 use crate::options::Failure;
 use crate::replay;
 use crate::run_at::{self, Plan};
@@ -20,6 +21,10 @@ pub struct Status {
     pub folder: PathBuf,
     /// What it is about at the moment, in a word.
     pub stage: &'static str,
+    /// Why it is paused, if it is.
+    pub reason: Option<String>,
+    /// An executor has it and can be asked.
+    pub is_heard: bool,
     /// Every task is over.
     pub finished: bool,
     /// How many tasks there are of each status.
@@ -69,8 +74,14 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     });
     Ok(Some(Status {
         run: id,
+        is_heard: control::is_heard(&path),
         folder: path,
         stage: run.stage().word(),
+        reason: match run.stage() {
+            Stage::Paused(PauseReason::Told(reason)) => Some(reason.clone()),
+            Stage::Paused(PauseReason::WaveFailed(wave)) => Some(format!("every task of wave {wave} failed")),
+            _ => None,
+        },
         finished: *run.stage() == Stage::Finished,
         counts: run.counts(),
         running: running.collect(),

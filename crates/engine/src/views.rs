@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use team_executor_core::run::Run;
+use team_executor_core::run::{Ending, Run};
 use team_executor_core::{Graph, Session, SessionStatus, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, tasks_csv, time, write};
 use team_executor_store::{Disk as _, DiskError, Durability, RealDisk, ReplaceError, replace, sweep};
 
 use crate::discovery;
+use crate::replay;
 use crate::report::Report;
 use crate::run_at::RunAt;
 
@@ -35,20 +36,35 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
     task.updated_at = view.since.or(task.updated_at);
 }
 
+/// Puts the state of a run that ends or stops into the session and into everything that is read. Says how it came out, and
+/// what was not written.
+pub(crate) fn leave(
+    run: &RunAt,
+    session: &mut Session,
+    graph: &Graph,
+    rules: &Run,
+    dialect: Dialect,
+    folder: &Path,
+) -> (Report, Vec<String>) {
+    refresh(session, rules);
+    session.status = session_status(session);
+    let ending = replay::ending(rules).unwrap_or(Ending::Paused);
+    let report =
+        Report::of(rules, session, run.begun, ending).at(&run.id, &run.path, folder).with_deliverables(session);
+    let mut failures = all(run, session, graph, dialect, folder, &report);
+    if failures.is_empty() && replay::ending(rules).is_some() {
+        failures.extend(run.note_rendered().err().map(|error| error.to_string()));
+    }
+    (report, failures)
+}
+
 /// `tasks.csv` of the run: the master state for people.
 pub(crate) fn tasks(run: &RunAt, session: &Session, graph: &Graph, durability: Durability) -> Result<(), ReplaceError> {
     put(&run.disk, "tasks.csv", &tasks_csv::write(None, session, graph), durability)
 }
 
 /// What a finished or stopped run leaves: results, a report, and the session's own files. Says what was not written.
-pub(crate) fn all(
-    run: &RunAt,
-    session: &Session,
-    graph: &Graph,
-    dialect: Dialect,
-    folder: &Path,
-    report: &Report,
-) -> Vec<String> {
+fn all(run: &RunAt, session: &Session, graph: &Graph, dialect: Dialect, folder: &Path, report: &Report) -> Vec<String> {
     let durable = |name: &str, text: &str| put(&run.disk, name, text, Durability::Durable);
     let written = [
         tasks(run, session, graph, Durability::Durable),
@@ -97,7 +113,7 @@ fn put(disk: &RealDisk, name: &str, text: &str, durability: Durability) -> Resul
 }
 
 /// Where a session stands after all tasks are over.
-pub(crate) fn session_status(session: &Session) -> SessionStatus {
+fn session_status(session: &Session) -> SessionStatus {
     let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
     if all { SessionStatus::Completed } else { SessionStatus::Paused }
 }

@@ -8,7 +8,7 @@ use team_executor_core::{ExecMode, Role, RoleName, TaskIndex};
 use crate::code::Code;
 use crate::draft::Drafts;
 use crate::finding::Finding;
-use crate::front_matter::{self, Split, Yaml};
+use crate::front_matter::{self, FrontMatter, Split, Yaml};
 use crate::limits;
 use crate::reading::Reading;
 
@@ -98,19 +98,21 @@ impl Instructions {
             reading.findings.push(finding.help(format!("write {path}, or give the task another role")));
             return;
         }
-        role.inner_loop = inner_loop(reading, &path.as_str().into()).unwrap_or(false);
+        let front_matter = front_matter(reading, &path.as_str().into());
+        let value = |key: &str| front_matter.as_ref().and_then(|front| front.get(key)).map(|entry| &entry.value.value);
+        role.inner_loop = matches!(value("inner_loop"), Some(Yaml::Bool(true)));
+        role.agent = match value("agent") {
+            Some(Yaml::Text(name)) => Some(name.clone()),
+            _ => None,
+        };
         role.spec = Some(path);
     }
 }
 
-/// What the front matter says, if there is any: these dialects do not demand one.
-fn inner_loop(reading: &Reading<'_>, file: &Arc<str>) -> Option<bool> {
+/// The front matter of instructions, if there is any: these dialects do not demand one.
+fn front_matter(reading: &Reading<'_>, file: &Arc<str>) -> Option<FrontMatter> {
     let bytes = reading.folder.read(file, limits::ROLE_SPEC_BYTES).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let Split::Found { yaml, .. } = front_matter::split(&text) else { return None };
-    let front_matter = front_matter::parse(&text[yaml.range()], yaml.start).ok()?;
-    match front_matter.get("inner_loop")?.value.value {
-        Yaml::Bool(value) => Some(value),
-        _ => None,
-    }
+    front_matter::parse(&text[yaml.range()], yaml.start).ok()
 }

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat}
 use crate::must;
 
 /// Longer than anything may take; whoever waits for so long has failed.
-const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+pub(crate) const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// The test's end of a named pipe.
 #[derive(Debug)]

@@ -1,120 +1,97 @@
-//! A terminal for a program: what it writes is seen on a [`Glass`], and what a person types reaches it.
+//! A terminal with a person at it, for tests of what the program asks.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::{Glass, must};
+use crate::must;
+use crate::pulse::PATIENCE;
 
-/// Longer than anything may take; whoever waits for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A terminal with a program in it.
+/// A process at a terminal of its own.
 #[derive(Debug)]
 pub struct Terminal {
-    child: Child,
     person: File,
-    /// All that was written.
-    written: String,
-    /// What of it is not yet on the glass: the begin of a character.
-    bytes: Vec<u8>,
-    glass: Glass,
+    child: Child,
+    shown: String,
 }
 
 impl Terminal {
-    /// Starts a program in a new terminal of this size.
+    /// Starts a program at a new terminal.
     #[track_caller]
-    pub fn start(mut command: Command, columns: u16, rows: u16) -> Self {
-        let ptmx = Path::new("/dev/ptmx");
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let person = must("opening", ptmx, openpt(flags).map_err(Into::into));
-        must("granting", ptmx, grantpt(&person).and_then(|()| unlockpt(&person)).map_err(Into::into));
-        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        must("sizing", ptmx, tcsetwinsize(&person, size).map_err(Into::into));
-        let program = File::from(must("opening", ptmx, ioctl_tiocgptpeer(&person, flags).map_err(Into::into)));
-        let clone = || must("cloning", ptmx, program.try_clone());
-        command.stdin(clone()).stdout(clone()).stderr(clone());
-        let child = must("starting", Path::new("the program"), command.spawn());
-        let glass = Glass::new(columns.into(), rows.into());
-        Self { child, person: person.into(), written: String::new(), bytes: Vec::new(), glass }
+    pub fn start(command: Command) -> Self {
+        let (person, child) = at_terminal(command, 80, 24);
+        Self { person, child, shown: String::new() }
     }
 
-    /// The program's process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// What is seen now.
-    pub fn glass(&self) -> &Glass {
-        &self.glass
-    }
-
-    /// All that was written.
-    pub fn written(&self) -> &str {
-        &self.written
-    }
-
-    /// Gives the terminal another size. What is on it is not rearranged.
+    /// Waits until this is shown, behind everything that was waited for before.
     #[track_caller]
-    pub fn resize(&mut self, columns: u16, rows: u16) {
-        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        must("sizing", Path::new("/dev/ptmx"), tcsetwinsize(&self.person, size).map_err(Into::into));
-        self.glass = Glass::new(columns.into(), rows.into());
-    }
-
-    /// Types something.
-    #[track_caller]
-    pub fn type_in(&mut self, text: &str) {
-        must("typing into", Path::new("/dev/ptmx"), self.person.write_all(text.as_bytes()));
-    }
-
-    /// Waits until this is seen.
-    #[track_caller]
-    pub fn wait_for(&mut self, text: &str) {
-        let began = Instant::now();
-        while !self.glass.to_string().contains(text) {
-            assert!(
-                began.elapsed() < PATIENCE && self.read(),
-                "{text:?} was never seen:\n{}",
-                self.glass.history().join("\n")
-            );
+    pub fn wait_for(&mut self, words: &str) -> &mut Self {
+        while !self.shown.contains(words) {
+            assert!(self.read(), "it never showed {words:?}, but:\n{}", self.shown);
         }
+        let end = self.shown.find(words).map_or(0, |at| at + words.len());
+        self.shown.drain(..end);
+        self
     }
 
-    /// Waits until the program has ended; the glass shows what it left.
+    /// Types a line.
     #[track_caller]
-    pub fn end(&mut self) -> ExitStatus {
-        while self.read() {}
-        must("waiting for", Path::new("the program"), self.child.wait())
+    pub fn say(&mut self, line: &str) -> &mut Self {
+        must("typing at", Path::new("/dev/ptmx"), writeln!(self.person, "{line}"));
+        self
     }
 
-    /// Reads something; nothing more at the end.
+    /// Waits for the end, and gives the exit code with everything that was shown behind what was waited for.
+    #[track_caller]
+    pub fn end(mut self) -> (Option<i32>, String) {
+        while self.read() {}
+        let status = must("waiting at", Path::new("/dev/ptmx"), self.child.wait());
+        (status.code(), self.shown)
+    }
+
+    /// Reads what is shown next; there is no more when nobody has the terminal.
     #[track_caller]
     fn read(&mut self) -> bool {
-        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
-        let count = must("waiting for", Path::new("a terminal"), poll(&mut ready, Some(&patience)).map_err(Into::into));
-        assert!(count > 0, "nothing more is written:\n{}", self.glass.history().join("\n"));
+        let count = must("waiting at", Path::new("/dev/ptmx"), poll(&mut ready, Some(&PATIENCE)).map_err(Into::into));
+        assert!(count > 0, "nothing more was shown than:\n{}", self.shown);
         let mut bytes = [0; 4096];
-        // The last one that had the other end open is gone: that is an error here, and the end.
-        let length = self.person.read(&mut bytes).unwrap_or(0);
-        self.bytes.extend_from_slice(&bytes[..length]);
-        let whole = match std::str::from_utf8(&self.bytes) {
-            Ok(text) => text.len(),
-            Err(error) => error.valid_up_to(),
-        };
-        let text = String::from_utf8_lossy(&self.bytes[..whole]).into_owned();
-        self.bytes.drain(..whole);
-        self.written.push_str(&text);
-        self.glass.write(&text);
-        length > 0
+        match self.person.read(&mut bytes) {
+            Ok(0) | Err(_) => false,
+            Ok(count) => {
+                self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]).replace('\r', ""));
+                true
+            }
+        }
     }
+}
+
+/// Starts a program at a new terminal of this size, and gives the person's end of it.
+#[track_caller]
+pub(crate) fn at_terminal(mut command: Command, columns: u16, rows: u16) -> (File, Child) {
+    let device = Path::new("/dev/ptmx");
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
+    let person = File::from(must("opening", device, person.map_err(Into::into)));
+    must("unlocking", device, grantpt(&person).and_then(|()| unlockpt(&person)).map_err(Into::into));
+    resize(&person, columns, rows);
+    let name = must("naming", device, ptsname(&person, Vec::new()).map_err(Into::into));
+    let path = name.to_string_lossy().into_owned();
+    let end = || Stdio::from(must("opening", device, File::options().read(true).write(true).open(&path)));
+    let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
+    // The command, which holds the other end, is gone with this call.
+    (person, must("starting at", device, child))
+}
+
+/// Gives a terminal a size.
+#[track_caller]
+pub(crate) fn resize(person: &File, columns: u16, rows: u16) {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    must("sizing", Path::new("/dev/ptmx"), tcsetwinsize(person, size).map_err(Into::into));
 }
 
 #[cfg(test)]
@@ -122,14 +99,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_seen_and_hears() {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", "test -t 0 && test -t 2 && echo who?; read name; echo hello $name; stty size >&2; exit 3"]);
-        let mut terminal = Terminal::start(command, 40, 10);
-        terminal.wait_for("who?");
-        terminal.type_in("you\n");
-        assert_eq!(terminal.end().code(), Some(3));
-        assert_eq!(terminal.glass().screen(), ["who?", "you", "hello you", "10 40"]);
-        assert!(terminal.written().contains("\r\n"));
+    fn a_program_sees_a_terminal_and_hears_a_person() {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "test -t 0 && test -t 2 && echo 'name?' >&2; read name; echo hello $name; exit 3"]);
+        let mut terminal = Terminal::start(shell);
+        terminal.wait_for("name?").say("you");
+        let (code, shown) = terminal.end();
+        assert_eq!((code, shown.lines().last()), (Some(3), Some("hello you")));
     }
 }

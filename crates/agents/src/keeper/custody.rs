@@ -55,6 +55,13 @@ struct Ending {
     tick: Duration,
 }
 
+/// Where something happened.
+#[derive(Debug, Default)]
+struct Ready {
+    lifeline: bool,
+    streams: [bool; 2],
+}
+
 impl<'a> Custody<'a> {
     /// Takes a worker that was just started.
     pub(super) fn new(assignment: &'a Assignment, child: &Child, streams: [Capture; 2], started: Instant) -> Self {
@@ -78,14 +85,16 @@ impl<'a> Custody<'a> {
     /// Keeps the worker until nothing of its tree is left, then completes what is known of it.
     pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit, buffer: &mut [u8]) {
         while !self.tree.is_gone() {
-            let ready = self.wait(lifeline);
+            let Ready { lifeline: is_told, streams: ready } = self.wait(lifeline);
             for (index, stream) in self.streams.iter_mut().enumerate() {
                 if ready[index] && stream.read(buffer) {
                     self.heard = Some(Instant::now());
                     self.untold = Some(index);
                 }
             }
-            lifeline.receive();
+            if is_told {
+                lifeline.receive();
+            }
             self.obey(lifeline);
             self.tree.reap();
             self.advance(Instant::now());
@@ -99,9 +108,10 @@ impl<'a> Custody<'a> {
         exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
-    /// Waits until something happens; says which streams have something.
-    fn wait(&self, lifeline: &Lifeline) -> [bool; 2] {
+    /// Waits until something happens; says where.
+    fn wait(&self, lifeline: &Lifeline) -> Ready {
         let mut fds = lifeline.fds();
+        let told = fds.len();
         if let (Some(worker), None) = (&self.worker, self.tree.status()) {
             fds.push(PollFd::new(worker, PollFlags::IN));
         }
@@ -111,10 +121,14 @@ impl<'a> Custody<'a> {
         let timeout = self.timeout(Instant::now());
         let timeout = Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: timeout.subsec_nanos().into() };
         if poll(&mut fds, Some(&timeout)).is_err() {
-            return [false; 2];
+            return Ready::default();
         }
-        let mut ready = fds[first..].iter().map(|fd| !fd.revents().is_empty());
-        [0, 1].map(|index| open[index].is_some() && ready.next().unwrap_or(false))
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let mut ready = fds[first..].iter().map(is_ready);
+        Ready {
+            lifeline: fds[..told].iter().any(is_ready),
+            streams: [0, 1].map(|index| open[index].is_some() && ready.next().unwrap_or(false)),
+        }
     }
 
     fn timeout(&self, now: Instant) -> Duration {
@@ -153,7 +167,7 @@ impl<'a> Custody<'a> {
                 }
             }
         }
-        if lifeline.is_gone() {
+        if lifeline.was_gone() {
             self.end(Ended::Interrupted);
         }
     }

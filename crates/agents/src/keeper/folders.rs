@@ -30,13 +30,15 @@ impl Folders {
         }
     }
 
-    /// Keeps a folder for the next one if nothing was delivered to it. Nobody writes to it any more.
-    pub(super) fn take_back(&mut self, path: &Path) {
-        let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-        if is_empty {
+    /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
+    pub(super) fn take_back(&mut self, path: &Path) -> usize {
+        let Ok(entries) = fs::read_dir(path) else { return 0 };
+        let count = entries.count();
+        if count == 0 {
             self.throw_away();
             self.spare = Some(path.to_owned());
         }
+        count
     }
 
     fn throw_away(&mut self) {
@@ -74,7 +76,7 @@ mod tests {
         folders.give(&b).unwrap();
         assert_eq!(names(dir.path()), ["b"]);
         fs::write(b.join("report.md"), "").unwrap();
-        folders.take_back(&b);
+        assert_eq!(folders.take_back(&b), 1);
         folders.give(&c).unwrap();
         folders.take_back(&c);
         // A second attempt at what was delivered in part.
@@ -94,7 +96,7 @@ mod tests {
         fs::write(&file, "mine").unwrap();
         let mut folders = Folders::default();
         assert!(folders.give(&file).is_err());
-        folders.take_back(&file);
+        assert_eq!(folders.take_back(&file), 0);
         drop(folders);
         assert_eq!(fs::read_to_string(file).unwrap(), "mine");
     }

@@ -38,11 +38,7 @@ impl Lifeline {
             if let Some(request) = self.requests.pop_front() {
                 return Some(request);
             }
-            let ready = {
-                let mut fds = self.fds();
-                poll(&mut fds, None)
-            };
-            if matches!(ready, Ok(_) | Err(Errno::INTR)) { self.receive() } else { self.gone = true }
+            self.receive_within(None);
         }
         None
     }
@@ -64,7 +60,11 @@ impl Lifeline {
 
     /// Takes in what is there, without waiting.
     pub(super) fn receive(&mut self) {
-        let (readable, alive) = self.look();
+        self.receive_within(Some(&Timespec::default()));
+    }
+
+    fn receive_within(&mut self, time: Option<&Timespec>) {
+        let (readable, alive) = self.look(time);
         if readable {
             let mut chunk = vec![0; CHUNK];
             match rustix::io::read(self.input_fd(), &mut chunk[..]) {
@@ -77,9 +77,14 @@ impl Lifeline {
         self.gone |= !alive;
     }
 
-    /// Whether the executor is gone, though it may have left requests.
+    /// Looks whether the executor is gone, though it may have left requests.
     pub(super) fn is_gone(&mut self) -> bool {
-        self.gone |= !self.look().1;
+        self.gone |= !self.look(Some(&Timespec::default())).1;
+        self.gone
+    }
+
+    /// Whether the executor was gone when this was last looked at.
+    pub(super) const fn was_gone(&self) -> bool {
         self.gone
     }
 
@@ -89,13 +94,16 @@ impl Lifeline {
     }
 
     /// Whether there is something to read, and whether the executor lives.
-    fn look(&self) -> (bool, bool) {
+    fn look(&self, time: Option<&Timespec>) -> (bool, bool) {
         let mut fds = self.fds();
         if fds.is_empty() {
             return (false, false);
         }
-        if poll(&mut fds, Some(&Timespec::default())).is_err() {
-            return (false, true);
+        match poll(&mut fds, time) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return (false, true),
+            // Whoever cannot be heard is as good as gone; only a look in passing can wait for the next one.
+            Err(_) => return (false, time.is_some()),
         }
         let input = fds[0].revents();
         let dead = fds.get(1).is_some_and(|executor| executor.revents().contains(PollFlags::IN));

@@ -58,7 +58,7 @@ impl Keeper<'_> {
         let child = spawn(assignment, out_pipe.into(), err_pipe.into())?;
         Custody::new(assignment, &child, streams, started).keep(lifeline, exit, &mut self.buffer);
         if let Some(folder) = &assignment.artifacts {
-            self.folders.take_back(folder);
+            exit.artifacts = self.folders.take_back(folder);
         }
         Ok(())
     }

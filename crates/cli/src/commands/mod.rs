@@ -1,10 +1,15 @@
 //! One command, one file.
 
 mod completions;
+mod config;
+mod continued;
+mod control;
 mod logs;
 mod plan;
 mod prompt;
+mod rehearse;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod sessions;
@@ -27,7 +32,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     match &args.command {
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
+        Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
+        Some(Command::Config(options)) => config::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
+        Some(Command::Resume(options)) => resume::run(session, options, printer),
+        Some(Command::Pause(options)) => control::pause(session, options, printer),
+        Some(Command::Stop(options)) => control::stop(session, options, printer),
+        Some(Command::Retry(options)) => control::retry(session, options, printer),
+        Some(Command::Skip(options)) => control::skip(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),
@@ -41,10 +53,17 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
 
 /// Says why nothing was done, or not all, in the form in which the result would have been.
 pub(crate) fn refuse(failure: &Failure, is_json: bool, printer: &mut Printer) -> Exit {
-    let Failure::Refused(finding, exit) = failure else { return printer.fail(failure) };
-    if !is_json {
-        return printer.fail(failure);
-    }
-    let event = Event::Refused { message: &finding.message, help: &finding.help, exit_code: exit.code() };
-    print_event(&event, printer.out()).map_or(Exit::Io, |()| *exit)
+    let printed = match failure {
+        Failure::Refused(finding, exit) if is_json => {
+            let event = Event::Refused { message: &finding.message, help: &finding.help, exit_code: exit.code() };
+            print_event(&event, printer.out())
+        }
+        Failure::Config(wrong) if is_json => {
+            let (findings, sources) = &**wrong;
+            let mut events = report::of_all(findings, sources, "").into_iter().map(Event::Finding);
+            events.try_for_each(|event| print_event(&event, printer.out()))
+        }
+        _ => return printer.fail(failure),
+    };
+    printed.map_or(Exit::Io, |()| failure.exit())
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use team_executor_files::{Finding, Hidden, Place, Severity, Sources};
+use team_executor_files::{Finding, Findings, Hidden, Place, Severity, Sources};
 
 use crate::diagnostics::shown_path;
 use crate::failure::Failure;
@@ -100,7 +100,12 @@ pub(super) fn write_failure(finding: &Finding, out: &mut impl Write) -> Result<(
 
 /// All findings of a session, errors first.
 pub(super) fn findings(opened: &Opened) -> Vec<JsonFinding<'_>> {
-    opened.findings.by_severity().map(|finding| json(finding, &opened.sources, &opened.path)).collect()
+    of_all(&opened.findings, &opened.sources, &opened.path)
+}
+
+/// All findings about the files of a folder, errors first.
+pub(super) fn of_all<'a>(findings: &'a Findings, sources: &Sources, folder: &str) -> Vec<JsonFinding<'a>> {
+    findings.by_severity().map(|finding| json(finding, sources, folder)).collect()
 }
 
 /// Findings that are only counted.

@@ -1,145 +1,182 @@
 //! `run`, and the program without a command: executes a session, or continues it.
 
 mod breakdown;
-mod ending;
+pub(super) mod ending;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::run::Cadence;
-use team_executor_engine::{self as engine, Options};
+use team_executor_core::run::Backoff;
+use team_executor_engine::control::Decision;
+use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Finding};
 
+use super::continued;
 use super::report;
 use super::validate::count;
-use crate::args::{Format, Run, RunCadence};
+use crate::args::{Format, Run};
+use crate::config::check;
+use crate::config::choose::{self, Defaults, Program};
 use crate::diagnostics;
+use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Board, Event, Face, print_event};
 use crate::failure::Failure;
 use crate::open::{self, Opened};
+use crate::place::Place;
 use crate::printer::Printer;
 
 /// Validates, asks, runs and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
+    let continued =
+        options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
+    let session = continued.as_ref().map_or(session, |run| Some(&run.session));
     let opened = open::session(session, &options.reading)?;
-    let is_json = options.format == Format::Json;
-    tell_findings(&opened, is_json, printer)?;
+    let format = options.format;
+    tell_findings(&opened, format, printer)?;
     let Some((session, graph)) = opened.session else {
-        let message = format!("Nothing was started: the session has {}", count(opened.findings.error_count(), "error"));
-        if is_json {
-            let help = [format!("team-executor validate --session={} shows them", opened.path)];
-            print_event(
-                &Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() },
-                printer.out(),
-            )?;
-        } else {
-            writeln!(printer.err(), "{message}")?;
-        }
-        return Ok(Exit::Invalid);
+        return invalid("Nothing was started", &opened, format, printer);
     };
-    let Some(command) = &options.agent_command else {
-        let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
-        return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
-    };
-    if !options.yes {
-        if is_json {
-            return Err(breakdown::not_confirmed());
+    let place = Place::of(Some(Path::new(&opened.path)))?;
+    let config = place.config()?;
+    let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
+    check::programs_exist(&chosen.workers, &place)?;
+    if options.yes {
+        check::is_trusted(&chosen.programs, &config, options.trust_project)?;
+    }
+    if chosen.ignored {
+        let key = "[defaults] session_may_choose = true";
+        warn(&format!("the session names agents; they were ignored ({key} lets it choose)"), format, printer)?;
+    }
+    if options.yes {
+        let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
+        for line in of_project.map(what_runs) {
+            match format {
+                Format::Json => print_event(&Event::Warning { message: &line }, printer.out())?,
+                Format::Text => writeln!(printer.err(), "{line}")?,
+            }
         }
-        if !breakdown::confirmed(&session, &graph, command, &opened.path, printer)? {
+    } else if format == Format::Json {
+        return Err(breakdown::not_confirmed());
+    } else {
+        let programs: Vec<_> = chosen.programs.iter().map(what_runs).collect();
+        if !breakdown::confirmed(&session, &graph, &programs, &opened.path, printer)? {
             return Ok(Exit::Invalid);
         }
     }
-    let slots = options.concurrency.max(1);
-    let mut face = if is_json {
-        Face::Events
-    } else if printer.is_live() && !options.no_progress {
-        Face::screen(Board::new(&session, &graph, slots))?
-    } else {
-        Face::Lines
+    let defaults = Defaults::of(&config, &options.settings);
+    let slots = defaults.concurrency.value;
+    let mut face = match format {
+        Format::Json => Face::Events,
+        Format::Text if printer.is_live() && !options.no_progress => Face::screen(Board::new(&session, &graph, slots))?,
+        Format::Text => Face::Lines,
     };
+    let ask = !options.yes && std::io::stdin().is_terminal();
     let run = Options {
-        folder: Path::new(&opened.path).canonicalize().map_err(unusable("the session folder cannot be found"))?,
-        current: std::env::current_dir().map_err(unusable("the current folder cannot be found"))?,
-        exe: std::env::current_exe().map_err(unusable("this program cannot be found"))?,
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        folder: place.folder,
+        current: place.current,
+        exe: place.exe,
+        environment: place.environment,
         dialect: opened.dialect,
         session,
         graph,
+        run: continued.map(|run| run.id),
+        ask: ask.then_some(decision),
         slots,
-        cadence: match options.cadence {
-            RunCadence::Beat => Cadence::Beat,
-            RunCadence::Wave => Cadence::Wave,
-        },
-        retries: options.retries,
-        command: words(command),
-        limit_ms: options.time_limit.saturating_mul(1000),
+        cadence: defaults.cadence.value,
+        retries: defaults.retries.value,
+        backoff: Backoff::default(),
+        tasks: chosen.tasks,
+        workers: chosen.workers,
     };
     let mut failed = None;
+    let mut was_asked = false;
     let result = engine::run(run, &mut |notice| {
+        was_asked |= matches!(notice, Notice::WaveFailed { .. });
         if failed.is_none() {
             failed = face.tell(notice, printer).err();
         }
     });
     drop(face);
     let report = result.map_err(refused)?;
-    let ask = !options.yes && std::io::stdin().is_terminal();
-    ending::tell(&report, options.format, ask, printer)
+    let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+    let exit = ending::tell(&report, Some(ending::same_command(args)), format, printer)?;
+    // What is typed after a question that was answered from elsewhere is still taken for its answer.
+    if ask && !was_asked && format == Format::Text && report.is_complete() {
+        ending::choices(&report, printer)?;
+    }
+    Ok(exit)
 }
 
-fn tell_findings(opened: &Opened, is_json: bool, printer: &mut Printer) -> Result<(), Failure> {
-    if is_json {
-        for finding in report::findings(opened) {
-            print_event(&Event::Finding(finding), printer.out())?;
+/// Tells what is wrong or odd about a session.
+pub(super) fn tell_findings(opened: &Opened, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Json => {
+            for finding in report::findings(opened) {
+                print_event(&Event::Finding(finding), printer.out())?;
+            }
+            for hidden in report::hidden(opened) {
+                print_event(&Event::HiddenFindings(hidden), printer.out())?;
+            }
         }
-        for hidden in report::hidden(opened) {
-            print_event(&Event::HiddenFindings(hidden), printer.out())?;
+        Format::Text => {
+            let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
+            write!(printer.err(), "{findings}")?;
         }
-    } else {
-        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
-        write!(printer.err(), "{findings}")?;
     }
     Ok(())
 }
 
-/// Something around the run that must be there and is not.
-fn unusable(what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {
-    move |error| {
-        let finding = Finding::error(Code::Usage, format!("{what}: {error}"));
-        finding.help("see whether it is still there, and give the command again from a folder that is").into()
+/// Says that nothing can be done with a session whose findings were told.
+pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let message = format!("{what}: the session has {}", count(opened.findings.error_count(), "error"));
+    match format {
+        Format::Json => {
+            let help = [format!("team-executor validate --session={} shows them", opened.path)];
+            let event = Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() };
+            print_event(&event, printer.out())?;
+        }
+        Format::Text => writeln!(printer.err(), "{message}")?,
     }
+    Ok(Exit::Invalid)
 }
 
-fn refused(failure: engine::Failure) -> Failure {
+/// Says something odd that is survived.
+pub(super) fn warn(message: &str, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Json => print_event(&Event::Warning { message }, printer.out())?,
+        Format::Text => writeln!(printer.err(), "warning: {}", escape::line(message))?,
+    }
+    Ok(())
+}
+
+/// Why a run could not go on, and what to do.
+pub(super) fn refused(failure: engine::Failure) -> Failure {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Held(_) => {
+            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        }
         engine::Failure::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew"),
+        engine::Failure::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands"),
         engine::Failure::TooDeep(_) => (Exit::Invalid, "start it outside of a worker"),
         _ => (Exit::Io, "once the cause is gone, the same command continues"),
     };
     Failure::Refused(Box::new(Finding::error(Code::Usage, failure.to_string()).help(help)), exit)
 }
 
-/// A command line as a program and its arguments; through a shell only where it needs one.
-fn words(command: &str) -> Vec<String> {
-    let needs_shell = command.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#!\n".contains(c));
-    if needs_shell {
-        vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()]
-    } else {
-        command.split_whitespace().map(str::to_owned).collect()
+/// What a person types after a wave failed. Whoever has left does not want another try.
+fn decision() -> Option<Decision> {
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    match (read, answer.trim().to_lowercase().as_str()) {
+        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
+        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
+        _ => Some(Decision::Abort),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn a_shell_is_used_only_where_it_is_needed() {
-        assert_eq!(words("/bin/true"), ["/bin/true"]);
-        assert_eq!(words(" worker stamp  log @TASK "), ["worker", "stamp", "log", "@TASK"]);
-        assert_eq!(words("echo $HOME | cat"), ["/bin/sh", "-c", "echo $HOME | cat"]);
-    }
+/// What will be run, and by whose choice. It is shown whole.
+fn what_runs(program: &Program) -> String {
+    let by = program.by_project.as_ref().map(|spot| format!(", chosen by {}:{}", spot.file, spot.line));
+    escape::line(&format!("{} runs: {}{}", program.agent, program.command, by.unwrap_or_default()))
 }

@@ -13,7 +13,7 @@ use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
 use super::plan::{list, mark};
 use super::report;
-use crate::args::{Format, StatusOf};
+use crate::args::{Format, Reading, StatusOf};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -21,11 +21,24 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
+use watch::Watched;
+
 /// Reads the session and its newest run, and shows both together.
 pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = open::session(session, &options.reading)?;
+    show(session, &options.reading, options.format, options.watch, printer)
+}
+
+/// Shows how the newest run of a session stands.
+pub(super) fn show(
+    session: Option<&Path>,
+    reading: &Reading,
+    format: Format,
+    watch: bool,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let opened = open::session(session, reading)?;
     let Some((session, graph)) = &opened.session else {
-        if options.format == Format::Json {
+        if format == Format::Json {
             report::write(&opened, printer.out())?;
         } else {
             let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
@@ -34,11 +47,13 @@ pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Prin
         return Ok(Exit::Invalid);
     };
     let width = printer.width();
-    match (newest(session, graph, &opened.path)?, options.format) {
-        (Some(status), format) if options.watch => {
-            watch::watch(&watch::Watched { session, graph, path: &opened.path, format }, &status, printer)?;
+    match (newest(session, graph, &opened.path)?, format) {
+        (Some(status), format) if watch => {
+            watch::watch(&Watched { session, graph, path: &opened.path, format }, &status, printer)?;
         }
-        (Some(status), Format::Text) => text(session, graph, &status, width, false, printer.out())?,
+        (Some(status), Format::Text) => {
+            text(&Watched { session, graph, path: &opened.path, format }, &status, width, false, printer.out())?
+        }
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
         (status, Format::Json) => report::print(&json(session, graph, status.as_ref()), printer.out())?,
     }
@@ -62,19 +77,15 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
 }
 
 /// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
-fn text(
-    session: &Session,
-    graph: &Graph,
-    status: &Status,
-    width: usize,
-    brief: bool,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
+fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let Watched { session, graph, path, .. } = *shown;
     const BAR: usize = 30;
     let (counts, total) = (status.counts, session.tasks.len());
     let over = counts.completed + counts.failed + counts.skipped;
     let full = (BAR * over).checked_div(total).unwrap_or(BAR);
-    writeln!(out, "Run {} is {}", escape::line(&status.run), status.stage)?;
+    let reason = status.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let head = format!("Run {} is {}{reason}", status.run, status.stage);
+    writeln!(out, "{}", escape::cut(&head, width))?;
     writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
     let others = [
         (counts.failed, "failed"),
@@ -99,11 +110,21 @@ fn text(
         let (sign, style) = mark(status.statuses[task.get()]);
         let of_worker = status.running.iter().find(|running| running.task == *task);
         let since = of_worker.map(|running| format!("  attempt {}, {} s", running.attempt, running.seconds));
-        let line = format!("{} {}{}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
+        let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
+        let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
+        let line = format!("{} {}{}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
     }
     writeln!(out)?;
+    let running = status.running.iter().map(|running| {
+        let role = escape::line(session.tasks[running.task.get()].role.as_str());
+        format!("{} ({role}, {} s)", id(running.task), running.seconds)
+    });
+    list(out, "Running", running, ", ", width)?;
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
+    if !status.finished && !status.is_heard {
+        writeln!(out, "\nNo executor has it. Go on with: team-executor resume --session={}", escape::line(path))?;
+    }
     Ok(())
 }
 
@@ -114,6 +135,8 @@ struct JsonStatus<'a> {
     run: Option<&'a str>,
     folder: Option<String>,
     stage: Option<&'static str>,
+    reason: Option<&'a str>,
+    executor: bool,
     finished: bool,
     tasks: Vec<JsonTask<'a>>,
     running: Vec<JsonRunning<'a>>,
@@ -144,6 +167,8 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
         run: status.map(|status| status.run.as_str()),
         folder: status.map(|status| status.folder.display().to_string()),
         stage: status.map(|status| status.stage),
+        reason: status.and_then(|status| status.reason.as_deref()),
+        executor: status.is_some_and(|status| status.is_heard),
         finished: status.is_some_and(|status| status.finished),
         tasks: (0..)
             .map(TaskIndex)

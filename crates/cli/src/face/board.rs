@@ -89,6 +89,9 @@ impl Board {
             }
             Notice::Reconciled(_)
             | Notice::WaveMerged { .. }
+            | Notice::WaveFailed { .. }
+            | Notice::Paused { .. }
+            | Notice::Resumed
             | Notice::Draining { .. }
             | Notice::Stopping
             | Notice::Warning(_) => {}

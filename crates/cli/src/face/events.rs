@@ -31,9 +31,13 @@ pub(crate) enum Event<'a> {
     TaskInterrupted { task: &'a str, counts: Counts },
     TaskSkipped { task: &'a str, reason: &'a str, counts: Counts },
     WaveMerged { wave: u32 },
+    WaveFailed { wave: u32 },
+    Paused { reason: &'a str },
+    Resumed,
     Draining { running: usize },
     Stopping,
     Warning { message: &'a str },
+    Rehearsed { tasks: Vec<Rehearsed<'a>>, makespan_s: u64 },
     RunEnded(Box<Ended<'a>>),
     Refused { message: &'a str, help: &'a [String], exit_code: u8 },
 }
@@ -48,6 +52,17 @@ pub(crate) struct Counts {
     running: usize,
     ready: usize,
     waiting: usize,
+}
+
+/// When a task would run.
+#[derive(Serialize)]
+pub(crate) struct Rehearsed<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) status: &'static str,
+    pub(crate) from_s: Option<u64>,
+    pub(crate) to_s: Option<u64>,
+    pub(crate) attempts: u32,
+    pub(crate) reason: Option<&'a str>,
 }
 
 /// How a run came out.
@@ -111,6 +126,9 @@ impl<'a> Event<'a> {
             Notice::Interrupted { task, counts } => Self::TaskInterrupted { task, counts: counts.into() },
             Notice::Skipped { task, reason, counts } => Self::TaskSkipped { task, reason, counts: counts.into() },
             Notice::WaveMerged { wave } => Self::WaveMerged { wave: *wave },
+            Notice::WaveFailed { wave } => Self::WaveFailed { wave: *wave },
+            Notice::Paused { reason } => Self::Paused { reason },
+            Notice::Resumed => Self::Resumed,
             Notice::Draining { running } => Self::Draining { running: *running },
             Notice::Stopping => Self::Stopping,
             Notice::Warning(message) => Self::Warning { message },

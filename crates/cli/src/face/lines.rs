@@ -32,6 +32,12 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         }
         Notice::Interrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
         Notice::Skipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),
+        Notice::Paused { reason } => (None, format!("Paused: {reason}; no new workers start until `resume`")),
+        Notice::Resumed => (None, "Going on".to_owned()),
+        Notice::WaveFailed { wave } => {
+            let help = "help: type r to retry them or a to abort, and Enter";
+            return Some(format!("error: every task of wave {wave} failed\n{help}"));
+        }
         Notice::Reconciled(change) => (None, format!("put right: {change}")),
         Notice::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
         Notice::Draining { running } => {

@@ -7,7 +7,7 @@ mod painter;
 mod screen;
 
 pub(crate) use board::Board;
-pub(crate) use events::{Event, print as print_event};
+pub(crate) use events::{Event, Rehearsed, print as print_event};
 pub(crate) use painter::Painter;
 
 use std::io::Write;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
-use team_executor_testkit::{Run, World};
+use team_executor_testkit::{Gate, Pulse, Run, World};
 
 use crate::fixtures::world as holding;
 
@@ -47,7 +48,8 @@ fn commands(world: &World) -> BTreeSet<String> {
     names.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
 }
 
-/// Each command with something to do, and with something that it must refuse.
+/// Each command with something to do, and with something that it must refuse. What only a running executor can be asked has a
+/// test of its own.
 ///
 /// R: X-05
 #[test]
@@ -60,6 +62,13 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("status", &["status", session], &["status"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
         ("prompt", &["prompt", "A", session], &["prompt", "NOPE", session]),
+        ("resume", &[&["resume"], &RUN[..]].concat(), &["resume", "--session=nowhere"]),
+        ("retry", &["retry", "--failed", session], &["retry", "NOPE", session]),
+        ("skip", &["skip", "B", session], &["skip", "NOPE", session]),
+        ("pause", &[], &["pause", session]),
+        ("stop", &[], &["stop", session]),
+        ("rehearse", &["rehearse", "--speed", "100000", session], &["rehearse", "--fail", "NOPE", session]),
+        ("config", &["config"], &["config", "--session=nowhere"]),
         ("validate", &["validate", session], &["validate", "--session=nowhere"]),
         ("plan", &["plan", session], &["plan"]),
         ("sessions", &["sessions"], &["sessions", "nowhere"]),
@@ -68,9 +77,11 @@ fn everything_that_is_printed_can_be_had_as_json() {
     let named: BTreeSet<String> = cases.iter().map(|(name, _, _)| *name).chain(DOCUMENTS).map(str::to_owned).collect();
     assert_eq!(commands(&world), named, "a command without a proof");
     for (name, done, refused) in cases {
-        let done = world.run(&[done, &["--format", "json"][..]].concat());
-        assert_eq!(done.code, Some(if *name == "run" { 1 } else { 0 }), "{done}");
-        values(&done);
+        if !done.is_empty() {
+            let done = world.run(&[done, &["--format", "json"][..]].concat());
+            assert_eq!(done.code, Some(if matches!(*name, "run" | "resume" | "rehearse") { 1 } else { 0 }), "{done}");
+            values(&done);
+        }
         for refused in [*refused, &[name, "--no-such-flag"]] {
             let refused = world.run(&[refused, &["--format=json"]].concat());
             assert_eq!(refused.code, Some(2), "{refused}");
@@ -80,7 +91,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         }
     }
     let invalid = holding("tc-everything-wrong");
-    for name in ["run", "status", "logs", "prompt", "validate", "plan"] {
+    for name in ["run", "rehearse", "status", "logs", "prompt", "validate", "plan"] {
         let task = if matches!(name, "logs" | "prompt") { &["A"][..] } else { &[] };
         let said = invalid.run(&[&[name], task, &["--session=tc-everything-wrong", "--format", "json"]].concat());
         assert_eq!(said.code, Some(2), "{said}");
@@ -155,4 +166,21 @@ fn logs_and_watching_as_data() {
     assert_eq!(shown, [(Some("stdout"), Some("doing A")), (Some("stderr"), Some("\u{1b}[31mloud"))]);
     let watched = values(&world.run(&["status", "--watch", RUN[0], "--format", "json"]));
     assert_eq!((watched.len(), &watched[0]["finished"]), (1, &true.into()));
+}
+
+/// R: X-05
+#[test]
+fn what_a_running_executor_is_asked_is_answered_as_data() {
+    let world = world();
+    let (mut alive, gate) = (Pulse::new(world.dir().join("alive")), Gate::new(world.dir().join("gate")));
+    let worker = format!("printf x > {}; cat {}", alive.arg(), gate.arg());
+    let mut executor = world.command(&["run", RUN[0], "--agent-command", &worker, "-y", "-c1"]);
+    let mut executor = executor.stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    alive.wait_alive(1);
+    for (command, stage) in [("pause", "paused"), ("resume", "going on"), ("stop", "draining")] {
+        let said = values(&world.run(&[command, RUN[0], "--format", "json"]));
+        assert_eq!(said[0]["stage"], stage, "{said:?}");
+    }
+    gate.open();
+    assert_eq!(executor.wait().expect("it ends").code(), Some(3));
 }

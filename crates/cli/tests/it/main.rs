@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod config;
 mod corpus;
 mod crash;
 mod data;
@@ -11,6 +12,7 @@ mod fixtures;
 mod output;
 mod readme;
 mod refusals;
+mod rehearse;
 mod run;
 mod schemas;
 mod screen;

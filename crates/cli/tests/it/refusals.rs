@@ -76,6 +76,21 @@ fn every_refusal_says_what_to_do_next() {
         &["prompt"],
         &["prompt", "A"],
         &["prompt", "NOPE-1", SESSION],
+        &["resume", "--session=nowhere"],
+        &["pause", SESSION],
+        &["stop", "--now", SESSION],
+        &["retry", SESSION],
+        &["retry", "--failed", SESSION],
+        &["retry", "NOPE-1", SESSION],
+        &["skip", SESSION],
+        &["skip", "BUILD-001", SESSION],
+        &["rehearse"],
+        &["rehearse", "--fail", "NOPE-1", SESSION],
+        &["rehearse", "--speed", "0", SESSION],
+        &["config", "--session=nowhere"],
+        &["run", "--continue", "EX-nope"],
+        &["run", SESSION, "--agent", "nobody", "-y"],
+        &["run", SESSION, "--agent-command", "/no/such/program", "-y"],
         &["schema", "nope"],
         &["sessions"],
         &["sessions", "nowhere"],
@@ -89,7 +104,7 @@ fn every_refusal_says_what_to_do_next() {
         helps(&world.run(args));
     }
     // Each problem of an invalid session helps by itself.
-    for command in ["run", "plan", "status", "logs A", "prompt A"] {
+    for command in ["run", "plan", "rehearse", "status", "logs A", "prompt A"] {
         let world = holding("tc-everything-wrong");
         let args: Vec<_> = command.split(' ').chain(["--session=tc-everything-wrong"]).collect();
         helps(&world.run(&args));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use team_executor_testkit::{Gate, Terminal, World};
+use team_executor_testkit::{Gate, Screen, World};
 
 const HEAD: &str = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n";
 
@@ -20,8 +20,8 @@ fn arguments<'a>(worker: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["--session=S", "--agent-command", worker, "--retries", "0"], more].concat()
 }
 
-fn start(world: &World, worker: &str, more: &[&str], (columns, rows): (u16, u16)) -> Terminal {
-    Terminal::start(world.command(&arguments(worker, more)), columns, rows)
+fn start(world: &World, worker: &str, more: &[&str], (columns, rows): (u16, u16)) -> Screen {
+    Screen::start(world.command(&arguments(worker, more)), columns, rows)
 }
 
 /// Two tasks that say something and wait at a gate, and one behind the first.
@@ -128,7 +128,7 @@ fn every_task_is_shown_with_its_wave_and_mode_and_confirmed_before_the_start() {
         let breakdown = "Session S: 3 tasks in 2 waves\n\
                          Wave 1, 1 task\n  A  builder  csv-wave     First\n\
                          Wave 2, 2 tasks\n  B  tester   interactive  Second  after A\n  C  tester   csv-wave     Third  after A\n\
-                         Each task runs: true\nStart? [Y/n]";
+                         --agent-command runs: true\nStart? [Y/n]";
         assert!(seen.ends_with(breakdown), "{seen}");
         terminal.type_in(answer);
         assert_eq!(terminal.end().code(), Some(2), "{}", terminal.glass());
@@ -177,7 +177,7 @@ fn a_breakdown_of_many_tasks_is_cut_and_says_where_to_see_all() {
     assert_eq!(terminal.end().code(), Some(2));
 }
 
-/// R: E-08
+/// R: E-08, W-18
 #[test]
 fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     let world = world(&[
@@ -210,7 +210,6 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     terminal.wait_for("Retry with: team-executor retry --failed --session=S");
     terminal.type_in("d\n");
     assert_eq!(terminal.end().code(), Some(1));
-
     assert!(run.join("results.csv").is_file());
     let context = std::fs::read_to_string(run.join("context.md")).expect("a report");
     for part in [
@@ -220,6 +219,8 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     ] {
         assert!(context.contains(part), "{part}: {context}");
     }
+    let retried = world.run(&["retry", "--failed", "--session=S"]);
+    assert_eq!(retried.code, Some(0), "what was printed can be done: {retried}");
 }
 
 #[test]
@@ -227,12 +228,12 @@ fn a_run_can_be_watched_from_another_terminal() {
     let (world, [a, b], worker) = waiting();
     let mut executor = start(&world, &worker, &["-y"], (80, 24));
     executor.wait_for("▶ A  builder");
-    let mut watcher = Terminal::start(world.command(&["status", "--session=S", "--watch"]), 80, 24);
+    let mut watcher = Screen::start(world.command(&["status", "--session=S", "--watch"]), 80, 24);
     watcher.wait_for("▶ A in_progress  attempt 1, 0 s");
-    let mut small = Terminal::start(world.command(&["status", "--session=S", "-w"]), 60, 9);
+    let mut small = Screen::start(world.command(&["status", "--session=S", "-w"]), 60, 9);
     small.wait_for("▶ A in_progress  attempt 1");
     assert!(!small.glass().to_string().contains("任务"), "only what runs has room: {}", small.glass());
-    let mut follower = Terminal::start(world.command(&["logs", "-f", "A", "--session=S"]), 80, 24);
+    let mut follower = Screen::start(world.command(&["logs", "-f", "A", "--session=S"]), 80, 24);
     follower.wait_for("compiling␛[2J 正在编译");
     a.open();
     follower.wait_for("did A");

@@ -6,6 +6,7 @@ const TASKS: &str = r#"{"session_id":"s-demo-20260101","skill":"x","pipeline":"p
 "tasks":{"A":{"title":"First","description":"d","role":"dev","deps":[],"wave":1,"status":"pending"},
 "B":{"title":"Second","description":"d","role":"dev","deps":["A"],"wave":2,"status":"pending"}}}"#;
 
+/// R: E-05
 #[test]
 fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
@@ -28,7 +29,10 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     alive.wait_alive(1);
     let shown = world.run(&["check", "--session=demo"]);
     assert!(shown.stdout.contains("] 0/2 completed\n1 running\n"), "{shown}");
-    assert!(shown.stdout.contains("▶ A in_progress  attempt 1, ") && shown.stdout.contains("· B pending\n"), "{shown}");
+    assert!(
+        shown.stdout.contains("▶ A in_progress  attempt 1, ") && shown.stdout.contains("· B pending  after A\n"),
+        "{shown}"
+    );
     gate.open();
     alive.wait_alive(1);
     gate.open();

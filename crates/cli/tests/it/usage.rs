@@ -55,6 +55,8 @@ fn nothing_is_run_without_an_agent_or_without_being_asked() {
     ------- stderr -------
     error: no agent was named, so nothing was started
     help: name the program that does the work: --agent-command 'CMD'
+    help: or set agent in [defaults] of team-executor.toml; `team-executor config`
+          shows what is set
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["run", "--session=tc-spec-minimal", "--agent-command=true"]), @r"

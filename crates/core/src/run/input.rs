@@ -115,10 +115,10 @@ pub struct WorkEnded {
 }
 
 /// Which tasks a person wants to run again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// This one: failed or skipped; a completed one only together with what depends on it.
-    Task(TaskIndex),
+    /// These, all of them or none: failed or skipped; completed ones only together with what depends on them.
+    Tasks(Vec<TaskIndex>),
     /// Every failed one.
     AllFailed,
 }

@@ -56,13 +56,16 @@ impl Run {
 
     fn first_to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
         match which {
-            Which::Task(task) => {
-                let status = self.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
-                match status {
-                    TaskStatus::Failed | TaskStatus::Skipped => Ok(vec![task]),
-                    TaskStatus::Completed if downstream => Ok(vec![task]),
-                    _ => Err(illegal(status).into()),
+            Which::Tasks(tasks) => {
+                for task in &tasks {
+                    let status = self.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(*task))?.status;
+                    match status {
+                        TaskStatus::Failed | TaskStatus::Skipped => {}
+                        TaskStatus::Completed if downstream => {}
+                        _ => return Err(illegal(status).into()),
+                    }
                 }
+                Ok(tasks)
             }
             Which::AllFailed => {
                 let failed = |task: &TaskIndex| self.state.tasks[task.get()].status == TaskStatus::Failed;

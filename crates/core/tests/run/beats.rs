@@ -187,7 +187,7 @@ fn a_task_that_is_tried_anew_does_not_wait() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], Policy::default()));
     drive.end("A", failed(ErrorClass::Transient));
     drive.tell(|now| Input::Skip { now, task: index(0), reason: "enough".to_owned() });
-    let step = drive.tell(|now| Input::Retry { now, which: Which::Task(index(0)), downstream: false });
+    let step = drive.tell(|now| Input::Retry { now, which: Which::Tasks(vec![index(0)]), downstream: false });
     assert_eq!(drive.started(&step), "A");
 }
 
@@ -206,7 +206,7 @@ fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
     drive.tell(|now| Input::Skip { now, task: index(3), reason: "not needed".to_owned() });
     drive.fail("A");
     drive.complete("fix");
-    let retry = |downstream| move |now| Input::Retry { now, which: Which::Task(index(0)), downstream };
+    let retry = |downstream| move |now| Input::Retry { now, which: Which::Tasks(vec![index(0)]), downstream };
     let mut other = drive.clone();
     drive.tell(retry(false));
     let picture = ["A in_progress", "B pending", "C pending", "mine skipped: not needed", "fix completed"];
@@ -214,6 +214,20 @@ fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
     assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
     other.tell(retry(true));
     assert_eq!(other.picture()[4], "fix pending");
+}
+
+#[test]
+fn several_tasks_are_tried_anew_together_or_not_at_all() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C:"], slots(1)));
+    drive.fail("A");
+    let retry = |tasks: &[usize]| Which::Tasks(tasks.iter().map(|task| index(*task)).collect());
+    let one = |tasks: &[usize]| Input::Retry { now: at(0), which: retry(tasks), downstream: false };
+    let step = drive.run.step(one(&[0, 2]));
+    assert!(step.refused.is_some() && step.events.is_empty(), "C runs");
+    assert_eq!(drive.picture()[..2], ["A failed: it broke", "B skipped: dependency A failed"]);
+    // The second is brought back by the first as well, and that is no contradiction.
+    drive.tell(|_| one(&[0, 1]));
+    assert_eq!(drive.picture(), ["A ready", "B pending", "C in_progress"]);
 }
 
 #[test]
@@ -234,8 +248,8 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let retry = |which, downstream| Input::Retry { now, which, downstream };
     tell(&mut drive, Input::Skip { now, task: index(0), reason: String::new() });
     tell(&mut drive, Input::Skip { now, task: index(9), reason: String::new() });
-    tell(&mut drive, retry(Which::Task(index(1)), true));
-    tell(&mut drive, retry(Which::Task(index(9)), true));
+    tell(&mut drive, retry(Which::Tasks(vec![index(1)]), true));
+    tell(&mut drive, retry(Which::Tasks(vec![index(9)]), true));
     tell(&mut drive, retry(Which::AllFailed, false));
     tell(&mut drive, ended(0, 2));
     tell(&mut drive, ended(9, 1));
@@ -243,7 +257,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     tell(&mut drive, ended(0, 1));
     tell(&mut drive, retry(Which::AllFailed, false));
     drive.complete("B");
-    tell(&mut drive, retry(Which::Task(index(1)), false));
+    tell(&mut drive, retry(Which::Tasks(vec![index(1)]), false));
     assert_eq!(
         refused,
         [

@@ -107,7 +107,7 @@ impl<'a> World<'a> {
             Act::Drain => Input::Drain { now },
             Act::Stop => Input::Stop { now },
             Act::Retry { which, downstream } => {
-                let which = which.map_or(Which::AllFailed, |which| Which::Task(task(which)));
+                let which = which.map_or(Which::AllFailed, |which| Which::Tasks(vec![task(which)]));
                 Input::Retry { now, which, downstream: *downstream }
             }
             Act::Skip { which } => Input::Skip { now, task: task(*which), reason: "not needed".to_owned() },
@@ -233,7 +233,7 @@ impl<'a> World<'a> {
         let legal = match input {
             Input::Skip { task, .. } => Some(status(task.get()) == Some(TaskStatus::Pending)),
             Input::Ended { .. } => Some(true),
-            Input::Retry { which: Which::Task(task), .. } => match status(task.get()) {
+            Input::Retry { which: Which::Tasks(tasks), .. } => match status(tasks[0].get()) {
                 Some(TaskStatus::Pending | TaskStatus::InProgress) => Some(false),
                 _ => None,
             },

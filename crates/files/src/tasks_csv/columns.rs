@@ -59,6 +59,7 @@ pub static ROW: Object = Object {
         Field::optional("supervision_verdict", &Type::Word(Verdict::WORDS, &[]), "From supervisors"),
         Field::optional("attempt_count", &Type::Whole(0), "Attempts after the first"),
         Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
+        Field::optional("agent", &Type::Text, "Which agent does it, where the user lets sessions choose"),
     ],
 };
 

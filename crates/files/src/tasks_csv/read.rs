@@ -162,6 +162,7 @@ impl Rows<'_, '_, '_> {
                 "findings" => task.findings = filled(cell),
                 "findings_full" => whole = filled(cell.clone()).map(|text| (text, place(&cell))),
                 "error" => task.error = filled(cell),
+                "agent" => task.agent = filled(cell),
                 "quality_score" => task.quality_score = cells.number(field, &cell),
                 "attempt_count" => task.attempt_count = cells.number(field, &cell).unwrap_or(0),
                 _ => word(field, &cell, cells, &mut task),

@@ -182,6 +182,7 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
         "priority" => word(task.priority != Priority::P1, task.priority.word()),
         "supervision_verdict" => task.verdict.map(|verdict| Cow::Borrowed(verdict.word())),
         "quality_score" => task.quality_score.map(|score| Cow::Owned(score.to_string())),
+        "agent" => task.agent.as_deref().map(Cow::Borrowed),
         "attempt_count" => (task.attempt_count > 0).then(|| Cow::Owned(task.attempt_count.to_string())),
         "findings_full" => {
             let whole = task.findings.as_deref().filter(|text| matches!(findings_text::cut(text), Cow::Owned(_)));

@@ -116,12 +116,13 @@ fn roles(
             RoleSpec::default()
         };
         let inner_loop = inner_loop(entry, &spec, planned.and_then(|p| p.inner_loop), session_file, reading);
-        let RoleSpec { prefix, message_types, .. } = spec;
+        let RoleSpec { prefix, message_types, agent, .. } = spec;
         let mut role = Role::new(entry.name.clone());
         role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
         role.responsibility = entry.responsibility.clone();
         role.inner_loop = inner_loop;
         role.message_types = message_types;
+        role.agent = agent;
         role.spec = Some(path);
         roles.push(role);
     }

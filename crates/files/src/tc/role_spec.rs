@@ -9,7 +9,7 @@ use crate::front_matter::{self, FrontMatter, Split, Yaml, YamlErrorKind};
 use crate::limits;
 use crate::markdown;
 use crate::reading::{About, Reading};
-use crate::shape::{Field, Object, Type};
+use crate::shape::{Field, Object, Presence, Type};
 use crate::span::{Source, Span};
 
 /// What is said about it; the path of the file follows the subject.
@@ -31,6 +31,7 @@ static OBJECT: Object = Object {
         Field::required("prefix", &Type::Name, "How the ids of its tasks begin"),
         Field::required("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
         Field::required("message_types", &Type::Map(&Type::Text), "The message that it sends, by occasion"),
+        Field::optional("agent", &Type::Name, "Which agent does its tasks, where the user lets sessions choose"),
     ],
 };
 
@@ -43,6 +44,8 @@ pub struct RoleSpec {
     pub inner_loop: Option<bool>,
     /// `message_types`
     pub message_types: Vec<(String, String)>,
+    /// `agent`
+    pub agent: Option<String>,
 }
 
 /// Reads and judges one role-spec. `role` is the name that the session gives it, `named` the place where it does.
@@ -94,12 +97,15 @@ fn judge(text: &str, file: &Arc<str>, role: &str, findings: &mut Findings) -> Op
     spec
 }
 
-/// The four required keys, each named when it is missing or wrong.
+/// The keys, each named when it is missing or wrong.
 fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findings: &mut Findings) -> RoleSpec {
     let by_hand = "fix it by hand, or run team-coordinate again";
     let mut spec = RoleSpec::default();
     for field in OBJECT.fields {
         let Some(entry) = front.get(field.name) else {
+            if field.presence == Presence::Optional {
+                continue;
+            }
             let message = format!("Invalid role-spec: {file} missing required field '{}'", field.name);
             let finding = Finding::error(Code::MissingField, message);
             let label = format!("`{}` belongs between the `---` lines", field.name);
@@ -125,6 +131,7 @@ fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findin
             ("prefix", Yaml::Text(prefix) | Yaml::Number(prefix)) if !prefix.trim().is_empty() => {
                 spec.prefix = Some(prefix.clone());
             }
+            ("agent", Yaml::Text(name)) => spec.agent = Some(name.clone()),
             ("inner_loop", Yaml::Bool(value)) => spec.inner_loop = Some(*value),
             ("inner_loop", Yaml::Text(word)) if word == "dynamic" => {
                 let message = "`inner_loop: dynamic` is left to the session, and is false where that does not say";

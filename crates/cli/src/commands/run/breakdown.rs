@@ -19,7 +19,7 @@ const OF_WAVE: usize = SHOWN / 4;
 pub(super) fn confirmed(
     session: &Session,
     graph: &Graph,
-    command: &str,
+    programs: &[String],
     path: &str,
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
@@ -31,7 +31,7 @@ pub(super) fn confirmed(
     for line in lines(session, graph, path, width) {
         writeln!(err, "{line}")?;
     }
-    writeln!(err, "Each task runs: {}", escape::line(command))?;
+    programs.iter().try_for_each(|program| writeln!(err, "{program}"))?;
     let answer = printer.ask("Start? [Y/n] ")?;
     let is_yes = answer.is_some_and(|answer| matches!(answer.as_str(), "" | "y" | "yes"));
     if !is_yes {

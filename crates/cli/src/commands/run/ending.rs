@@ -10,6 +10,7 @@ use team_executor_engine::report::seconds;
 
 use super::super::plan::list;
 use crate::args::Format;
+use crate::config::command;
 use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
@@ -20,24 +21,23 @@ use crate::printer::Printer;
 const SHOWN: usize = 20;
 const LABEL: usize = 16;
 
-/// Says how a run came out. Where somebody is to be asked, what to do next is offered.
-pub(super) fn tell(report: &Report, format: Format, ask: bool, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Says how a run came out, and with what it can be resumed where it can.
+pub(in crate::commands) fn tell(
+    report: &Report,
+    resume: Option<String>,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let exit = match report.ending {
         Ending::AllCompleted => Exit::Fine,
         Ending::WithFailures => Exit::Unfinished,
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
-    let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-    let resume = (!report.is_complete()).then(|| same_command(args));
+    let resume = resume.filter(|_| !report.is_complete());
     match format {
         Format::Json => print_event(&Event::ended(report, resume.as_deref(), exit), printer.out())?,
-        Format::Text => {
-            text(report, resume.as_deref(), printer)?;
-            if ask && report.is_complete() {
-                choices(report, printer)?;
-            }
-        }
+        Format::Text => text(report, resume.as_deref(), printer)?,
     }
     Ok(exit)
 }
@@ -83,7 +83,7 @@ fn field(out: &mut impl Write, label: &str, text: &str) -> std::io::Result<()> {
 }
 
 /// Offers to look at the results and to try again what failed, until somebody has enough.
-fn choices(report: &Report, printer: &mut Printer) -> Result<(), Failure> {
+pub(super) fn choices(report: &Report, printer: &mut Printer) -> Result<(), Failure> {
     let failed = report.counts.failed > 0;
     let question =
         if failed { "View results, retry failed, or done? [v/r/D] " } else { "View results, or done? [v/D] " };
@@ -92,9 +92,9 @@ fn choices(report: &Report, printer: &mut Printer) -> Result<(), Failure> {
         match printer.ask(question)?.as_deref() {
             Some("v" | "view" | "view results") => results(&report.folder.join("context.md"), printer)?,
             Some("r" | "retry" | "retry failed") if failed => {
-                let session = quoted(near(&report.session));
-                let command = format!("team-executor retry --failed --session={session}");
-                writeln!(printer.out(), "Retry with: {}", escape::line(&command))?;
+                let session = format!("--session={}", near(&report.session));
+                let command = ["team-executor".to_owned(), "retry".to_owned(), "--failed".to_owned(), session];
+                writeln!(printer.out(), "Retry with: {}", escape::line(&command::shown(&command)))?;
             }
             _ => return Ok(()),
         }
@@ -123,14 +123,9 @@ fn near(path: &Path) -> String {
 }
 
 /// The command that was given, as a shell reads it.
-fn same_command(args: impl Iterator<Item = String>) -> String {
-    std::iter::once("team-executor".to_owned()).chain(args.skip(1).map(quoted)).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: String) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let is_plain = !word.is_empty() && word.chars().all(plain);
-    if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+pub(super) fn same_command(args: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
+    command::shown(&words)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn show(
         let (columns, rows) = (columns.max(40), rows.max(4));
         let lines = |brief| -> Result<Vec<String>, Failure> {
             let mut shown = Vec::new();
-            text(session, graph, status, columns, brief, &mut shown)?;
+            text(watched, status, columns, brief, &mut shown)?;
             let shown = strip_str(&String::from_utf8_lossy(&shown)).to_string();
             Ok(shown.lines().map(|line| escape::cut(line, columns - 1)).collect())
         };
@@ -80,7 +80,7 @@ fn show(
         if printer.out_is_live() {
             write!(printer.raw_out()?, "{}", painter.frame("", &[], printer::terminal_size().0))?;
         }
-        text(session, graph, status, printer.width(), false, printer.out())?;
+        text(watched, status, printer.width(), false, printer.out())?;
         if !is_over {
             writeln!(printer.out())?;
         }

@@ -9,15 +9,15 @@ use super::{DID, column, interrupt, read, rows, run, start, tasks};
 use crate::fixtures::world as fixture;
 
 /// A task that shows that it runs and then waits, and one behind it.
-struct Waiting {
-    world: World,
-    pulse: Pulse,
-    gate: Gate,
-    worker: String,
+pub(super) struct Waiting {
+    pub(super) world: World,
+    pub(super) pulse: Pulse,
+    pub(super) gate: Gate,
+    pub(super) worker: String,
 }
 
 impl Waiting {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = tasks(&[("A", ""), ("B", "A")]);
         let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
         let (alive, wait) = (pulse.arg(), gate.arg());
@@ -27,7 +27,7 @@ impl Waiting {
     }
 
     /// A run whose first task is at work.
-    fn start(&mut self) -> Child {
+    pub(super) fn start(&mut self) -> Child {
         let child = start(&self.world, &self.worker);
         self.pulse.wait_alive(1);
         child
@@ -35,13 +35,13 @@ impl Waiting {
 }
 
 /// Reads what a run says until it says this.
-fn wait_for(child: &mut Child, words: &str) {
+pub(super) fn wait_for(child: &mut Child, words: &str) {
     let mut lines = BufReader::new(child.stderr.as_mut().expect("its errors")).lines();
     let said = lines.by_ref().map_while(Result::ok).any(|line| line.contains(words));
     assert!(said, "it never said {words:?}");
 }
 
-fn end(child: Child) -> (Option<i32>, String) {
+pub(super) fn end(child: Child) -> (Option<i32>, String) {
     let Output { status, stdout, .. } = child.wait_with_output().expect("it ends");
     (status.code(), String::from_utf8(stdout).expect("UTF-8"))
 }

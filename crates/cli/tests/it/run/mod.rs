@@ -1,5 +1,7 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
+mod asked;
+mod continued;
 mod ends;
 mod files;
 mod workers;

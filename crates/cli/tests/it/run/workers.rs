@@ -1,6 +1,7 @@
 //! What workers are given, and what is made of what they do.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 
 use team_executor_testkit::{Gate, Pulse};
 
@@ -114,12 +115,32 @@ fn long_findings_are_cut_and_kept_whole_beside() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_is_named() {
+fn a_program_that_does_not_exist_is_named_before_anything_starts() {
     let world = tasks(&[("A", ""), ("B", "A")]);
-    let run = run(&world, "no-such-program --x", &["--retries", "0"]);
+    world.write("notes.txt", "no program");
+    let before = world.tree();
+    for (command, error, help) in [
+        ("no-such-program --x", "the program 'no-such-program' is not found in PATH", "install no-such-program, "),
+        ("./work.sh", "there is no program at ", "correct the path; "),
+        ("./notes.txt", "notes.txt is not executable", "chmod +x "),
+        (" ", "the command of --agent-command is empty", "name the program "),
+    ] {
+        let run = run(&world, command, &[]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(error) && run.stderr.contains(&format!("\nhelp: {help}")), "{run}");
+        assert_eq!(world.tree(), before, "something was left by {command}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_fails_its_task() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let program = world.write("work", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+    let run = run(&world, "./work", &["--retries", "0"]);
     assert_eq!(run.code, Some(1), "{run}");
     let errors = column(&world, "error");
-    assert!(errors[0].starts_with("could not start: ") && errors[0].contains("no-such-program"), "{errors:?}");
+    assert!(errors[0].starts_with("could not start: ") && errors[0].contains("./work"), "{errors:?}");
     assert_eq!(errors[1], "dependency A failed");
 }
 

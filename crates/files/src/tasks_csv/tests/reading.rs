@@ -210,9 +210,9 @@ fn a_state_that_lacks_something_is_named_and_a_repair_of_a_failed_task_is_not_od
 #[test]
 fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
     let text = format!(
-        "{HEADER},position,run_on,priority,quality_score,supervision_verdict,attempt_count\n\
-         1,x,,,,interactive,r,1,pending,,,pre-wave,failure,p0,99.5,warn,3\n\
-         2,x,,,,csv-wave,r,1,pending,,,,,high,good,fine,many\n"
+        "{HEADER},position,run_on,priority,quality_score,supervision_verdict,attempt_count,agent\n\
+         1,x,,,,interactive,r,1,pending,,,pre-wave,failure,p0,99.5,warn,3,strong\n\
+         2,x,,,,csv-wave,r,1,pending,,,,,high,good,fine,many,\n"
     );
     let expected = [
         ("`priority` `p0` was read as `P0`", "p0"),
@@ -224,6 +224,7 @@ fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
     assert_eq!(found(&text), pairs(&expected));
     let task = &session(&text).tasks[0];
     assert_eq!((task.run_on, task.priority, task.attempt_count), (RunOn::Failure, Priority::P0, 3));
+    assert_eq!((task.agent.as_deref(), &session(&text).tasks[1].agent), (Some("strong"), &None));
     assert_eq!(
         (task.position.word(), task.quality_score, task.verdict.map(|v| v.word())),
         ("pre-wave", Some(99.5), Some("warn"))

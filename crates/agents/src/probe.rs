@@ -1,0 +1,69 @@
+//! Whether a program can be started, before anything is.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+/// What the system looks through where there is no `PATH`.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Why a program cannot be started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// A name that no folder of `PATH` has.
+    #[error("the program '{0}' is not found in PATH")]
+    NotInPath(String),
+    /// A path that leads nowhere.
+    #[error("there is no program at {0}")]
+    Missing(PathBuf),
+    /// Something else than a program.
+    #[error("{0} is not executable")]
+    NotExecutable(PathBuf),
+}
+
+/// Where a program is that a worker in `cwd` with this `PATH` would start; looked for as the system does.
+pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unusable> {
+    if program.contains('/') {
+        let at = cwd.join(program);
+        return match is_program(&at) {
+            true => Ok(at),
+            false if at.exists() => Err(Unusable::NotExecutable(at)),
+            false => Err(Unusable::Missing(at)),
+        };
+    }
+    let mut found = path.unwrap_or(DEFAULT_PATH).split(':').map(|folder| cwd.join(folder).join(program));
+    found.find(|at| !program.is_empty() && is_program(at)).ok_or_else(|| Unusable::NotInPath(program.to_owned()))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_where_the_system_would_find_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path();
+        for (name, mode) in [("tool", 0o755), ("notes", 0o644)] {
+            std::fs::write(cwd.join(name), "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(cwd.join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let here = cwd.to_string_lossy();
+        let tool = Ok(cwd.join("tool"));
+        assert_eq!(probe("tool", Some(&format!("/nowhere:{here}")), Path::new("/")), tool);
+        assert_eq!(probe("tool", Some("/nowhere::"), cwd), tool);
+        assert_eq!(probe("./tool", None, cwd), Ok(cwd.join("./tool")));
+        assert_eq!(probe("sh", None, cwd), Ok("/bin/sh".into()));
+        assert_eq!(probe("tool", None, cwd), Err(Unusable::NotInPath("tool".to_owned())));
+        assert_eq!(probe("notes", Some(&here), cwd), Err(Unusable::NotInPath("notes".to_owned())));
+        assert_eq!(probe("./notes", None, cwd), Err(Unusable::NotExecutable(cwd.join("./notes"))));
+        assert_eq!(probe("./none", None, cwd), Err(Unusable::Missing(cwd.join("./none"))));
+        assert_eq!(probe(&here, None, cwd), Err(Unusable::NotExecutable(cwd.to_owned())));
+        assert_eq!(probe("", None, cwd), Err(Unusable::NotInPath(String::new())));
+    }
+}

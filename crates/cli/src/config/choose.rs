@@ -1,0 +1,241 @@
+//! From the configuration, the command line and a session to who does which task. The first that says something counts: the
+//! command line, the task's section, its role's, the session where it may choose, then the defaults.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use team_executor_agents::rehearsal::Manner;
+use team_executor_agents::{self as agents};
+use team_executor_core::run::{Cadence, TaskPolicy};
+use team_executor_core::{ExecMode, Session, Task, TaskIndex};
+use team_executor_engine::{Worker, Workers};
+use team_executor_files::{Code, Finding};
+
+use super::read::no_agent;
+use super::{Agent, Config, Kind, Limits, Origin, Own, Set, Spot, Time, command};
+use crate::args;
+use crate::failure::Failure;
+
+const CONCURRENCY: u32 = 3;
+const RETRIES: u32 = 3;
+const GRACE: Time = Time::seconds(10);
+
+/// How long a worker may take in all, unless that is set.
+pub(crate) const fn total(mode: ExecMode) -> Time {
+    match mode {
+        ExecMode::CsvWave => Time::seconds(30 * 60),
+        ExecMode::Interactive => Time::seconds(10 * 60),
+    }
+}
+
+/// What is settled for the run as a whole.
+pub(crate) struct Defaults {
+    pub(crate) concurrency: Set<u32>,
+    pub(crate) cadence: Set<Cadence>,
+    pub(crate) retries: Set<u32>,
+    pub(crate) limits: Limits,
+}
+
+impl Defaults {
+    /// The command line, then the files, then what is built in. The total limit stays open: it differs by mode.
+    pub(crate) fn of(config: &Config, flags: &args::Settings) -> Self {
+        let (all, built_in) = (&config.settings, |value| Set { value, from: Origin::BuiltIn });
+        let concurrency = flag(flags.concurrency, "--concurrency").or(all.concurrency.clone());
+        let cadence = flag(flags.cadence.map(Cadence::from), "--cadence").or(all.cadence.clone());
+        let retries = flag(flags.retries, "--retries").or(all.retries.clone());
+        let time = |value| Some(Set { value, from: Origin::BuiltIn });
+        let none = || time(Time(None));
+        let last = Limits { first_output: none(), idle: none(), total: None, grace: time(GRACE) };
+        Self {
+            concurrency: concurrency.unwrap_or_else(|| built_in(CONCURRENCY)),
+            cadence: cadence.unwrap_or(Set { value: Cadence::Beat, from: Origin::BuiltIn }),
+            retries: retries.unwrap_or_else(|| built_in(RETRIES)),
+            limits: of_flags(flags).or(all.limits.clone()).or(last),
+        }
+    }
+}
+
+/// Who does which task, and how.
+pub(crate) struct Chosen {
+    pub(crate) workers: Workers,
+    /// What differs for single tasks.
+    pub(crate) tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// What will be run, each once.
+    pub(crate) programs: Vec<Program>,
+    /// The session names agents, and may not.
+    pub(crate) ignored: bool,
+}
+
+/// Something that will be run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The agent.
+    pub(crate) agent: String,
+    /// Its command, as it is shown.
+    pub(crate) command: String,
+    /// Where the file of the project chose it.
+    pub(crate) by_project: Option<Spot>,
+}
+
+/// Chooses for every task of a session. `exe` is this program.
+pub(crate) fn choose(
+    config: &Config,
+    flags: &args::Settings,
+    session: &Session,
+    exe: &Path,
+) -> Result<Chosen, Failure> {
+    let by_flag = flags.agent_command.as_ref().map(|text| Agent {
+        from: Origin::Flag("--agent-command"),
+        kind: Kind::Command(command::words(text)),
+        pass_env: Vec::new(),
+        env: Vec::new(),
+        limits: Limits::default(),
+    });
+    if by_flag.as_ref().is_some_and(|agent| agent.kind == Kind::Command(Vec::new())) {
+        let finding = Finding::error(Code::Usage, "the command of --agent-command is empty");
+        return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
+    }
+    let chosen = Chosen { workers: Workers::default(), tasks: BTreeMap::new(), programs: Vec::new(), ignored: false };
+    let defaults = Defaults::of(config, flags);
+    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen };
+    let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
+    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+        let own = config.settings.tasks.get(task.id.as_str());
+        let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref());
+        let worker = match known.get(&key).filter(|_| own.is_none()) {
+            Some(worker) => *worker,
+            None => chooser.worker(task, own)?,
+        };
+        if own.is_none() {
+            known.insert(key, worker);
+        }
+        chooser.chosen.workers.assign(worker);
+        chooser.retries(index, task, own);
+    }
+    Ok(chooser.chosen)
+}
+
+struct Chooser<'a> {
+    config: &'a Config,
+    flags: &'a args::Settings,
+    session: &'a Session,
+    exe: &'a Path,
+    defaults: Defaults,
+    by_flag: Option<Agent>,
+    chosen: Chosen,
+}
+
+impl<'a> Chooser<'a> {
+    /// Makes the worker of a task.
+    fn worker(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Failure> {
+        let role = self.config.settings.roles.get(task.role.as_str());
+        let (name, agent, by_project) = match &self.by_flag {
+            Some(agent) => ("--agent-command".to_owned(), agent.clone(), None),
+            None => {
+                let name = self.agent(task, own, role)?;
+                let agent = self.config.settings.agents.get(&name.value);
+                let agent = agent.ok_or_else(|| unknown(self.config, &name, task))?;
+                let by_project = self.by_project(&agent.from).or_else(|| self.by_project(&name.from));
+                (name.value, agent.clone(), by_project)
+            }
+        };
+        let command = match &agent.kind {
+            Kind::Command(words) => words.clone(),
+            Kind::Rehearsal { speed } => {
+                let manner = Manner { speed: *speed, slow: false, fails: false };
+                rehearsing(self.exe, manner)?
+            }
+        };
+        let shown = match &agent.kind {
+            Kind::Command(words) => command::shown(words),
+            Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
+        };
+        let program = Program { agent: name.clone(), command: shown, by_project };
+        if !self.chosen.programs.contains(&program) {
+            self.chosen.programs.push(program);
+        }
+        let limits = self.limits(own, role, &agent, task.exec_mode);
+        Ok(self.chosen.workers.add(Worker { agent: name, command, pass_env: agent.pass_env, env: agent.env, limits }))
+    }
+
+    /// The name of the agent that does a task, and who says so.
+    fn agent(&mut self, task: &Task, own: Option<&Own>, role: Option<&Own>) -> Result<Set<String>, Failure> {
+        let settings = &self.config.settings;
+        let by_user =
+            flag(self.flags.agent.clone(), "--agent").or_else(|| own?.agent.clone()).or_else(|| role?.agent.clone());
+        let wanted = task.agent.as_deref().or_else(|| self.session.role(task.role.as_str())?.agent.as_deref());
+        let of_session = wanted.map(str::trim).filter(|name| by_user.is_none() && !name.is_empty());
+        let may_choose = settings.session_may_choose.as_ref().is_some_and(|set| set.value);
+        self.chosen.ignored |= of_session.is_some() && !may_choose;
+        let of_session =
+            of_session.filter(|_| may_choose).map(|name| Set { value: name.to_owned(), from: Origin::Session });
+        by_user.or(of_session).or_else(|| settings.agent.clone()).ok_or_else(|| {
+            let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
+            let finding = finding.help("name the program that does the work: --agent-command 'CMD'");
+            let file = super::files::PROJECT_FILE;
+            finding
+                .help(format!("or set agent in [defaults] of {file}; `team-executor config` shows what is set"))
+                .into()
+        })
+    }
+
+    /// Where the file of the project had a say, if it had.
+    fn by_project(&self, from: &Origin) -> Option<Spot> {
+        match from {
+            Origin::Project(spot) => Some(spot.clone()),
+            Origin::Session => self.by_project(&self.config.settings.session_may_choose.as_ref()?.from),
+            Origin::BuiltIn | Origin::User(_) | Origin::Flag(_) => None,
+        }
+    }
+
+    fn limits(&self, own: Option<&Own>, role: Option<&Own>, agent: &Agent, mode: ExecMode) -> agents::Limits {
+        let of = |own: Option<&Own>| own.map(|own| own.limits.clone()).unwrap_or_default();
+        let all = of_flags(self.flags).or(of(own)).or(of(role)).or(agent.limits.clone());
+        let all = all.or(self.defaults.limits.clone());
+        let millis = |set: Option<Set<Time>>| set.and_then(|set| set.value.0);
+        agents::Limits {
+            first_output_ms: millis(all.first_output),
+            idle_ms: millis(all.idle),
+            total_ms: all.total.map_or(total(mode), |set| set.value).0,
+            grace_ms: millis(all.grace),
+        }
+    }
+
+    /// Notes how often a task is tried again, where that differs.
+    fn retries(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>) {
+        let role = self.config.settings.roles.get(task.role.as_str());
+        let set = own.and_then(|own| own.retries.as_ref()).or_else(|| role?.retries.as_ref());
+        if let Some(set) = set.filter(|_| self.flags.retries.is_none()) {
+            self.chosen.tasks.insert(index, TaskPolicy { retries: Some(set.value), ..TaskPolicy::default() });
+        }
+    }
+}
+
+/// The command of a worker that only acts.
+pub(crate) fn rehearsing(exe: &Path, manner: Manner) -> Result<Vec<String>, Failure> {
+    let exe = exe.to_str().ok_or_else(|| {
+        Finding::error(Code::Usage, "the path of this program is no text").help("install it at another place")
+    })?;
+    Ok(std::iter::once(exe.to_owned()).chain(manner.arguments()).collect())
+}
+
+fn unknown(config: &Config, name: &Set<String>, task: &Task) -> Finding {
+    let finding = no_agent(&config.settings, &name.value);
+    match name.from {
+        Origin::Session => finding.help(format!("the session wants it for task '{}'", task.id)),
+        _ => finding,
+    }
+}
+
+fn flag<T>(value: Option<T>, name: &'static str) -> Option<Set<T>> {
+    value.map(|value| Set { value, from: Origin::Flag(name) })
+}
+
+fn of_flags(flags: &args::Settings) -> Limits {
+    Limits {
+        first_output: flag(flags.first_output_limit, "--first-output-limit"),
+        idle: flag(flags.idle_limit, "--idle-limit"),
+        total: flag(flags.time_limit, "--time-limit"),
+        grace: None,
+    }
+}

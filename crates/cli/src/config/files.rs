@@ -1,0 +1,123 @@
+//! Where the two configuration files are, and what they say together.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use team_executor_files::{Code, Finding, Findings, Source, Sources};
+
+use super::read::{read, unknown_agents};
+use super::{Origin, Settings, Spot};
+use crate::failure::Failure;
+
+/// The file of a project.
+pub(crate) const PROJECT_FILE: &str = "team-executor.toml";
+/// The user's own file, below the folder for configuration.
+const USER_FILE: &str = "team-executor/config.toml";
+/// A longer one is refused.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What the user has settled beforehand.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// What the files say together, the project's first, over what is built in.
+    pub(crate) settings: Settings,
+    /// The project's file, then the user's.
+    pub(crate) files: Vec<File>,
+    /// The folder of the project, absolute.
+    pub(crate) project: PathBuf,
+}
+
+/// One of the files.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Whose it is.
+    pub(crate) owner: &'static str,
+    /// Where it is, or would be; as it is shown.
+    pub(crate) path: Arc<str>,
+    /// It is there.
+    pub(crate) found: bool,
+}
+
+impl Config {
+    /// Reads both files. What is wrong with them is told at once, and nothing else happens.
+    pub(crate) fn load(
+        project: &Path,
+        current: &Path,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let path = if project == current { PathBuf::from(PROJECT_FILE) } else { project.join(PROJECT_FILE) };
+        let mut loading = Loading { findings: Findings::default(), sources: Sources::default(), files: Vec::new() };
+        let home = variable("HOME").filter(|home| !home.is_empty());
+        let project_file = loading.file("project", &path, Origin::Project, None);
+        let user_file = match user_path(&variable, home.as_deref()) {
+            Some(path) => loading.file("user", &path, Origin::User, home.as_deref()),
+            None => Settings::default(),
+        };
+        let settings = project_file.or(user_file).or(Settings::built_in());
+        let Loading { mut findings, sources, files } = loading;
+        if !findings.has_errors() {
+            unknown_agents(&settings, &mut findings);
+        }
+        if findings.has_errors() {
+            return Err(Failure::Config(Box::new((findings, sources))));
+        }
+        Ok(Self { settings, files, project: project.to_owned() })
+    }
+
+    /// Whether the user trusts the file of this project to choose programs.
+    pub(crate) fn trusts_project(&self) -> bool {
+        let is_in = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| self.project.starts_with(folder));
+        self.settings.trusted_projects.as_ref().is_some_and(|set| set.value.iter().any(is_in))
+    }
+}
+
+/// Where the user's own file is.
+fn user_path(variable: &impl Fn(&str) -> Option<String>, home: Option<&str>) -> Option<PathBuf> {
+    let configured = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    configured.or_else(|| Some(Path::new(home?).join(".config"))).map(|folder| folder.join(USER_FILE))
+}
+
+struct Loading {
+    findings: Findings,
+    sources: Sources,
+    files: Vec<File>,
+}
+
+impl Loading {
+    /// What one file says; nothing if it is not there or cannot be read, which is noted.
+    fn file(&mut self, owner: &'static str, path: &Path, origin: fn(Spot) -> Origin, home: Option<&str>) -> Settings {
+        let name: Arc<str> = path.display().to_string().into();
+        let text = text(path);
+        self.files.push(File { owner, path: name.clone(), found: !matches!(text, Ok(None)) });
+        match text {
+            Ok(None) => Settings::default(),
+            Ok(Some(text)) => {
+                let source = Source::new(text);
+                let settings = read(&name, &source, origin, home, &mut self.findings);
+                self.sources.insert(name, source);
+                settings
+            }
+            Err(reason) => {
+                let finding = Finding::error(Code::FileUnreadable, format!("{name} cannot be read: {reason}"));
+                self.findings.push(finding.help(format!("look at it with: ls -l {name}")));
+                Settings::default()
+            }
+        }
+    }
+}
+
+/// The text of a file, if there is one.
+fn text(path: &Path) -> Result<Option<String>, String> {
+    let found = match std::fs::metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        found => found.map_err(|error| error.to_string())?,
+    };
+    if !found.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if found.len() > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
+    }
+    std::fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
+}

@@ -1,0 +1,192 @@
+//! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
+//!
+//! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
+//! reads single ones, [`time`] and [`command`] their texts), [`files`] (where the two files are), [`choose`] (who does which
+//! task, and whether the program was chosen by somebody who may), [`show`] (all of it, with where it comes from).
+
+pub(crate) mod check;
+pub(crate) mod choose;
+pub(crate) mod command;
+pub(crate) mod files;
+mod read;
+pub(crate) mod show;
+pub(crate) mod time;
+mod values;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use team_executor_core::run::Cadence;
+use team_executor_files::Span;
+
+pub(crate) use files::Config;
+pub(crate) use time::Time;
+
+/// The agent that needs no configuration.
+pub(crate) const REHEARSAL: &str = "rehearsal";
+/// How many rehearsed seconds a rehearsing agent lets pass in one, unless that is set.
+const REHEARSAL_SPEED: u32 = 100;
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody set it.
+    BuiltIn,
+    /// The files of the session that is run.
+    Session,
+    /// The user's own file.
+    User(Spot),
+    /// The file of the project.
+    Project(Spot),
+    /// The command line.
+    Flag(&'static str),
+}
+
+/// A place in a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// The file, as it is shown.
+    pub(crate) file: Arc<str>,
+    /// The bytes.
+    pub(crate) span: Span,
+    /// The line.
+    pub(crate) line: usize,
+}
+
+impl Origin {
+    /// The place, where it is one of a file.
+    pub(crate) const fn spot(&self) -> Option<&Spot> {
+        match self {
+            Self::User(spot) | Self::Project(spot) => Some(spot),
+            Self::BuiltIn | Self::Session | Self::Flag(_) => None,
+        }
+    }
+}
+
+/// A setting and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Set<T> {
+    /// What was set.
+    pub(crate) value: T,
+    /// By whom.
+    pub(crate) from: Origin,
+}
+
+/// How long workers may take.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) first_output: Option<Set<Time>>,
+    pub(crate) idle: Option<Set<Time>>,
+    pub(crate) total: Option<Set<Time>>,
+    pub(crate) grace: Option<Set<Time>>,
+}
+
+/// What is settled for one role or one task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub(crate) agent: Option<Set<String>>,
+    pub(crate) retries: Option<Set<u32>>,
+    pub(crate) limits: Limits,
+}
+
+/// Who can do tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agent {
+    pub(crate) from: Origin,
+    pub(crate) kind: Kind,
+    /// Names of variables that pass from the environment; a star stands for any end.
+    pub(crate) pass_env: Vec<String>,
+    /// Variables that are set.
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) limits: Limits,
+}
+
+/// What sort of agent it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any program, with its arguments.
+    Command(Vec<String>),
+    /// A worker that only acts.
+    Rehearsal {
+        /// How many rehearsed seconds pass in one.
+        speed: u32,
+    },
+}
+
+/// What one file settles, or several of them together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) concurrency: Option<Set<u32>>,
+    pub(crate) cadence: Option<Set<Cadence>>,
+    pub(crate) retries: Option<Set<u32>>,
+    pub(crate) agent: Option<Set<String>>,
+    pub(crate) session_may_choose: Option<Set<bool>>,
+    /// Folders of projects whose files may choose programs.
+    pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
+    pub(crate) limits: Limits,
+    pub(crate) agents: BTreeMap<String, Agent>,
+    pub(crate) roles: BTreeMap<String, Own>,
+    pub(crate) tasks: BTreeMap<String, Own>,
+}
+
+impl Limits {
+    /// These, and what they leave open from others.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            first_output: self.first_output.or(other.first_output),
+            idle: self.idle.or(other.idle),
+            total: self.total.or(other.total),
+            grace: self.grace.or(other.grace),
+        }
+    }
+}
+
+impl Own {
+    fn or(self, other: Self) -> Self {
+        Self {
+            agent: self.agent.or(other.agent),
+            retries: self.retries.or(other.retries),
+            limits: self.limits.or(other.limits),
+        }
+    }
+}
+
+impl Settings {
+    /// These, and what they leave open from others. An agent is taken whole: half of one program is none.
+    pub(crate) fn or(self, other: Self) -> Self {
+        let merged = |ours: BTreeMap<String, Own>, mut theirs: BTreeMap<String, Own>| {
+            for (name, own) in ours {
+                let under = theirs.remove(&name).unwrap_or_default();
+                theirs.insert(name, own.or(under));
+            }
+            theirs
+        };
+        let mut agents = other.agents;
+        agents.extend(self.agents);
+        Self {
+            concurrency: self.concurrency.or(other.concurrency),
+            cadence: self.cadence.or(other.cadence),
+            retries: self.retries.or(other.retries),
+            agent: self.agent.or(other.agent),
+            session_may_choose: self.session_may_choose.or(other.session_may_choose),
+            trusted_projects: self.trusted_projects.or(other.trusted_projects),
+            limits: self.limits.or(other.limits),
+            agents,
+            roles: merged(self.roles, other.roles),
+            tasks: merged(self.tasks, other.tasks),
+        }
+    }
+
+    /// What is settled if nobody settles anything.
+    pub(crate) fn built_in() -> Self {
+        let rehearsal = Agent {
+            from: Origin::BuiltIn,
+            kind: Kind::Rehearsal { speed: REHEARSAL_SPEED },
+            pass_env: Vec::new(),
+            env: Vec::new(),
+            limits: Limits::default(),
+        };
+        Self { agents: BTreeMap::from([(REHEARSAL.to_owned(), rehearsal)]), ..Self::default() }
+    }
+}

@@ -1,0 +1,207 @@
+//! From the text of a configuration file to its settings. Everything that is wrong is noted, not only the first.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use team_executor_files::{Code, Finding, Findings, Source, Span};
+use toml::de::{DeTable, DeValue};
+
+use super::values::{Reader, get, list, nearest};
+use super::{Agent, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, command};
+
+const SECTIONS: &[&str] = &["defaults", "agents", "roles", "tasks"];
+const DEFAULTS: &[&str] =
+    &["agent", "cadence", "concurrency", "limits", "retries", "session_may_choose", "trusted_projects"];
+const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
+const AGENT: &[&str] = &["kind", "command", "pass_env", "env", "limits", "speed"];
+const OWN: &[&str] = &["agent", "limits", "retries"];
+const KINDS: &[&str] = &["command", "rehearsal"];
+
+/// Reads the text of a file. `home` is what `~` stands for.
+pub(super) fn read(
+    file: &Arc<str>,
+    source: &Source,
+    origin: fn(Spot) -> Origin,
+    home: Option<&str>,
+    findings: &mut Findings,
+) -> Settings {
+    let (root, errors) = DeTable::parse_recoverable(source.text());
+    for error in &errors {
+        let at = error.span().unwrap_or_default();
+        let finding = Finding::error(Code::Corrupt, format!("{file} is not TOML"));
+        let finding =
+            finding.at(file, Span::new(at.start, at.end), error.message().lines().collect::<Vec<_>>().join(", "));
+        findings.push(finding.help("correct this line; `team-executor config` then shows what was understood"));
+    }
+    if !errors.is_empty() {
+        return Settings::default();
+    }
+    let root = root.get_ref();
+    let mut reader = Reader { file: file.clone(), source, origin, findings };
+    reader.only(root, "", SECTIONS);
+    let mut settings = Settings::default();
+    if let Some(table) = reader.table(root, "defaults") {
+        reader.only(table, "defaults", DEFAULTS);
+        settings.agent = reader.text(table, "agent");
+        settings.cadence = reader.cadence(table, "cadence");
+        settings.concurrency = reader.whole(table, "concurrency", 1);
+        settings.limits = limits(&mut reader, table, "defaults");
+        settings.retries = reader.whole(table, "retries", 0);
+        settings.session_may_choose = reader.truth(table, "session_may_choose");
+        settings.trusted_projects = trusted(&mut reader, table, home);
+    }
+    for (name, table) in tables(&mut reader, root, "agents") {
+        if let Some(agent) = agent(&mut reader, &name, table) {
+            settings.agents.insert(name, agent);
+        }
+    }
+    for (name, table) in tables(&mut reader, root, "roles") {
+        let own = own(&mut reader, &format!("roles.{name}"), table);
+        settings.roles.insert(name, own);
+    }
+    for (name, table) in tables(&mut reader, root, "tasks") {
+        let own = own(&mut reader, &format!("tasks.\"{name}\""), table);
+        settings.tasks.insert(name, own);
+    }
+    settings
+}
+
+/// Notes each name of an agent that nobody defines. `settings` are those of all files together.
+pub(super) fn unknown_agents(settings: &Settings, findings: &mut Findings) {
+    let owns = settings.roles.values().chain(settings.tasks.values());
+    for named in owns.filter_map(|own| own.agent.as_ref()).chain(&settings.agent) {
+        if let Some(spot) = named.from.spot().filter(|_| !settings.agents.contains_key(&named.value)) {
+            let finding = no_agent(settings, &named.value);
+            findings.push(finding.at(&spot.file, spot.span, "no [agents] section has this name"));
+        }
+    }
+}
+
+/// That there is no such agent, and which there are.
+pub(super) fn no_agent(settings: &Settings, name: &str) -> Finding {
+    let names = || settings.agents.keys().map(String::as_str);
+    let mut finding = Finding::error(Code::InvalidField, format!("there is no agent '{name}'"));
+    if let Some(near) = nearest(name, names()) {
+        finding = finding.help(format!("did you mean `{near}`?"));
+    }
+    let known = names().collect::<Vec<_>>().join(", ");
+    finding.help(format!("define it with [agents.{name}] and `command = \"…\"`, or name one of: {known}"))
+}
+
+/// The tables of a section, each with its name.
+fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str) -> Vec<(String, &'t DeTable<'d>)> {
+    let Some(table) = reader.table(root, section) else { return Vec::new() };
+    let each = table
+        .iter()
+        .filter_map(|(name, value)| Some((name.get_ref().to_string(), reader.as_table(name.get_ref(), value)?)));
+    each.collect()
+}
+
+fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Own {
+    reader.only(table, section, OWN);
+    Own {
+        agent: reader.text(table, "agent"),
+        retries: reader.whole(table, "retries", 0),
+        limits: limits(reader, table, section),
+    }
+}
+
+fn limits(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Limits {
+    let Some(table) = reader.table(table, "limits") else { return Limits::default() };
+    reader.only(table, &format!("{section}.limits"), LIMITS);
+    Limits {
+        first_output: reader.time(table, "first_output"),
+        idle: reader.time(table, "idle"),
+        total: reader.time(table, "total"),
+        grace: reader.time(table, "grace"),
+    }
+}
+
+/// An agent; nothing if it has no kind or no program, which is noted.
+fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Agent> {
+    let section = format!("agents.{name}");
+    reader.only(table, &section, AGENT);
+    let limits = limits(reader, table, &section);
+    let pass_env = reader.texts(table, "pass_env").map(|set| set.value).unwrap_or_default();
+    let env = reader.pairs(table, "env").map(|set| set.value).unwrap_or_default();
+    let speed = reader.whole(table, "speed", 1);
+    let kind = reader.text(table, "kind");
+    let (kind, from) = match kind.as_ref().map_or("command", |kind| kind.value.as_str()) {
+        "command" => {
+            let command = program(reader, &section, table)?;
+            (Kind::Command(command.value), command.from)
+        }
+        "rehearsal" => {
+            let at = get(table, "kind")?.span();
+            (Kind::Rehearsal { speed: speed.map_or(REHEARSAL_SPEED, |speed| speed.value) }, reader.from(at))
+        }
+        other => {
+            let help = match nearest(other, KINDS.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the kinds are: {}", KINDS.join(", ")),
+            };
+            let at = get(table, "kind")?.span();
+            reader.wrong(
+                format!("unknown kind of agent '{other}' in [{section}]"),
+                at,
+                "no agent is of this kind",
+                help,
+            );
+            return None;
+        }
+    };
+    for (key, is_of) in
+        [("command", matches!(kind, Kind::Command(_))), ("speed", matches!(kind, Kind::Rehearsal { .. }))]
+    {
+        if let Some(value) = get(table, key).filter(|_| !is_of) {
+            let message = format!("[{section}] is of a kind that has no '{key}'");
+            reader.wrong(message, value.span(), "", "remove it, or change `kind`".to_owned());
+        }
+    }
+    Some(Agent { from, kind, pass_env, env, limits })
+}
+
+/// The program of an agent with its arguments: a text, or a list that no shell sees.
+fn program(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Option<Set<Vec<String>>> {
+    const EXPECTED: &str = "a command as a text, or as a list of a program and its arguments";
+    let Some(value) = get(table, "command") else {
+        let at = table.keys().map(|key| key.span()).min_by_key(|span| span.start).unwrap_or_default();
+        let help = "add `command = \"PROGRAM …\"`".to_owned();
+        reader.wrong(format!("[{section}] has no 'command'"), at, "the program is missing", help);
+        return None;
+    };
+    let command = reader.set(table, "command", EXPECTED, |value| match value {
+        DeValue::String(text) => Some(command::words(text)),
+        value => list(value),
+    });
+    let command = command?;
+    if command.value.first().is_none_or(String::is_empty) {
+        let message = format!("[{section}] has an empty 'command'");
+        reader.wrong(message, value.span(), "no program", "name a program".to_owned());
+        return None;
+    }
+    Some(command)
+}
+
+/// Folders of trusted projects: only the user can name them.
+fn trusted(reader: &mut Reader<'_>, table: &DeTable<'_>, home: Option<&str>) -> Option<Set<Vec<PathBuf>>> {
+    let value = get(table, "trusted_projects")?;
+    if matches!(reader.from(0..0), Origin::Project(_)) {
+        let help = "move it to your own configuration file; `team-executor config` says where that is".to_owned();
+        let message = "a project cannot make itself trusted".to_owned();
+        reader.wrong(message, value.span(), "only your own file can say this", help);
+        return None;
+    }
+    let texts = reader.texts(table, "trusted_projects")?;
+    let path = |text: &String| match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(text),
+    };
+    let paths: Vec<PathBuf> = texts.value.iter().map(path).collect();
+    if let Some(relative) = paths.iter().find(|path| !path.is_absolute()) {
+        let message = format!("a trusted project has a path that is not absolute: '{}'", relative.display());
+        reader.wrong(message, value.span(), "", "write the path from `/` or from `~/`".to_owned());
+        return None;
+    }
+    Some(Set { value: paths, from: texts.from })
+}

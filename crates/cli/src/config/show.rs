@@ -1,0 +1,109 @@
+//! Every setting that counts, as a list of keys with values and where each comes from. Values of variables may be secrets
+//! and are not in it.
+
+use serde_json::{Value, json};
+use team_executor_core::ExecMode;
+
+use super::choose::{Defaults, total};
+use super::{Config, Kind, Limits, Origin, Own, Set, Time, command};
+use crate::args;
+
+/// One setting.
+pub(crate) struct Entry {
+    /// Its sections and its name, as TOML writes them.
+    pub(crate) key: String,
+    /// What it is.
+    pub(crate) value: Value,
+    /// Who set it.
+    pub(crate) from: Origin,
+}
+
+/// All of them: defaults, agents, roles, tasks.
+pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
+    let mut list = List(Vec::new());
+    let all = &config.settings;
+    let defaults = Defaults::of(config, flags);
+    list.add("defaults.concurrency", json!(defaults.concurrency.value), defaults.concurrency.from);
+    list.add("defaults.cadence", json!(defaults.cadence.value.word()), defaults.cadence.from);
+    list.add("defaults.retries", json!(defaults.retries.value), defaults.retries.from);
+    match (&flags.agent_command, &flags.agent, &all.agent) {
+        (Some(text), _, _) => list.add("defaults.agent", json!(text), Origin::Flag("--agent-command")),
+        (None, Some(name), _) => list.add("defaults.agent", json!(name), Origin::Flag("--agent")),
+        (None, None, Some(set)) => list.add("defaults.agent", json!(set.value), set.from.clone()),
+        (None, None, None) => list.add("defaults.agent", Value::Null, Origin::BuiltIn),
+    }
+    let may = all.session_may_choose.clone().unwrap_or(Set { value: false, from: Origin::BuiltIn });
+    list.add("defaults.session_may_choose", json!(may.value), may.from);
+    let trusted = all.trusted_projects.clone().unwrap_or(Set { value: Vec::new(), from: Origin::BuiltIn });
+    list.add("defaults.trusted_projects", json!(trusted.value), trusted.from);
+    list.limits("defaults", &defaults.limits);
+    if defaults.limits.total.is_none() {
+        for mode in ExecMode::ALL {
+            let key = format!("defaults.limits.total ({mode})");
+            list.add(&key, json!(total(*mode).to_string()), Origin::BuiltIn);
+        }
+    }
+    for (name, agent) in &all.agents {
+        let section = format!("agents.{}", quoted(name));
+        let add = |list: &mut List, key: &str, value| list.add(&format!("{section}.{key}"), value, agent.from.clone());
+        match &agent.kind {
+            Kind::Command(words) => {
+                add(&mut list, "kind", json!("command"));
+                add(&mut list, "command", json!(command::shown(words)));
+            }
+            Kind::Rehearsal { speed } => {
+                add(&mut list, "kind", json!("rehearsal"));
+                add(&mut list, "speed", json!(speed));
+            }
+        }
+        if !agent.pass_env.is_empty() {
+            add(&mut list, "pass_env", json!(agent.pass_env));
+        }
+        if !agent.env.is_empty() {
+            let names: Vec<&str> = agent.env.iter().map(|(name, _)| name.as_str()).collect();
+            add(&mut list, "env", json!(names));
+        }
+        list.limits(&section, &agent.limits);
+    }
+    all.roles.iter().for_each(|(name, own)| list.own(&format!("roles.{}", quoted(name)), own));
+    all.tasks.iter().for_each(|(id, own)| list.own(&format!("tasks.{}", quoted(id)), own));
+    list.0
+}
+
+struct List(Vec<Entry>);
+
+impl List {
+    fn add(&mut self, key: &str, value: Value, from: Origin) {
+        self.0.push(Entry { key: key.to_owned(), value, from });
+    }
+
+    fn own(&mut self, section: &str, own: &Own) {
+        if let Some(set) = &own.agent {
+            self.add(&format!("{section}.agent"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &own.retries {
+            self.add(&format!("{section}.retries"), json!(set.value), set.from.clone());
+        }
+        self.limits(section, &own.limits);
+    }
+
+    fn limits(&mut self, section: &str, limits: &Limits) {
+        let all: [(&str, &Option<Set<Time>>); 4] = [
+            ("first_output", &limits.first_output),
+            ("idle", &limits.idle),
+            ("total", &limits.total),
+            ("grace", &limits.grace),
+        ];
+        for (name, set) in all {
+            if let Some(set) = set {
+                self.add(&format!("{section}.limits.{name}"), json!(set.value.to_string()), set.from.clone());
+            }
+        }
+    }
+}
+
+/// A key as TOML writes it.
+fn quoted(key: &str) -> String {
+    let is_bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if is_bare { key.to_owned() } else { json!(key).to_string() }
+}

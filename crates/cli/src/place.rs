@@ -1,0 +1,59 @@
+//! Where a run takes place: the session's folder, the project around it, this program and its environment.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_files::{Code, Finding};
+use team_executor_store::run_folder::project_root;
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Where a run takes place.
+pub(crate) struct Place {
+    /// The session's folder, absolute.
+    pub(crate) folder: PathBuf,
+    /// The current folder, absolute.
+    pub(crate) current: PathBuf,
+    /// The folder that workers work in.
+    pub(crate) project: PathBuf,
+    /// This program.
+    pub(crate) exe: PathBuf,
+    /// Its environment.
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+impl Place {
+    /// Looks around. Without a session the project is the current folder.
+    pub(crate) fn of(session: Option<&Path>) -> Result<Self, Failure> {
+        let cannot = |what: &str, error: std::io::Error| {
+            let finding = Finding::error(Code::Usage, format!("{what} cannot be found: {error}"));
+            Failure::from(finding.help("check the path, and where you are with: pwd"))
+        };
+        let current = std::env::current_dir().map_err(|error| cannot("the current folder", error))?;
+        let folder = match session {
+            Some(session) => session.canonicalize().map_err(|error| cannot("the session folder", error))?,
+            None => current.clone(),
+        };
+        let variables = std::env::vars_os();
+        let as_texts = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Ok(Self {
+            project: session.map_or_else(|| current.clone(), |_| project_root(&folder, &current)),
+            folder,
+            current,
+            exe: std::env::current_exe().map_err(|error| cannot("this program", error))?,
+            environment: variables.filter_map(as_texts).collect(),
+        })
+    }
+
+    /// A variable of the environment.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What is configured here.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        Config::load(&self.project, &self.current, |name| self.variable(name).map(str::to_owned))
+    }
+}

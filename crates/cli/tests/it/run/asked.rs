@@ -1,0 +1,327 @@
+//! What a run is asked while an executor has it, and while none has.
+
+use std::process::{Child, Stdio};
+
+use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
+
+use super::ends::{Waiting, end, wait_for};
+use super::{DID, arguments, column, folder, read, rows, run, tasks};
+
+/// Asks the run of `S`.
+fn ask(world: &World, words: &[&str]) -> Run {
+    world.run(&[words, &["--session=S"]].concat())
+}
+
+/// What was printed, without the name of the run.
+fn said(world: &World, run: &Run) -> String {
+    let id = folder(world).file_name().expect("a name").to_string_lossy().into_owned();
+    run.stdout.replace(&id, "EX")
+}
+
+/// R: E-05
+#[test]
+fn a_paused_run_waits_until_it_is_resumed() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let world = &waiting.world;
+    let shown = ask(world, &["status"]);
+    assert!(shown.stdout.contains("[..............................] 0/2 completed\n1 running\n"), "{shown}");
+    assert!(shown.stdout.contains("\nWave 1\n  ▶ A in_progress  attempt 1, "), "{shown}");
+    assert!(shown.stdout.contains("\nWave 2\n  · B pending  after A\n"), "{shown}");
+    assert!(shown.stdout.contains("\nRunning         A (worker, "), "{shown}");
+    assert!(shown.stdout.contains("\nReady           none\n"), "{shown}");
+    assert!(!shown.stdout.contains("No executor"), "{shown}");
+
+    let paused = ask(world, &["pause", "--reason", "lunch"]);
+    assert_eq!(said(world, &paused), "Run EX is paused\n  no new workers start; 1 still at work\n", "{paused}");
+    assert_eq!(paused.code, Some(0));
+    let again = ask(world, &["pause"]);
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(
+        again.stderr.starts_with("error: nothing was done: the run is paused\nhelp: team-executor status"),
+        "{again}"
+    );
+
+    waiting.gate.open();
+    wait_for(&mut executor, "✓ A");
+    let shown = ask(world, &["check"]);
+    assert!(said(world, &shown).starts_with("Run EX is paused: lunch\n"), "{shown}");
+    assert!(shown.stdout.contains("✓ A completed\n") && shown.stdout.contains("○ B ready  after A\n"), "{shown}");
+    assert!(shown.stdout.contains("\nRunning         none\nReady           B\n"), "{shown}");
+
+    let resumed = ask(world, &["resume"]);
+    assert!(said(world, &resumed).starts_with("Run EX is going on\n  workers start again\nRun EX is "), "{resumed}");
+    assert_eq!((resumed.code, end(executor).0), (Some(0), Some(0)));
+    assert_eq!(column(world, "status"), ["completed", "completed"]);
+    assert!(!folder(world).join(".executor/control").exists(), "the socket is gone");
+}
+
+#[test]
+fn what_goes_on_can_be_resumed_and_only_shows_how_it_stands() {
+    let mut waiting = Waiting::new();
+    let executor = waiting.start();
+    let resumed = ask(&waiting.world, &["continue"]);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert!(said(&waiting.world, &resumed).starts_with("Run EX is going on\n["), "{resumed}");
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
+    let mut waiting = Waiting::new();
+    let executor = waiting.start();
+    let stopped = ask(&waiting.world, &["stop"]);
+    let words = "Run EX is draining\n  no new workers start; the executor ends when the last of 1 has ended\n";
+    assert_eq!((said(&waiting.world, &stopped).as_str(), stopped.code), (words, Some(0)));
+    waiting.gate.open();
+    let (code, out) = end(executor);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("\nResume with: team-executor run "), "{out}");
+    assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
+
+    let mut waiting = Waiting::new();
+    let executor = waiting.start();
+    let stopped = ask(&waiting.world, &["stop", "--now"]);
+    assert_eq!(said(&waiting.world, &stopped), "Run EX is stopping\n  the workers are ended, and the executor ends\n");
+    assert_eq!(end(executor).0, Some(130));
+    waiting.pulse.wait_dead();
+    assert_eq!(column(&waiting.world, "status"), ["pending", "pending"]);
+}
+
+/// What is answered is durable: it outlives the executor, and so does its socket, which nobody is behind then.
+///
+/// R: E-05
+#[test]
+fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    assert_eq!(ask(&waiting.world, &["pause"]).code, Some(0));
+    executor.kill().expect("killed");
+    executor.wait().expect("gone");
+    waiting.pulse.wait_dead();
+    assert!(folder(&waiting.world).join(".executor/control").exists(), "nobody removed it");
+    let shown = ask(&waiting.world, &["status"]);
+    assert!(said(&waiting.world, &shown).starts_with("Run EX is paused: somebody asked for it\n"), "{shown}");
+    assert!(shown.stdout.ends_with("\nNo executor has it. Go on with: team-executor resume --session=S\n"), "{shown}");
+    for request in ["pause", "stop"] {
+        let nobody = ask(&waiting.world, &[request]);
+        assert_eq!(nobody.code, Some(2), "{nobody}");
+        assert!(nobody.stderr.starts_with("error: nothing runs: no executor has EX-S-"), "{nobody}");
+        assert!(nobody.stderr.contains("help: continue it with: team-executor resume --session=S\n"), "{nobody}");
+    }
+    let mut executor = waiting.start();
+    assert_eq!(ask(&waiting.world, &["pause"]).code, Some(0), "the socket was replaced");
+    waiting.gate.open();
+    wait_for(&mut executor, "✓ A");
+    let stopped = ask(&waiting.world, &["stop"]);
+    assert_eq!(said(&waiting.world, &stopped), "Run EX is draining\n  the executor ends\n");
+    assert_eq!(end(executor).0, Some(3));
+    let last = ask(&waiting.world, &["resume", "--agent-command", DID, "-y"]);
+    assert_eq!(last.code, Some(0), "{last}");
+    assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
+}
+
+/// `A` fails until there is a file `ok`, `B` needs it, and `C` waits at a gate.
+struct Failing {
+    world: World,
+    gate: Gate,
+}
+
+impl Failing {
+    fn start() -> (Self, Child) {
+        let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
+        let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+        let worker = format!(
+            "case $TEAM_EXECUTOR_TASK in A) test -e ok || exit 7;; C) printf . > {}; cat {};; esac; {DID}",
+            pulse.arg(),
+            gate.arg()
+        );
+        let mut command = world.command(&arguments("--session=S", &worker, &["--retries", "0"]));
+        let mut executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        pulse.wait_alive(1);
+        wait_for(&mut executor, "– B skipped");
+        (Self { world, gate }, executor)
+    }
+}
+
+#[test]
+fn failed_tasks_are_retried_while_the_run_goes_on() {
+    let (failing, executor) = Failing::start();
+    let world = &failing.world;
+    for (words, why) in [
+        (&["retry", "nope"][..], "there is no task 'nope'"),
+        (&["retry", "A", "C"], "only what failed or was skipped runs again, and a task that was named is in_progress"),
+        (&["skip", "C"], "'C' is in_progress and cannot be skipped"),
+    ] {
+        let refused = ask(world, words);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    assert_eq!(ask(world, &["retry"]).code, Some(2), "which?");
+    world.write("ok", "");
+    let retried = ask(world, &["retry", "A"]);
+    assert_eq!(said(world, &retried), "Run EX is going on\n  A is to run again\n  B is to run again\n", "{retried}");
+    failing.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    assert_eq!(column(world, "findings"), ["did A", "did B", "did C"]);
+}
+
+#[test]
+fn a_task_is_skipped_while_the_run_goes_on() {
+    let mut waiting = Waiting::new();
+    let executor = waiting.start();
+    let skipped = ask(&waiting.world, &["skip", "B", "--reason", "by\nhand"]);
+    assert_eq!(said(&waiting.world, &skipped), "Run EX is going on\n  B is skipped: by␊hand\n", "{skipped}");
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(1));
+    assert_eq!(rows(&waiting.world)["B"]["status"], "skipped");
+}
+
+#[test]
+fn a_finished_run_is_opened_again_by_a_retry() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let never = ask(&world, &["retry", "--failed"]);
+    assert_eq!(never.code, Some(2), "{never}");
+    assert!(never.stderr.starts_with("error: the session was never run\nhelp: run it with: "), "{never}");
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let retried = ask(&world, &["retry", "--failed"]);
+    assert_eq!(
+        said(&world, &retried),
+        "Run EX is going on\n  A is to run again\n  B is to run again\n\
+         Go on with: team-executor resume --session=S, and the options of the run\n",
+        "{retried}"
+    );
+    assert_eq!(column(&world, "status"), ["pending", "pending"], "nothing is started");
+    assert!(read(world.dir().join("S/tasks.csv")).contains("\nB,,Do it,A,,csv-wave,worker,2,pending,,\n"));
+    let resumed = run(&world, DID, &[]);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert!(resumed.stderr.contains("▶ A (worker, attempt 2"), "{resumed}");
+    assert_eq!(column(&world, "findings"), ["did A", "did B"]);
+
+    let refused = ask(&world, &["retry", "--failed"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.starts_with("error: nothing was done: no task failed\n"), "{refused}");
+    let refused = ask(&world, &["retry", "A"]);
+    assert!(refused.stderr.contains("(--downstream)"), "{refused}");
+    assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done\n"), "a refusal changes nothing");
+    let retried = ask(&world, &["retry", "A", "--downstream"]);
+    assert_eq!(retried.code, Some(0), "{retried}");
+    assert_eq!(run(&world, "echo again", &[]).code, Some(0));
+    assert_eq!(column(&world, "findings"), ["again", "again"]);
+}
+
+/// A machine that lost its memory may have begun what was only intended. The lock tells that once: to whoever has it next.
+#[test]
+fn a_request_after_a_new_start_of_the_machine_notes_it_for_the_next_executor() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let journal = folder(&world).join(".executor/journal");
+    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
+    assert!(!read(&journal).contains("doubted"), "it is still running");
+    world.write(".workflow/lock", "process 1 on host (epoch 1, boot another, started at tick 1)\n");
+    std::fs::rename(world.dir().join(".workflow/lock"), folder(&world).join(".executor/lock")).expect("moved");
+    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
+    assert_eq!(read(&journal).matches("doubted").count(), 1, "even if it is refused");
+    let finished = world.run(&["--continue", "--agent-command", DID, "-y"]);
+    assert!(finished.stderr.contains("error: there is no unfinished run\n"), "{finished}");
+    assert_eq!(ask(&world, &["retry", "A"]).code, Some(0));
+    assert_eq!(read(&journal).matches("doubted").count(), 1);
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+}
+
+#[test]
+fn a_task_is_skipped_while_nothing_runs() {
+    let mut waiting = Waiting::new();
+    let executor = waiting.start();
+    assert_eq!(ask(&waiting.world, &["stop"]).code, Some(0));
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(3));
+    let world = &waiting.world;
+    let unknown = ask(world, &["skip", "nope"]);
+    assert_eq!((unknown.code, unknown.stderr.contains("there is no task 'nope'")), (Some(2), true), "{unknown}");
+    let skipped = ask(world, &["skip", "B"]);
+    let words = "Run EX is finished\n  B is skipped: skipped by hand\n  every task is over\n";
+    assert_eq!((said(world, &skipped).as_str(), skipped.code), (words, Some(0)), "{skipped}");
+    assert_eq!(rows(world)["B"]["error"], "skipped by hand");
+    let last = run(world, DID, &[]);
+    assert_eq!(last.code, Some(1), "{last}");
+    assert!(last.stdout.contains("is finished; nothing was done\n"), "{last}");
+}
+
+/// A run at a terminal, wave by wave, of tasks that fail until there is a file `ok`.
+fn at_terminal(world: &World) -> Terminal {
+    let worker = format!("test -e ok || exit 7; {DID}");
+    let args = ["run", "--session=S", "--agent-command", &worker, "--cadence", "wave", "--retries", "0"];
+    let mut terminal = Terminal::start(world.command(&args));
+    terminal.wait_for("Start? [Y/n]").say("y").wait_for("error: every task of wave 1 failed\n");
+    terminal.wait_for("help: type r to retry them or a to abort, and Enter\n");
+    terminal
+}
+
+/// R: W-14
+#[test]
+fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
+    let world = tasks(&[]);
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,,worker,\nC,A,worker,\nD,A,worker,failure\n");
+    let mut terminal = at_terminal(&world);
+    terminal.say("abort");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(3), "{shown}");
+    assert!(shown.contains("Pipeline stopped: 0/4 tasks completed\n"), "{shown}");
+    assert_eq!(column(&world, "status"), ["failed", "failed", "skipped", "pending"]);
+
+    // The question is still open.
+    let mut terminal = at_terminal(&world);
+    terminal.say("what?").wait_for("error: every task of wave 1 failed\n");
+    world.write("ok", "");
+    terminal.say("r");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(1), "{shown}");
+    assert_eq!(column(&world, "status"), ["completed", "completed", "completed", "skipped"]);
+
+    // With -y nobody is asked, not even at a terminal.
+    let world = one_and_repair();
+    let args = arguments("--session=S", "false", &["--cadence", "wave", "--retries", "0"]);
+    let (code, shown) = Terminal::start(world.command(&args)).end();
+    assert_eq!(code, Some(3), "{shown}");
+    assert!(shown.contains("every task of wave 1 failed, so the run stops here\n"), "{shown}");
+}
+
+#[test]
+fn who_retried_by_hand_after_an_abort_is_not_asked_again() {
+    let world = one_and_repair();
+    let mut terminal = at_terminal(&world);
+    terminal.say("a");
+    assert_eq!(terminal.end().0, Some(3));
+    assert_eq!(ask(&world, &["retry", "--failed"]).code, Some(0));
+    let args = ["run", "--session=S", "--agent-command", DID, "--cadence", "wave"];
+    let mut terminal = Terminal::start(world.command(&args));
+    terminal.wait_for("Start? [Y/n]").say("y").wait_for("Pipeline complete: 1/2 tasks completed\n");
+    terminal.wait_for("done? [v/D]").say("");
+    assert_eq!(terminal.end().0, Some(1));
+    assert_eq!(column(&world, "status"), ["completed", "skipped"]);
+}
+
+/// A task, and one that runs only if the first fails.
+fn one_and_repair() -> World {
+    let world = tasks(&[]);
+    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nD,A,worker,failure\n");
+    world
+}
+
+#[test]
+fn a_question_can_be_answered_from_elsewhere_and_when_nothing_is_left_the_run_finishes() {
+    let world = tasks(&[("A", "")]);
+    let terminal = at_terminal(&world);
+    world.write("ok", "");
+    assert_eq!(ask(&world, &["retry", "--failed"]).code, Some(0));
+    assert_eq!(ask(&world, &["resume"]).code, Some(0));
+    assert_eq!(terminal.end().0, Some(0));
+
+    let world = tasks(&[("A", "")]);
+    let mut terminal = at_terminal(&world);
+    terminal.say("a");
+    assert_eq!(terminal.end().0, Some(1));
+    assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done\n"));
+}

@@ -1,0 +1,105 @@
+//! `--continue`, and the other options of a run.
+
+use std::process::Stdio;
+
+use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
+
+use super::{DID, arguments, tasks};
+
+/// Two sessions, each with a run whose second task was not done: `S` first, then `T`.
+fn two_stopped() -> (World, String, String) {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    world.copy_tree(world.dir().join("S"), "T");
+    for session in ["--session=S", "--session=T"] {
+        // The wave that fails stops its run.
+        world.write(&format!("{}/tasks.csv", &session[10..]), "id,deps,role,run_on\nA,,worker,\nB,A,worker,failure\n");
+        let stopped = world.run(&arguments(session, "false", &["--cadence", "wave", "--retries", "0"]));
+        assert_eq!(stopped.code, Some(3), "{stopped}");
+    }
+    let runs = std::fs::read_dir(world.dir().join(".workflow/.csv-wave")).expect("there are runs");
+    let names = runs.map(|run| run.expect("a run").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("EX-")).collect();
+    names.sort();
+    let [s, t] = <[String; 2]>::try_from(names).expect("two runs");
+    (world, s, t)
+}
+
+fn resume(world: &World, words: &[&str]) -> Run {
+    world.run(&[words, &["--agent-command", DID, "-y"]].concat())
+}
+
+/// R: W-01
+#[test]
+fn a_run_is_continued_by_its_name_or_as_the_newest_that_is_not_finished() {
+    let (world, s, t) = two_stopped();
+    let newest = resume(&world, &["--continue"]);
+    assert_eq!(newest.code, Some(1), "A failed: {newest}");
+    assert!(newest.stderr.starts_with(&format!("Run {t} goes on, 0 done\n")), "{newest}");
+    let named = resume(&world, &["--continue", &s]);
+    assert_eq!(named.code, Some(1), "{named}");
+    assert!(named.stderr.starts_with(&format!("Run {s} goes on, 0 done\n")), "{named}");
+    let finished = resume(&world, &["run", "--continue", &s]);
+    assert!(finished.stdout.starts_with(&format!("Run {s} is finished; nothing was done\n")), "{finished}");
+}
+
+/// R: W-01
+#[test]
+fn three_workers_run_at_once_unless_it_is_told_otherwise_and_nobody_is_asked_with_yes() {
+    for (more, most) in [(&["-y"][..], 3), (&["--yes", "-c", "2"], 2), (&["-y", "--concurrency", "4"], 4)] {
+        let world = tasks(&[("A", ""), ("B", ""), ("C", ""), ("D", ""), ("E", "")]);
+        let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+        let worker = format!("printf . > {}; cat {}", pulse.arg(), gate.arg());
+        let args = [&["--session=S", "--agent-command", &worker][..], more].concat();
+        let mut command = world.command(&args);
+        let mut executor = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        pulse.wait_alive(most);
+        let shown = world.run(&["status", "--session=S"]);
+        assert!(shown.stdout.contains(&format!("\n{most} running, {} ready\n", 5 - most)), "{shown}");
+        assert_eq!(world.run(&["stop", "--now", "--session=S"]).code, Some(0));
+        assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    }
+}
+
+/// R: W-16
+#[test]
+fn without_a_match_the_runs_are_listed_and_a_person_chooses() {
+    let (world, s, t) = two_stopped();
+    for id in ["EX-nope-2026-01-01", "../../S", "/", "", "EX-\u{1b}[2J"] {
+        let before = world.tree();
+        let unmatched = resume(&world, &["--continue", id]);
+        assert_eq!(unmatched.code, Some(2), "{unmatched}");
+        let dir = world.dir().display();
+        let list = format!("The runs there are:\n  {t}  unfinished  0/2  {dir}/T\n  {s}  unfinished  0/2  {dir}/S\n");
+        assert!(unmatched.stderr.starts_with(&list), "{unmatched}");
+        assert!(unmatched.stderr.ends_with("\nhelp: name one of these: --continue EX-ID\n"), "{unmatched}");
+        assert!(!unmatched.stderr.contains('\u{1b}'), "{unmatched}");
+        assert_eq!(world.tree(), before, "nothing is touched");
+    }
+    let other = resume(&world, &["--session=S", "--continue", &t]);
+    assert_eq!(other.code, Some(2), "{other}");
+    assert!(other.stderr.contains(&format!("error: there is no run '{t}' of S\n")), "{other}");
+
+    let start = || Terminal::start(world.command(&["--continue", "EX-nope", "--agent-command", DID, "-y"]));
+    let mut terminal = start();
+    terminal.wait_for("there is no run 'EX-nope'. The runs there are:\n").wait_for(&format!("\n  2  {s}  unfinished"));
+    terminal.wait_for("Which one? [1-2] ").say("3");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(2), "{shown}");
+    let mut terminal = start();
+    terminal.wait_for("Which one? [1-2] ").say("2");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains(&format!("Run {s} goes on, 0 done\n")), "{shown}");
+}
+
+#[test]
+fn where_there_is_no_run_there_is_nothing_to_continue() {
+    let world = tasks(&[("A", "")]);
+    insta::assert_snapshot!(resume(&world, &["--continue"]), @r"
+    $ team-executor --continue --agent-command 'echo did $TEAM_EXECUTOR_TASK' -y
+    ------- stderr -------
+    error: there is no unfinished run
+    help: begin one with: team-executor run --session=PATH
+    [exit status: 2]
+    ");
+}

@@ -1,0 +1,148 @@
+//! What came of a request, in words and as a line of JSON.
+
+use team_executor_core::TaskIndex;
+use team_executor_core::run::{Event, Refused, Run};
+use team_executor_files::json::{self, Layout, Value, Writer};
+
+use super::VERSION;
+use super::request::Request;
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What the run is about now, in a word.
+    pub stage: String,
+    /// What happened, a line each; or why nothing did.
+    pub outcome: Result<Vec<String>, String>,
+}
+
+/// How many things are told one by one.
+const TOLD: usize = 20;
+
+impl Answer {
+    /// Nothing happened.
+    pub(crate) fn refused(stage: &str, why: String) -> Self {
+        Self { stage: stage.to_owned(), outcome: Err(why) }
+    }
+
+    /// What came of a request by what the rules said to it.
+    pub(crate) fn of<'i>(
+        request: &Request,
+        events: &[Event],
+        refused: Option<Refused>,
+        run: &Run,
+        id: impl Fn(TaskIndex) -> &'i str,
+    ) -> Self {
+        let stage = run.stage().word();
+        if let Some(refused) = refused {
+            return Self::refused(stage, in_words(request, refused, id));
+        }
+        let mut did: Vec<String> = events.iter().flat_map(|event| told(event, run, &id)).collect();
+        if did.len() > TOLD {
+            let more = did.len() - TOLD;
+            did.truncate(TOLD);
+            did.push(format!("and {more} more"));
+        }
+        Self { stage: stage.to_owned(), outcome: Ok(did) }
+    }
+
+    /// The answer as a line, without its end.
+    pub fn write(&self) -> String {
+        let mut out = Writer::new(Layout::Compact);
+        out.begin_object();
+        out.key("version");
+        out.plain(VERSION);
+        out.key("stage");
+        out.text(&self.stage);
+        match &self.outcome {
+            Ok(did) => {
+                out.key("did");
+                out.texts(did);
+            }
+            Err(why) => {
+                out.key("refused");
+                out.text(why);
+            }
+        }
+        out.end_object();
+        out.finish().trim_end().to_owned()
+    }
+
+    /// The answer of a line; nothing if it is none of this version.
+    pub fn read(line: &str) -> Option<Self> {
+        let document = json::parse(line).ok()?;
+        let root = document.root();
+        if root.get("version").and_then(Value::as_i64) != Some(VERSION) {
+            return None;
+        }
+        let text = |value: Value<'_, '_>| value.as_text().map(|text| text.into_owned());
+        let outcome = match root.get("refused") {
+            Some(why) => Err(text(why)?),
+            None => Ok(root.get("did")?.items().map(text).collect::<Option<_>>()?),
+        };
+        Some(Self { stage: text(root.get("stage")?)?, outcome })
+    }
+}
+
+/// What happened, for people.
+fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<String> {
+    let words = match event {
+        Event::Paused { .. } => match run.at_work().count() {
+            0 => "no new workers start".to_owned(),
+            running => format!("no new workers start; {running} still at work"),
+        },
+        Event::Resumed { .. } => "workers start again".to_owned(),
+        Event::Draining { .. } => match run.at_work().count() {
+            0 => "the executor ends".to_owned(),
+            running => format!("no new workers start; the executor ends when the last of {running} has ended"),
+        },
+        Event::Stopping { .. } => "the workers are ended, and the executor ends".to_owned(),
+        Event::Reset { tasks, .. } => {
+            return tasks.iter().map(|task| format!("{} is to run again", id(*task))).collect();
+        }
+        Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
+        Event::Finished { .. } => "every task is over".to_owned(),
+        _ => return Vec::new(),
+    };
+    vec![words]
+}
+
+/// Why the rules refused, with the names that a person knows.
+fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &'i str) -> String {
+    match (refused, request) {
+        (Refused::Move(refused), Request::Skip { task, .. }) => {
+            format!("'{task}' is {} and cannot be skipped", refused.from)
+        }
+        (Refused::Move(refused), Request::Retry { .. }) if refused.from == "completed" => {
+            "a completed task runs again only with everything that depends on it (--downstream)".to_owned()
+        }
+        (Refused::Move(refused), Request::Retry { .. }) => {
+            format!("only what failed or was skipped runs again, and a task that was named is {}", refused.from)
+        }
+        (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
+        (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
+        (refused, _) => refused.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_is_read_back() {
+        let done = Answer { stage: "going on".to_owned(), outcome: Ok(vec!["A is to run again".to_owned()]) };
+        for answer in [done, Answer::refused("paused", "the run is \"paused\"\n".to_owned())] {
+            let line = answer.write();
+            assert!(!line.contains('\n'), "{line}");
+            assert_eq!(Answer::read(&line), Some(answer), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_not_read_as_one() {
+        for line in ["", "{}", r#"{"version":2,"stage":"x","did":[]}"#, r#"{"version":1,"stage":"x","did":[1]}"#] {
+            assert_eq!(Answer::read(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The other end of the socket: asks the executor of a run, if there is one.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use team_executor_store::run_folder::EXECUTOR;
+
+use team_executor_store::lock::{Lock, LockError};
+use team_executor_store::{RealDisk, run_folder::LOCK};
+
+use super::{Answer, LINE_BYTES, Request, SOCKET, server};
+use crate::options::Failure;
+
+/// How long an executor may take to answer: it may be at its disk.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether an executor listens to requests to the run in this folder.
+pub fn is_heard(run: &Path) -> bool {
+    File::open(run.join(EXECUTOR)).and_then(|folder| UnixStream::connect(server::path(&folder))).is_ok()
+}
+
+/// Who has the run in this folder, whether or not it listens; nothing if nobody has.
+pub fn holder(run: &Path) -> Option<String> {
+    let folder = RealDisk::open_folder(&run.join(EXECUTOR)).ok()?;
+    match Lock::take(&folder, LOCK, Duration::ZERO) {
+        Err(LockError::Held { by }) => Some(by),
+        _ => None,
+    }
+}
+
+/// Asks the executor that has the run in this folder; nothing if there is none.
+pub fn send(run: &Path, request: &Request) -> Result<Option<Answer>, Failure> {
+    let line = request.write();
+    if line.len() > LINE_BYTES {
+        return Err(Failure::Control("too much was asked at once; name fewer tasks".to_owned()));
+    }
+    let socket = run.join(EXECUTOR).join(SOCKET);
+    let failed = || Failure::disk("use", &socket);
+    let folder = match File::open(run.join(EXECUTOR)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        folder => folder.map_err(failed())?,
+    };
+    let mut stream = match UnixStream::connect(server::path(&folder)) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
+        stream => stream.map_err(failed())?,
+    };
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed())?;
+    // Whoever has closed the other end has given no answer, or one that can still be read.
+    stream.write_all(format!("{line}\n").as_bytes()).ok();
+    let mut answer = String::new();
+    let read = BufReader::new(stream.take(LINE_BYTES as u64)).read_line(&mut answer);
+    match (read, Answer::read(answer.trim_end())) {
+        (Ok(_), Some(answer)) => Ok(Some(answer)),
+        (Ok(0), _) => Err(Failure::Control("the executor gave no answer: it ended, or too many called".to_owned())),
+        (Ok(_), None) => Err(Failure::Control("the executor is of another version".to_owned())),
+        (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(Failure::Control(format!("the executor did not answer in {} seconds", PATIENCE.as_secs())))
+        }
+        (Err(error), _) => Err(failed()(error)),
+    }
+}

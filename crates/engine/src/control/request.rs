@@ -1,0 +1,238 @@
+//! What a run can be asked, and its line of JSON. What is not exactly such a line is refused.
+
+use team_executor_core::TaskIndex;
+use team_executor_core::Timestamp;
+use team_executor_core::run::{Input, Which};
+use team_executor_files::json::{self, Kind, Layout, Value, Writer};
+
+use super::VERSION;
+use crate::notice::Notice;
+
+/// What a run is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// No new workers until [`Request::Resume`].
+    Pause {
+        /// For people.
+        reason: String,
+    },
+    /// Goes on after a pause.
+    Resume,
+    /// No new workers; over when the running ones have ended.
+    Drain,
+    /// No new workers, and the running ones are ended.
+    Stop,
+    /// Tasks that are over run again.
+    Retry {
+        /// Which.
+        which: Wanted,
+        /// Also everything that depends on them.
+        downstream: bool,
+    },
+    /// A task is not to run.
+    Skip {
+        /// Its id.
+        task: String,
+        /// For people.
+        reason: String,
+    },
+}
+
+/// Which tasks are to run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// These, by their ids.
+    Tasks(Vec<String>),
+    /// Every failed one.
+    Failed,
+}
+
+/// Reasons that are longer are refused.
+const REASON_CHARS: usize = 1000;
+
+impl Request {
+    /// The request as a line, without its end.
+    pub fn write(&self) -> String {
+        let mut out = Writer::new(Layout::Compact);
+        out.begin_object();
+        out.key("version");
+        out.plain(VERSION);
+        let mut text = |key: &str, text: &str| {
+            out.key(key);
+            out.text(text);
+        };
+        text("request", self.word());
+        match self {
+            Self::Pause { reason } => text("reason", reason),
+            Self::Resume | Self::Drain | Self::Stop => {}
+            Self::Skip { task, reason } => {
+                text("task", task);
+                text("reason", reason);
+            }
+            Self::Retry { which, downstream } => {
+                if let Wanted::Tasks(tasks) = which {
+                    out.key("tasks");
+                    out.texts(tasks);
+                }
+                out.key("downstream");
+                out.plain(downstream);
+            }
+        }
+        out.end_object();
+        out.finish().trim_end().to_owned()
+    }
+
+    /// The request of a line, or why it is none.
+    pub fn read(line: &str) -> Result<Self, String> {
+        let document = json::parse(line).map_err(|error| format!("the request is no JSON: {}", error.message))?;
+        if !document.repeated_keys().is_empty() {
+            return Err("the request says something twice".to_owned());
+        }
+        let fields = Fields { root: document.root() };
+        match fields.root.get("version").and_then(Value::as_i64) {
+            Some(VERSION) => {}
+            _ => return Err(format!("the request is not of version {VERSION}")),
+        }
+        let word = fields.text("request")?;
+        let (request, known): (Self, &[&str]) = match word.as_str() {
+            "pause" => (Self::Pause { reason: fields.reason()? }, &["reason"]),
+            "resume" => (Self::Resume, &[]),
+            "drain" => (Self::Drain, &[]),
+            "stop" => (Self::Stop, &[]),
+            "retry" => {
+                let downstream = fields.root.get("downstream").and_then(Value::as_bool);
+                let downstream = downstream.ok_or("the request has no readable `downstream`")?;
+                (Self::Retry { which: fields.wanted()?, downstream }, &["tasks", "downstream"])
+            }
+            "skip" => (Self::Skip { task: fields.text("task")?, reason: fields.reason()? }, &["task", "reason"]),
+            _ => return Err("the request is unknown".to_owned()),
+        };
+        let is_known = |name: &str| matches!(name, "version" | "request") || known.contains(&name);
+        if fields.root.entries().any(|entry| !is_known(&entry.name())) {
+            return Err(format!("the request `{word}` has a field that it does not know"));
+        }
+        Ok(request)
+    }
+
+    /// What it means to the rules, or which task there is not.
+    pub(crate) fn input(&self, now: Timestamp, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<Input, String> {
+        let index = |id: &String| index(id).ok_or_else(|| format!("there is no task '{id}'"));
+        Ok(match self {
+            Self::Pause { reason } => Input::Pause { now, reason: reason.clone() },
+            Self::Resume => Input::Resume { now },
+            Self::Drain => Input::Drain { now },
+            Self::Stop => Input::Stop { now },
+            Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
+            Self::Retry { which: Wanted::Failed, downstream } => {
+                Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
+            }
+            Self::Retry { which: Wanted::Tasks(ids), downstream } => {
+                let tasks = ids.iter().map(index).collect::<Result<_, _>>()?;
+                Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream }
+            }
+        })
+    }
+
+    /// What the executor's own faces are told of it, where no event says it.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        match self {
+            Self::Pause { reason } => Some(Notice::Paused { reason: reason.clone() }),
+            Self::Resume => Some(Notice::Resumed),
+            _ => None,
+        }
+    }
+
+    /// Whether it wants this executor to end.
+    pub(crate) const fn ends(&self) -> bool {
+        matches!(self, Self::Drain | Self::Stop)
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Pause { .. } => "pause",
+            Self::Resume => "resume",
+            Self::Drain => "drain",
+            Self::Stop => "stop",
+            Self::Retry { .. } => "retry",
+            Self::Skip { .. } => "skip",
+        }
+    }
+}
+
+struct Fields<'d, 's> {
+    root: Value<'d, 's>,
+}
+
+impl Fields<'_, '_> {
+    fn text(&self, name: &str) -> Result<String, String> {
+        let text = self.root.get(name).and_then(Value::as_text);
+        text.map(|text| text.into_owned()).ok_or_else(|| format!("the request has no readable `{name}`"))
+    }
+
+    fn reason(&self) -> Result<String, String> {
+        let reason = self.text("reason")?;
+        if reason.chars().count() > REASON_CHARS {
+            return Err(format!("the reason has more than {REASON_CHARS} characters"));
+        }
+        Ok(reason)
+    }
+
+    /// Every failed task, where none is named.
+    fn wanted(&self) -> Result<Wanted, String> {
+        let Some(tasks) = self.root.get("tasks") else { return Ok(Wanted::Failed) };
+        let ids = tasks.items().map(|id| id.as_text().map(|id| id.into_owned()));
+        match ids.collect::<Option<Vec<String>>>() {
+            Some(ids) if tasks.kind() == Kind::Array && !ids.is_empty() => Ok(Wanted::Tasks(ids)),
+            _ => Err("the request has no readable `tasks`".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_is_read_back() {
+        let ids = || vec!["A".to_owned(), "任务 \"2\"\n".to_owned()];
+        for request in [
+            Request::Pause { reason: "lunch".to_owned() },
+            Request::Resume,
+            Request::Drain,
+            Request::Stop,
+            Request::Retry { which: Wanted::Failed, downstream: false },
+            Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
+            Request::Skip { task: "A".to_owned(), reason: String::new() },
+        ] {
+            let line = request.write();
+            assert!(!line.contains('\n'), "{line}");
+            assert_eq!(Request::read(&line), Ok(request), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_exactly_a_request_is_refused() {
+        let long = format!(r#"{{"version":1,"request":"pause","reason":"{}"}}"#, "x".repeat(1001));
+        for (line, why) in [
+            ("", "is no JSON"),
+            ("\u{0}", "is no JSON"),
+            ("[]", "not of version 1"),
+            (r#"{"request":"stop"}"#, "not of version 1"),
+            (r#"{"version":2,"request":"stop"}"#, "not of version 1"),
+            (r#"{"version":1,"request":"stop","request":"pause"}"#, "says something twice"),
+            (r#"{"version":1}"#, "no readable `request`"),
+            (r#"{"version":1,"request":"explode"}"#, "is unknown"),
+            (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has a field that it does not know"),
+            (r#"{"version":1,"request":"pause"}"#, "no readable `reason`"),
+            (&long, "more than 1000 characters"),
+            (r#"{"version":1,"request":"retry"}"#, "no readable `downstream`"),
+            (r#"{"version":1,"request":"retry","tasks":[],"downstream":false}"#, "no readable `tasks`"),
+            (r#"{"version":1,"request":"retry","tasks":"A","downstream":false}"#, "no readable `tasks`"),
+            (r#"{"version":1,"request":"retry","tasks":["A",1],"downstream":false}"#, "no readable `tasks`"),
+        ] {
+            let refused = Request::read(line).expect_err(line);
+            assert!(refused.contains(why), "{line}: {refused}");
+        }
+        assert!(Request::read(&"[".repeat(60_000)).is_err());
+    }
+}

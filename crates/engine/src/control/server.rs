@@ -1,0 +1,284 @@
+//! The executor's end of the socket: one thread that hears callers and hands their requests to the dispatcher, one at a
+//! time. It waits for events only, so it costs nothing while nobody calls, and nobody who calls and says nothing is waited
+//! for: there are few places, and whoever has been silent for longest makes room.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{Builder, JoinHandle};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat, unlinkat};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
+
+use super::{Answer, Asked, LINE_BYTES, Request, SOCKET};
+
+/// How many callers are heard at a time.
+const PLACES: usize = 64;
+/// How many wait to be let in.
+const BACKLOG: i32 = 128;
+/// How long nobody is let in after that failed, for instance because no more files can be open.
+const REST: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// The socket of a run, there as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Server {
+    folder: File,
+    /// Closed to end the thread.
+    lifeline: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens the socket in the executor's folder of a run whose lock is held: a socket that is there belongs to nobody.
+    /// Requests are handed over until that says no.
+    pub(crate) fn open(folder: &Path, hand_over: impl Fn(Asked) -> bool + Send + 'static) -> io::Result<Self> {
+        let folder = File::open(folder)?;
+        let listener = UnixListener::from(open_socket(&folder)?);
+        let (lifeline, end) = UnixStream::pair()?;
+        let thread = Builder::new().name("control".to_owned()).spawn(move || serve(&listener, &end, hand_over))?;
+        Ok(Self { folder, lifeline: Some(lifeline), thread: Some(thread) })
+    }
+}
+
+/// Whoever was heard is answered before this returns, if the dispatcher answered or is gone.
+impl Drop for Server {
+    fn drop(&mut self) {
+        // If it stays, the next executor replaces it.
+        unlinkat(&self.folder, SOCKET, AtFlags::empty()).ok();
+        drop(self.lifeline.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// A way to the socket that is never too long for the system.
+pub(super) fn path(folder: &File) -> PathBuf {
+    format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()).into()
+}
+
+/// A socket that listens, for the user alone from the first moment on.
+fn open_socket(folder: &File) -> io::Result<OwnedFd> {
+    match statat(folder, SOCKET, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Socket => {
+            unlinkat(folder, SOCKET, AtFlags::empty())?;
+        }
+        Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "what has its name is no socket")),
+        Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddrUnix::new(path(folder))?)?;
+    chmodat(folder, SOCKET, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) -> bool) {
+    let mut callers: Vec<Caller> = Vec::new();
+    let mut resting = false;
+    loop {
+        let door = if resting { PollFlags::empty() } else { PollFlags::IN };
+        let mut watched = vec![PollFd::new(end, PollFlags::IN), PollFd::new(listener, door)];
+        watched.extend(callers.iter().map(|caller| PollFd::new(&caller.stream, PollFlags::IN)));
+        match poll(&mut watched, resting.then_some(&REST)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(_) => return,
+        }
+        let mut ready = watched.iter().map(|one| !one.revents().is_empty()).collect::<Vec<_>>().into_iter();
+        if ready.next() == Some(true) {
+            return;
+        }
+        let at_door = ready.next() == Some(true);
+        callers.retain_mut(|caller| ready.next() != Some(true) || caller.hear(&hand_over));
+        resting = false;
+        if at_door {
+            match listener.accept().and_then(|(stream, _)| stream.set_nonblocking(true).map(|()| stream)) {
+                Ok(stream) => {
+                    if callers.len() == PLACES {
+                        callers.remove(0);
+                    }
+                    callers.push(Caller { stream, heard: Vec::new() });
+                }
+                Err(error) => resting = !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+            }
+        }
+    }
+}
+
+/// Somebody who called. One line is heard, one is answered, and that was it.
+struct Caller {
+    stream: UnixStream,
+    heard: Vec<u8>,
+}
+
+impl Caller {
+    /// Hears what there is to hear, and says whether there may be more.
+    fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> bool {
+        let mut bytes = [0; 4096];
+        let count = match self.stream.read(&mut bytes) {
+            Ok(0) => return false,
+            Ok(count) => count,
+            Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        };
+        self.heard.extend_from_slice(&bytes[..count]);
+        let answer = match self.heard.iter().position(|byte| *byte == b'\n') {
+            Some(end) if end <= LINE_BYTES => answer(&self.heard[..end], hand_over),
+            None if self.heard.len() <= LINE_BYTES => return true,
+            _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
+        };
+        // An answer fits into the socket's buffer; whoever has gone does not want it.
+        self.stream.write_all(format!("{}\n", answer.write()).as_bytes()).ok();
+        false
+    }
+}
+
+fn answer(line: &[u8], hand_over: &impl Fn(Asked) -> bool) -> Answer {
+    let read = std::str::from_utf8(line).map_err(|_| "the request is not UTF-8".to_owned()).and_then(Request::read);
+    let request = match read {
+        Ok(request) => request,
+        Err(why) => return refused(why),
+    };
+    let (reply, answer) = mpsc::channel();
+    let answer = if hand_over(Asked { request, reply }) { answer.recv().ok() } else { None };
+    answer.unwrap_or_else(|| Answer::refused("over", "the executor has ended".to_owned()))
+}
+
+fn refused(why: String) -> Answer {
+    Answer::refused("unknown", why)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+    use crate::control::{self, client};
+
+    /// A run's folder far away, and an executor that does whatever it is asked.
+    fn world() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("far".repeat(40)).join("away".repeat(40));
+        std::fs::create_dir_all(run.join(".executor")).unwrap();
+        (dir, run)
+    }
+
+    fn open(run: &Path) -> (Server, Receiver<Asked>) {
+        let (sender, asked) = mpsc::channel();
+        let server = Server::open(&run.join(".executor"), move |asked| sender.send(asked).is_ok()).unwrap();
+        (server, asked)
+    }
+
+    /// Answers everything that is asked, and says what that was.
+    fn obey(asked: Receiver<Asked>) -> JoinHandle<Vec<Request>> {
+        std::thread::spawn(move || {
+            let mut requests = Vec::new();
+            for Asked { request, reply } in asked {
+                let done = Answer { stage: "going on".to_owned(), outcome: Ok(vec!["done".to_owned()]) };
+                reply.send(done).unwrap();
+                requests.push(request);
+            }
+            requests
+        })
+    }
+
+    fn connect(run: &Path) -> UnixStream {
+        let folder = File::open(run.join(".executor")).unwrap();
+        UnixStream::connect(path(&folder)).unwrap()
+    }
+
+    /// What is answered to some bytes.
+    fn say(run: &Path, bytes: &[u8]) -> String {
+        let mut stream = connect(run);
+        stream.write_all(bytes).ok(); // a refusal may come before everything is said
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line
+    }
+
+    #[test]
+    fn a_request_is_answered_and_the_socket_goes_with_its_server() {
+        let (_dir, run) = world();
+        assert_eq!(control::send(&run, &Request::Resume).unwrap(), None, "nobody is there yet");
+        let (server, asked) = open(&run);
+        let socket = run.join(".executor").join(SOCKET);
+        assert_eq!(std::fs::symlink_metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+        let obeying = obey(asked);
+        let answer = client::send(&run, &Request::Stop).unwrap().unwrap();
+        assert_eq!(answer.outcome, Ok(vec!["done".to_owned()]));
+        drop(server);
+        assert!(!socket.exists());
+        assert_eq!(obeying.join().unwrap(), [Request::Stop]);
+        assert_eq!(client::send(&run, &Request::Resume).unwrap(), None);
+    }
+
+    #[test]
+    fn hostile_lines_are_refused_and_never_handed_over() {
+        let (_dir, run) = world();
+        let (server, asked) = open(&run);
+        let obeying = obey(asked);
+        assert!(say(&run, b"\n").contains("no JSON"));
+        assert!(say(&run, b"\xff\xfe\n").contains("not UTF-8"));
+        assert!(say(&run, b"{\"version\":7,\"request\":\"stop\"}\n").contains("not of version 1"));
+        assert!(say(&run, &vec![b'['; LINE_BYTES + 1]).contains("more than 65536 bytes"));
+        assert_eq!(say(&run, &[&vec![b' '; LINE_BYTES + 1][..], b"\n"].concat()).lines().count(), 1);
+        drop(server);
+        assert_eq!(obeying.join().unwrap(), []);
+    }
+
+    #[test]
+    fn a_thousand_silent_callers_keep_nobody_from_being_heard() {
+        let (_dir, run) = world();
+        let (server, asked) = open(&run);
+        let obeying = obey(asked);
+        let mut silent = VecDeque::new();
+        for _ in 0..1000 {
+            let mut stream = connect(&run);
+            stream.write_all(b"{").ok();
+            silent.push_back(stream);
+            if silent.len() > 2 * PLACES {
+                silent.pop_front(); // it was thrown out meanwhile
+            }
+        }
+        assert!(client::send(&run, &Request::Drain).unwrap().is_some());
+        drop((server, silent));
+        assert_eq!(obeying.join().unwrap(), [Request::Drain]);
+    }
+
+    #[test]
+    fn a_socket_that_a_killed_executor_left_is_replaced_and_anything_else_is_not() {
+        let (_dir, run) = world();
+        let folder = File::open(run.join(".executor")).unwrap();
+        drop(UnixListener::bind(path(&folder)).unwrap()); // the file stays
+        assert_eq!(client::send(&run, &Request::Resume).unwrap(), None, "nobody is behind it");
+        let (server, asked) = open(&run);
+        let obeying = obey(asked);
+        assert!(client::send(&run, &Request::Resume).unwrap().is_some());
+        drop(server);
+        obeying.join().unwrap();
+        let file = run.join(".executor").join(SOCKET);
+        std::fs::write(&file, "mine").unwrap();
+        assert!(Server::open(&run.join(".executor"), |_| true).is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+
+    #[test]
+    fn who_asks_too_late_is_told_so() {
+        let (_dir, run) = world();
+        let (server, asked) = open(&run);
+        drop(asked);
+        let answer = client::send(&run, &Request::Resume).unwrap().unwrap();
+        assert_eq!(answer.outcome, Err("the executor has ended".to_owned()));
+        drop(server);
+    }
+}

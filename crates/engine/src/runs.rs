@@ -1,0 +1,64 @@
+//! The runs that a project has, for somebody who looks for one: nothing is locked and nothing is written.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_core::Timestamp;
+use team_executor_files::json::{self, Value};
+use team_executor_store::recover;
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
+
+use crate::run_at;
+
+/// A run of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRun {
+    /// Its name.
+    pub id: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The folder of its session.
+    pub session: PathBuf,
+    /// When it was made.
+    pub made: Timestamp,
+    /// Every task is over. A journal that cannot be read is not finished: who continues it is told why.
+    pub finished: bool,
+}
+
+/// The runs of a project, the newest first. Both folders are absolute.
+pub fn known(project: &Path) -> Vec<KnownRun> {
+    let runs = run_at::runs(project);
+    let with_plans = run_at::plans(&runs).map(|(plan, id)| {
+        let folder = run_path(project, &id);
+        let finished = is_finished(&folder);
+        KnownRun { id, folder, session: plan.session, made: plan.at, finished }
+    });
+    let mut runs: Vec<_> = with_plans.collect();
+    runs.sort_by(|a, b| (b.made, &b.id).cmp(&(a.made, &a.id)));
+    runs
+}
+
+/// The project of a session, or of the current folder.
+pub fn project(session: Option<&Path>, current: &Path) -> PathBuf {
+    session.map_or_else(|| current.to_owned(), |session| project_root(session, current))
+}
+
+/// The name and the folder of a session's newest run; nothing if it was never run.
+pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
+    let project = project_root(session, current);
+    let id = run_at::newest(&run_at::runs(&project), session)?;
+    let folder = run_path(&project, &id);
+    Some((id, folder))
+}
+
+/// Whether the last thing that happened to a task or to the run was its end.
+fn is_finished(run: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(run.join(EXECUTOR).join(JOURNAL)) else { return false };
+    let Ok(recovered) = recover(&bytes) else { return false };
+    let types = recovered.records.iter().rev().map(|record| {
+        let text = std::str::from_utf8(&bytes[record.json.clone()]).unwrap_or_default();
+        let document = json::parse(text).ok()?;
+        document.root().get("type").and_then(Value::as_text).map(|name| name.into_owned())
+    });
+    let is_note = |name: &String| matches!(name.as_str(), "recovered" | "doubted" | "intended");
+    types.flatten().find(|name| !is_note(name)).is_some_and(|name| name == "finished")
+}
