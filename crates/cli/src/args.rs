@@ -2,6 +2,7 @@
 
 mod settings;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -27,7 +28,8 @@ Examples:
 
 Exit codes: 0 all tasks completed or nothing wrong, 1 finished with failed or
 skipped tasks, 2 usage error or invalid session, 3 stopped and resumable,
-4 another executor holds the session, 74 input/output failure, 130 interrupted."
+4 another executor holds the session, 70 a bug in this program,
+74 input/output failure, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// What to do
@@ -43,6 +45,40 @@ pub(crate) struct Args {
     pub(crate) run: Run,
 }
 
+impl Args {
+    /// Whether programs read what is printed.
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            None => self.run.format == Format::Json,
+            Some(Command::Run(options) | Command::Resume(options)) => options.format == Format::Json,
+            Some(Command::Rehearse(options)) => options.format == Format::Json,
+            Some(Command::Config(options)) => options.format == Format::Json,
+            Some(Command::Pause(options)) => options.format == Format::Json,
+            Some(Command::Stop(options)) => options.format == Format::Json,
+            Some(Command::Retry(options)) => options.format == Format::Json,
+            Some(Command::Skip(options)) => options.format == Format::Json,
+            Some(Command::Validate(options)) => options.format == Format::Json,
+            Some(Command::Plan(options)) => options.format == PlanFormat::Json,
+            Some(Command::Status(options)) => options.format == Format::Json,
+            Some(Command::Logs(options)) => options.format == Format::Json,
+            Some(Command::Prompt(options)) => options.format == Format::Json,
+            Some(Command::Doctor(options)) => options.format == Format::Json,
+            Some(Command::Export(options)) => options.format == Format::Json,
+            Some(Command::Archive(options)) => options.format == Format::Json,
+            Some(Command::Sessions(options)) => options.format == Format::Json,
+            Some(Command::Schema(options)) => options.format == Format::Json,
+            Some(Command::Completions(_) | Command::Man) => false,
+        }
+    }
+}
+
+/// Whether arguments that could not be understood ask for JSON.
+pub(crate) fn seem_to_want_json(args: impl Iterator<Item = OsString>) -> bool {
+    let args: Vec<_> = args.collect();
+    let apart = args.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    apart || args.iter().any(|arg| arg == "--format=json")
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -52,6 +88,7 @@ Examples:
   team-executor run --session=. --agent-command './work.sh' -y
   team-executor run --session=. --agent-command 'make $TEAM_EXECUTOR_TASK' -y
   team-executor run --session=. --agent-command './work.sh' --cadence wave
+  team-executor run --session=. --agent-command true -y --format json
   team-executor run --continue EX-auth-2026-02-27 --agent-command './work.sh'
   team-executor run --session=. --agent coder --idle-limit 10m
 
@@ -159,6 +196,7 @@ Examples:
         after_help = "\
 Examples:
   team-executor status --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor status --session=. --watch
   team-executor status --session=. --format json | jq '.running'"
     )]
     Status(StatusOf),
@@ -167,6 +205,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   team-executor logs IMPL-001 --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor logs -f IMPL-001 --session=.
   team-executor logs IMPL-001 --session=. | less")]
     Logs(Logs),
 
@@ -266,6 +305,14 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) trust_project: bool,
 
+    /// How to print; as JSON each thing that happens is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// Only lines, also on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+
     /// Run on a network file system, where a lock may not keep other machines out
     #[arg(long)]
     pub(crate) allow_network_fs: bool,
@@ -304,6 +351,10 @@ pub(crate) struct Pause {
     /// Why, for people
     #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
     pub(crate) reason: String,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -311,6 +362,10 @@ pub(crate) struct Stop {
     /// Also end the workers that run
     #[arg(long)]
     pub(crate) now: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -329,6 +384,10 @@ pub(crate) struct Retry {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -343,6 +402,10 @@ pub(crate) struct Skip {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -389,6 +452,10 @@ pub(crate) struct Rehearse {
     /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
     #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) speed: Option<u32>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -406,6 +473,10 @@ pub(crate) struct StatusOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    /// Show it anew whenever it changes, until the run is over
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -419,6 +490,14 @@ pub(crate) struct Logs {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// Go on until the attempt ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How to print; as JSON each line is an object
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -429,6 +508,10 @@ pub(crate) struct Prompt {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -492,6 +575,10 @@ pub(crate) struct Schema {
     /// Which one; all names are listed without it
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+
+    /// How to list the names; a schema is always JSON
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]

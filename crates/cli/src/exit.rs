@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Paused,
     /// Another executor holds the session.
     Held,
+    /// The program has a mistake; a run can be resumed.
+    Bug,
     /// Input or output failed; a run can be resumed.
     Io,
     /// The run was interrupted and can be resumed.
@@ -30,6 +32,7 @@ impl Exit {
             Self::Invalid => 2,
             Self::Paused => 3,
             Self::Held => 4,
+            Self::Bug => 70,
             Self::Io => 74,
             Self::Interrupted => 130,
         }

@@ -1,14 +1,14 @@
 //! What ends a command early: something in the user's world, with what to do about it.
 
-use team_executor_files::{Finding, Findings, Sources};
+use team_executor_files::{Code, Finding, Findings, Sources};
 
 use crate::exit::Exit;
 
 /// What ends a command early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something is wrong with what the user asked for.
-    Usage(Box<Finding>),
+    /// What the user asked for is not done, and the shell sees this code.
+    Refused(Box<Finding>, Exit),
     /// Something is wrong with the configuration files.
     Config(Box<(Findings, Sources)>),
     /// Writing the output failed.
@@ -19,7 +19,8 @@ impl Failure {
     /// Which code the shell sees.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Config(_) => Exit::Invalid,
+            Self::Refused(_, exit) => *exit,
+            Self::Config(_) => Exit::Invalid,
             // A reader that has seen enough, such as `head`, is no failure.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Fine,
             Self::Output(_) => Exit::Io,
@@ -29,12 +30,26 @@ impl Failure {
 
 impl From<Finding> for Failure {
     fn from(finding: Finding) -> Self {
-        Self::Usage(Box::new(finding))
+        Self::Refused(Box::new(finding), Exit::Invalid)
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+/// Arguments that are not understood: the first line says why, each other one helps.
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines.next().unwrap_or_default();
+        let mut finding = Finding::error(Code::Usage, message.strip_prefix("error: ").unwrap_or(message));
+        for line in lines {
+            finding = finding.help(line.strip_prefix("tip: ").unwrap_or(line));
+        }
+        finding.into()
     }
 }

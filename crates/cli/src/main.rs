@@ -1,15 +1,18 @@
 //! `team-executor`: runs teams of coding agents over the dependency graph that a planner wrote.
 
 mod args;
+mod bug;
 mod commands;
 mod config;
 mod diagnostics;
 mod escape;
 mod exit;
+mod face;
 mod failure;
 mod open;
 mod place;
 mod printer;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -20,16 +23,20 @@ use crate::args::Args;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    bug::catch();
     match std::env::args_os().nth(1) {
         Some(first) if first == keeper::ARGUMENT => return keeper::main(),
         Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
         _ => {}
     }
-    let args = Args::parse();
     let mut printer = Printer::new();
-    let result = commands::run(&args, &mut printer).and_then(|exit| printer.flush().map(|()| exit));
-    match result {
+    let (result, is_json) = match Args::try_parse() {
+        Ok(args) => (commands::run(&args, &mut printer), args.is_json()),
+        Err(error) if !error.use_stderr() => error.exit(), // help or version was asked for
+        Err(error) => (Err(error.into()), args::seem_to_want_json(std::env::args_os())),
+    };
+    match result.and_then(|exit| printer.flush().map(|()| exit)) {
         Ok(exit) => exit.into(),
-        Err(failure) => printer.fail(&failure).into(),
+        Err(failure) => commands::refuse(&failure, is_json, &mut printer).into(),
     }
 }

@@ -26,7 +26,8 @@ impl Place {
     /// Looks around. Without a session the project is the current folder.
     pub(crate) fn of(session: Option<&Path>) -> Result<Self, Failure> {
         let cannot = |what: &str, error: std::io::Error| {
-            Failure::from(Finding::error(Code::Usage, format!("{what} cannot be found: {error}")))
+            let finding = Finding::error(Code::Usage, format!("{what} cannot be found: {error}"));
+            Failure::from(finding.help("check the path, and where you are with: pwd"))
         };
         let current = std::env::current_dir().map_err(|error| cannot("the current folder", error))?;
         let folder = match session {

@@ -13,15 +13,21 @@ use crate::failure::Failure;
 pub(crate) struct Printer {
     out: BufWriter<AutoStream<std::io::Stdout>>,
     err: AutoStream<std::io::Stderr>,
+    is_live: bool,
+    out_is_live: bool,
     width: usize,
 }
 
 impl Printer {
     /// Looks once at the terminal and at `NO_COLOR`, `CLICOLOR_FORCE` and `COLUMNS`.
     pub(crate) fn new() -> Self {
-        let out = AutoStream::new(std::io::stdout(), choice(&std::io::stdout()));
-        let err = AutoStream::new(std::io::stderr(), choice(&std::io::stderr()));
-        Self { out: BufWriter::with_capacity(1 << 16, out), err, width: width() }
+        let of_out = choice(&std::io::stdout());
+        let out = AutoStream::new(std::io::stdout(), of_out);
+        let out_is_live = std::io::stdout().is_terminal() && of_out != ColorChoice::Never;
+        let of_err = choice(&std::io::stderr());
+        let err = AutoStream::new(std::io::stderr(), of_err);
+        let is_live = std::io::stderr().is_terminal() && of_err != ColorChoice::Never;
+        Self { out: BufWriter::with_capacity(1 << 16, out), err, is_live, out_is_live, width: width() }
     }
 
     /// How many columns there are.
@@ -29,9 +35,38 @@ impl Printer {
         self.width
     }
 
+    /// Whether standard error is a terminal on which lines can be painted again.
+    pub(crate) const fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// Whether standard output is a terminal on which lines can be painted again.
+    pub(crate) const fn out_is_live(&self) -> bool {
+        self.out_is_live
+    }
+
+    /// Asks something and waits for the answer, in small letters; nothing at the end of the input.
+    pub(crate) fn ask(&mut self, question: &str) -> std::io::Result<Option<String>> {
+        self.out.flush()?;
+        write!(self.err, "{question}")?;
+        self.err.flush()?;
+        let mut answer = String::new();
+        let length = std::io::stdin().read_line(&mut answer)?;
+        if length == 0 {
+            writeln!(self.err)?;
+        }
+        Ok((length > 0).then(|| answer.trim().to_lowercase()))
+    }
+
     /// Where results go.
     pub(crate) fn out(&mut self) -> &mut impl Write {
         &mut self.out
+    }
+
+    /// Standard output as it is, behind everything that was written before.
+    pub(crate) fn raw_out(&mut self) -> std::io::Result<impl Write> {
+        self.out.flush()?;
+        Ok(std::io::stdout().lock())
     }
 
     /// Where everything else goes.
@@ -47,7 +82,7 @@ impl Printer {
     /// Says why the program ends early.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Exit {
         let said = match failure {
-            Failure::Usage(finding) => {
+            Failure::Refused(finding, _) => {
                 let text = diagnostics::finding(finding, &Sources::default(), "", self.width);
                 write!(self.err, "{text}")
             }
@@ -56,7 +91,10 @@ impl Printer {
                 write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
             }
             Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Failure::Output(error) => writeln!(self.err, "error: failed to write the output: {error}"),
+            Failure::Output(error) => {
+                let help = "make room or choose another place, then give the command again";
+                writeln!(self.err, "error: failed to write the output: {error}\nhelp: {help}")
+            }
         };
         // If not even this can be written, the exit code has to say it.
         said.map_or(Exit::Io, |()| failure.exit())
@@ -80,4 +118,10 @@ fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     columns.or_else(terminal).unwrap_or(80).clamp(40, 160)
+}
+
+/// Columns and rows of the terminal that standard error is, as it is now.
+pub(crate) fn terminal_size() -> (usize, usize) {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)))
 }

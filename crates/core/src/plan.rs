@@ -39,6 +39,19 @@ pub struct RoleLoad {
     pub completed: usize,
 }
 
+impl RoleLoad {
+    /// Who has how much to do: the session's roles, then those that only tasks mention.
+    pub fn all(session: &Session, statuses: &[TaskStatus]) -> Vec<Self> {
+        let mut loads: Map<&RoleName, (usize, usize)> = session.roles.iter().map(|role| (&role.name, (0, 0))).collect();
+        for (task, status) in session.tasks.iter().zip(statuses) {
+            let (tasks, completed) = loads.entry(&task.role).or_default();
+            *tasks += 1;
+            *completed += usize::from(*status == TaskStatus::Completed);
+        }
+        loads.into_iter().map(|(name, (tasks, completed))| Self { name: name.clone(), tasks, completed }).collect()
+    }
+}
+
 impl Plan {
     /// Plans a session; the graph is the one of its tasks.
     pub fn of(session: &Session, graph: Graph) -> Self {
@@ -53,7 +66,7 @@ impl Plan {
         }
         let waves = graph.order().chunk_by(|a, b| graph.wave(*a) == graph.wave(*b)).map(<[_]>::to_vec).collect();
         let critical_path = critical_path(&graph, &statuses);
-        let roles = roles(session, &statuses);
+        let roles = RoleLoad::all(session, &statuses);
         Self { graph, reconciliation, statuses, waves, critical_path, ready, roles }
     }
 }
@@ -91,16 +104,6 @@ fn critical_path(graph: &Graph, statuses: &[TaskStatus]) -> Vec<TaskIndex> {
         graph.dependents(*task).iter().copied().find(|next| then > 0 && left[next.get()] == then)
     };
     std::iter::successors(first, next).collect()
-}
-
-fn roles(session: &Session, statuses: &[TaskStatus]) -> Vec<RoleLoad> {
-    let mut loads: Map<&RoleName, (usize, usize)> = session.roles.iter().map(|role| (&role.name, (0, 0))).collect();
-    for (task, status) in session.tasks.iter().zip(statuses) {
-        let (tasks, completed) = loads.entry(&task.role).or_default();
-        *tasks += 1;
-        *completed += usize::from(*status == TaskStatus::Completed);
-    }
-    loads.into_iter().map(|(name, (tasks, completed))| RoleLoad { name: name.clone(), tasks, completed }).collect()
 }
 
 #[cfg(test)]

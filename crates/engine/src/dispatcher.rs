@@ -20,9 +20,10 @@ use crate::control::server::Server;
 use crate::control::{Answer, Asked, Decision, Request, question};
 use crate::inbox::{self, Inbox, Message, Outbox};
 use crate::notice::Notice;
-use crate::options::{Failure, Options, Report};
+use crate::options::{Failure, Options};
 use crate::prompts::Prompts;
 use crate::replay::Before;
+use crate::report::Report;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
 use crate::{adopt, assign, clock, layout, outcome, prompt, replay, views};
@@ -41,7 +42,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
     let anew = match before {
-        Some(Before::Report(report)) => return Ok(report),
+        Some(Before::Report(report)) => return Ok(*report),
         Some(Before::Anew) if options.run.is_some() => {
             return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
         }
@@ -64,7 +65,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         now: clock::now(),
     };
     let adopted = adopt::adopt(&mut views, &mut session, &resumption)?;
-    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts() });
+    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts(), statuses: rules.statuses() });
     if !resumed {
         tell_changes(&options.session, tell);
     }
@@ -342,7 +343,11 @@ impl Dispatcher<'_> {
     /// What the news of a keeper mean to the rules.
     fn heard(&mut self, event: KeeperEvent) -> Option<Input> {
         let (slot, exit) = match event {
-            KeeperEvent::Line { .. } => return None,
+            KeeperEvent::Line { slot, text, .. } => {
+                let task = self.slots.get(&slot).map(|work| self.id(work.task).to_owned())?;
+                (self.tell)(Notice::Line { task, text });
+                return None;
+            }
             KeeperEvent::Ended { slot, exit, unrecorded } => {
                 if let Some(reason) = unrecorded {
                     (self.tell)(Notice::Warning(format!("{}: its outcome is not on disk: {reason}", exit.key)));
@@ -430,6 +435,7 @@ impl Dispatcher<'_> {
                 role: self.session.tasks[work.task.get()].role.to_string(),
                 attempt: work.attempt,
                 fast_advance,
+                counts,
             },
             Event::Completed { work, findings, .. } => {
                 Notice::Completed { task: id(work.task), findings: findings.unwrap_or_default(), counts }
@@ -437,9 +443,9 @@ impl Dispatcher<'_> {
             Event::Failed { work, error, then, .. } => {
                 Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
             }
-            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task) },
+            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
             Event::Skipped { task, reason, .. } => {
-                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason) }
+                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }
             }
             Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
             Event::WaveMerged { then: WaveThen::Ask, .. } => return, // an effect says it
@@ -491,9 +497,15 @@ impl Dispatcher<'_> {
             ending => ending.unwrap_or(Ending::Paused),
         };
         let at_end = self.options.at_end;
-        let failures = views::leave(&mut self.views, &self.at, &mut self.session, self.conductor.rules(), at_end);
+        let (report, failures) = views::leave(
+            &mut self.views,
+            &self.at,
+            &self.options.folder,
+            &mut self.session,
+            self.conductor.rules(),
+            at_end,
+        );
         tell_problems(failures, self.tell);
-        let counts = self.rules().counts();
-        Ok(Report { run: self.at.id.clone(), folder: self.at.path.clone(), ending, counts, already: false })
+        Ok(Report { ending, ..report })
     }
 }

@@ -3,7 +3,7 @@
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
 //! journal), `prompt` and `assign` (what a worker is given), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
-//! (what faces are told), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
+//! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
 mod adopt;
@@ -24,6 +24,7 @@ mod outcome;
 mod prompt;
 mod prompts;
 mod replay;
+pub mod report;
 pub mod run_at;
 pub mod runs;
 mod session_status;
@@ -36,6 +37,7 @@ pub use conclude::keep;
 pub use dispatcher::run;
 pub use export::{Exported, export};
 pub use notice::Notice;
-pub use options::{Failure, Options, Report};
+pub use options::{Failure, Options};
+pub use report::Report;
 pub use status::{Running, Status, prompt, status};
 pub use worker::{Worker, Workers};

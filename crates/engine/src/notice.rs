@@ -1,5 +1,6 @@
 //! What faces are told while a run goes on, in order.
 
+use team_executor_core::TaskStatus;
 use team_executor_core::run::Counts;
 
 /// One thing to tell.
@@ -13,6 +14,8 @@ pub enum Notice {
         resumed: bool,
         /// How its tasks stand.
         counts: Counts,
+        /// Where each task stands, in the order of the session.
+        statuses: Vec<TaskStatus>,
     },
     /// Something that the session said wrongly about itself was put right, and why.
     Reconciled(String),
@@ -28,6 +31,15 @@ pub enum Notice {
         attempt: u32,
         /// In the slot of what it waited for.
         fast_advance: bool,
+        /// How all tasks stand.
+        counts: Counts,
+    },
+    /// What a running worker printed last. Not every line is told: a screen shows one.
+    Line {
+        /// Which task.
+        task: String,
+        /// One line without control characters.
+        text: String,
     },
     /// A task is done.
     Completed {
@@ -53,6 +65,8 @@ pub enum Notice {
     Interrupted {
         /// Which.
         task: String,
+        /// How all tasks stand.
+        counts: Counts,
     },
     /// A task will not run.
     Skipped {
@@ -60,6 +74,8 @@ pub enum Notice {
         task: String,
         /// Why.
         reason: String,
+        /// How all tasks stand.
+        counts: Counts,
     },
     /// A wave is complete.
     WaveMerged {

@@ -1,9 +1,9 @@
-//! What is run and how, and how it came out.
+//! What is run and how, and why it may not go on.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::run::{Backoff, Cadence, Counts, Ending, TaskPolicy};
+use team_executor_core::run::{Backoff, Cadence, TaskPolicy};
 use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, is_shortage, records};
@@ -49,21 +49,6 @@ pub struct Options {
     pub allow_network: bool,
     /// What the session becomes when every task is completed; active, if that is decided afterwards.
     pub at_end: SessionStatus,
-}
-
-/// How a run came out.
-#[derive(Debug)]
-pub struct Report {
-    /// Its name.
-    pub run: String,
-    /// Its folder.
-    pub folder: PathBuf,
-    /// Why it ended.
-    pub ending: Ending,
-    /// How many tasks there are of each status.
-    pub counts: Counts,
-    /// It had finished before, and nothing was done.
-    pub already: bool,
 }
 
 /// Why a run could not go on. It can be resumed once the cause is gone.

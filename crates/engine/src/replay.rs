@@ -5,7 +5,8 @@ use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskSt
 use team_executor_store::{records, recover};
 
 use crate::adopt;
-use crate::options::{Failure, Options, Report};
+use crate::options::{Failure, Options};
+use crate::report::Report;
 use crate::run_at::{Done, Plan, RunAt};
 use crate::views::own_file;
 
@@ -63,7 +64,7 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
 /// What a run that was finished before means for this start.
 pub(crate) enum Before {
     /// Nothing is left to do.
-    Report(Report),
+    Report(Box<Report>),
     /// The session's own file, which the run had brought up to date, says again that something is to be done, or has other
     /// tasks: whoever changed it wants a new run.
     Anew,
@@ -75,7 +76,7 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
         // What it notes as written is only noted at its end: other tasks are other work.
         return Ok(Some(Before::Anew));
     }
-    let (_, rules) = replay(options, &done.id, &done.plan, &done.records)?;
+    let (session, rules) = replay(options, &done.id, &done.plan, &done.records)?;
     let Some(ending) = ending(&rules) else { return Ok(None) };
     let stated = Reconciliation::of(&options.session).statuses(&options.session);
     let is_reset = |(task, stated): (TaskIndex, TaskStatus)| {
@@ -87,6 +88,6 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
     if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
         return Ok(None);
     }
-    let counts = rules.counts();
-    Ok(Some(Before::Report(Report { run: done.id, folder: done.path, ending, counts, already: true })))
+    let report = Report::of(&rules, &session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
+    Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
 }

@@ -34,6 +34,8 @@ pub struct RunAt {
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
+    /// When it was made.
+    pub begun: Timestamp,
     executor: RealDisk,
     /// Which folder the executor's own is.
     inode: u64,
@@ -282,6 +284,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     };
     journal.append(&plan.write())?;
     journal.commit()?;
+    run.begun = plan.at;
     Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false, rebooted: false })
 }
 
@@ -328,6 +331,7 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
             run.id
         )));
     }
+    run.begun = plan.at;
     sign(&mut run.lock, journal.epoch(), &run.path)?;
     Ok(Opened { run, journal, plan, records, resumed: true, torn, rebooted })
 }
@@ -349,7 +353,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();
-    Ok(RunAt { id, path, executor, inode, lock })
+    Ok(RunAt { id, path, begun: clock::now(), executor, inode, lock })
 }
 
 pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

@@ -68,7 +68,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let id = run_at::name_of(&path);
     let (tasks, run) = look(session, graph, &id, &path)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
-    let statuses: Vec<TaskStatus> = indexes().map(|task| run.status(task).unwrap_or(TaskStatus::Pending)).collect();
+    let statuses = run.statuses();
     let now = clock::now();
     let running = run.at_work().map(|work| Running {
         task: work.task,

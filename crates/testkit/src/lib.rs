@@ -1,6 +1,6 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
 //! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
-//! a [`Pulse`] and led by a [`Gate`], and a [`Terminal`] with a person at it.
+//! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it.
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
 //! variable, no home folder, no terminal. A world that cannot be set up is a failed test, so these functions panic where
@@ -10,16 +10,20 @@
 
 mod diary;
 mod fake_agent;
+mod glass;
 mod pulse;
 mod run;
+mod screen;
 mod terminal;
 mod tree;
 mod world;
 
 pub use diary::Diary;
 pub use fake_agent::fake_agent;
+pub use glass::Glass;
 pub use pulse::{Gate, Pulse};
 pub use run::Run;
+pub use screen::Screen;
 pub use terminal::Terminal;
 pub use tree::Tree;
 pub use world::World;

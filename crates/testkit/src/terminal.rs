@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::must;
 use crate::pulse::PATIENCE;
@@ -22,18 +23,9 @@ pub struct Terminal {
 impl Terminal {
     /// Starts a program at a new terminal.
     #[track_caller]
-    pub fn start(mut command: Command) -> Self {
-        let device = Path::new("/dev/ptmx");
-        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
-        let person = must("opening", device, person.map_err(Into::into));
-        must("unlocking", device, grantpt(&person).and_then(|()| unlockpt(&person)).map_err(Into::into));
-        let name = must("naming", device, ptsname(&person, Vec::new()).map_err(Into::into));
-        let path = name.to_string_lossy().into_owned();
-        let end = || Stdio::from(must("opening", device, File::options().read(true).write(true).open(&path)));
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
-        let child = must("starting at", device, child);
-        drop(command); // it holds the other end
-        Self { person: person.into(), child, shown: String::new() }
+    pub fn start(command: Command) -> Self {
+        let (person, child) = at_terminal(command, 80, 24);
+        Self { person, child, shown: String::new() }
     }
 
     /// Waits until this is shown, behind everything that was waited for before.
@@ -77,6 +69,29 @@ impl Terminal {
             }
         }
     }
+}
+
+/// Starts a program at a new terminal of this size, and gives the person's end of it.
+#[track_caller]
+pub(crate) fn at_terminal(mut command: Command, columns: u16, rows: u16) -> (File, Child) {
+    let device = Path::new("/dev/ptmx");
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
+    let person = File::from(must("opening", device, person.map_err(Into::into)));
+    must("unlocking", device, grantpt(&person).and_then(|()| unlockpt(&person)).map_err(Into::into));
+    resize(&person, columns, rows);
+    let name = must("naming", device, ptsname(&person, Vec::new()).map_err(Into::into));
+    let path = name.to_string_lossy().into_owned();
+    let end = || Stdio::from(must("opening", device, File::options().read(true).write(true).open(&path)));
+    let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
+    // The command, which holds the other end, is gone with this call.
+    (person, must("starting at", device, child))
+}
+
+/// Gives a terminal a size.
+#[track_caller]
+pub(crate) fn resize(person: &File, columns: u16, rows: u16) {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    must("sizing", Path::new("/dev/ptmx"), tcsetwinsize(person, size).map_err(Into::into));
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use team_executor_engine::{self as engine, Archived, Which};
 use team_executor_files::{Code, Finding};
 
 use super::report;
-use super::run::refuse;
+use super::run::refused;
 use crate::args::{Archive, Format};
 use crate::escape;
 use crate::exit::Exit;
@@ -44,7 +44,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Archive, printer: &mut Print
         }
     };
     match engine::archive(&which, &current, options.older_than.unwrap_or(0), SessionStatus::Archived) {
-        Err(failure) => Ok(refuse(&failure, printer)?),
+        Err(failure) => Err(refused(failure)),
         Ok(archived) => {
             match options.format {
                 Format::Text => text(&archived, printer.out())?,

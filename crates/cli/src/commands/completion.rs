@@ -4,10 +4,11 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::{CompletionAction, SessionStatus};
-use team_executor_engine as engine;
+use team_executor_engine::{self as engine, Report};
 
+use super::run::ending;
 use super::{archive, export};
-use crate::args::OnComplete;
+use crate::args::{Format, OnComplete};
 use crate::escape;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -31,6 +32,7 @@ enum Choice {
     Archive,
     Keep,
     Export(PathBuf),
+    View,
 }
 
 impl Action {
@@ -59,23 +61,33 @@ impl Action {
 /// whether it is kept for more work.
 pub(crate) fn carry_out(
     action: Action,
-    session: &Path,
+    report: &Report,
     current: &Path,
     input: &mut impl BufRead,
+    format: Format,
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
-    let choice = match action {
-        Action::Leave => return Ok(false),
-        Action::Keep => return Ok(true),
-        Action::Archive => Choice::Archive,
-        Action::Ask => {
-            printer.flush()?;
-            ask(input, printer.err())?
-        }
+    let session = report.session.as_path();
+    let choice = loop {
+        break match action {
+            Action::Leave => return Ok(false),
+            Action::Keep => return Ok(true),
+            Action::Archive => Choice::Archive,
+            Action::Ask => {
+                printer.flush()?;
+                match ask(input, printer.err())? {
+                    Choice::View => {
+                        ending::results(report, printer)?;
+                        continue;
+                    }
+                    choice => choice,
+                }
+            }
+        };
     };
     let failure = match choice {
         Choice::Keep => None,
-        choice => match put_away(&choice, session, current, printer)? {
+        choice => match put_away(&choice, session, current, &mut voice(format, printer))? {
             Ok(()) => return Ok(false),
             Err(failure) => Some(failure),
         },
@@ -89,15 +101,23 @@ pub(crate) fn carry_out(
     Ok(true)
 }
 
+/// Where people hear of it: beside the events for programs.
+pub(crate) fn voice(format: Format, printer: &mut Printer) -> Box<dyn Write + '_> {
+    match format {
+        Format::Text => Box::new(printer.out()),
+        Format::Json => Box::new(printer.err()),
+    }
+}
+
 fn put_away(
     choice: &Choice,
     session: &Path,
     current: &Path,
-    printer: &mut Printer,
+    out: &mut impl Write,
 ) -> Result<Result<(), engine::Failure>, Failure> {
     if let Choice::Export(to) = choice {
         match engine::export(session, current, to) {
-            Ok(exported) => export::tell(&exported, printer.out())?,
+            Ok(exported) => export::tell(&exported, out)?,
             Err(failure) => return Ok(Err(failure)),
         }
     }
@@ -105,7 +125,7 @@ fn put_away(
     match engine::archive(&which, current, 0, SessionStatus::Completed) {
         Ok(archived) => {
             for one in &archived {
-                archive::tell(one, printer.out())?;
+                archive::tell(one, out)?;
             }
             Ok(Ok(()))
         }
@@ -120,7 +140,8 @@ fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice
         "Team pipeline complete. What would you like to do?\n  \
          1  Archive & Clean (recommended): put the run away, the session is completed\n  \
          2  Keep Active: keep the session for more work\n  \
-         3  Export Results: copy what was delivered to a folder, then archive"
+         3  Export Results: copy what was delivered to a folder, then archive\n  \
+         4  View results"
     )?;
     loop {
         let Some(answer) = answer("Your choice [1]: ", input, out)? else { return Ok(Choice::Keep) };
@@ -131,7 +152,8 @@ fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice
                 let to = answer_to("Export to which folder? ", input, out)?;
                 return Ok(to.map_or(Choice::Keep, |to| Choice::Export(to.into())));
             }
-            _ => writeln!(out, "1, 2 or 3, please")?,
+            "4" => return Ok(Choice::View),
+            _ => writeln!(out, "1, 2, 3 or 4, please")?,
         }
     }
 }
@@ -182,9 +204,10 @@ mod tests {
             assert!(shown.contains(offer), "{shown}");
         }
         assert_eq!(asked("").0, Choice::Keep);
-        assert_eq!(asked("4\nno\n2\n").0, Choice::Keep);
+        assert_eq!(asked("5\nno\n2\n").0, Choice::Keep);
         assert_eq!(asked("3\nout dir\n").0, Choice::Export("out dir".into()));
         assert_eq!(asked("3\n\n").0, Choice::Keep);
+        assert_eq!(asked("4\n").0, Choice::View);
         assert_eq!(asked("1").0, Choice::Archive);
     }
 }

@@ -4,12 +4,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
 use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
-use super::run::refuse;
-use crate::args::{Pause, Reading, Retry, Skip, Stop};
+use super::report;
+use super::run::{refused, warn};
+use crate::args::{Format, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,25 +20,33 @@ use crate::printer::Printer;
 
 /// No new workers until `resume`.
 pub(crate) fn pause(session: Option<&Path>, options: &Pause, printer: &mut Printer) -> Result<Exit, Failure> {
-    live(session, &Request::Pause { reason: options.reason.clone() }, printer)
+    live(session, &Request::Pause { reason: options.reason.clone() }, options.format, printer)
 }
 
 /// The executor ends.
 pub(crate) fn stop(session: Option<&Path>, options: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
-    live(session, if options.now { &Request::Stop } else { &Request::Drain }, printer)
+    live(session, if options.now { &Request::Stop } else { &Request::Drain }, options.format, printer)
 }
 
 /// Tasks run again.
 pub(crate) fn retry(session: Option<&Path>, options: &Retry, printer: &mut Printer) -> Result<Exit, Failure> {
     let which = if options.failed { Wanted::Failed } else { Wanted::Tasks(options.tasks.clone()) };
     let request = Request::Retry { which, downstream: options.downstream };
-    anyway(session, &options.reading, &request, printer)
+    anyway(session, &options.reading, &request, options.format, printer)
 }
 
 /// A task does not run.
 pub(crate) fn skip(session: Option<&Path>, options: &Skip, printer: &mut Printer) -> Result<Exit, Failure> {
     let request = Request::Skip { task: options.task.clone(), reason: options.reason.clone() };
-    anyway(session, &options.reading, &request, printer)
+    anyway(session, &options.reading, &request, options.format, printer)
+}
+
+#[derive(Serialize)]
+struct JsonAnswer<'a> {
+    version: u32,
+    run: &'a str,
+    stage: &'a str,
+    did: &'a [String],
 }
 
 /// The newest run of the session that the user named.
@@ -54,8 +64,18 @@ pub(super) fn find(session: Option<&Path>) -> Result<Option<Found>, Failure> {
 }
 
 /// Shows what came of a request.
-pub(super) fn show(run: &str, answer: &Answer, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(super) fn show(
+    run: &str,
+    answer: &Answer,
+    session: &str,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     match &answer.outcome {
+        Ok(did) if format == Format::Json => {
+            report::print(&JsonAnswer { version: 1, run, stage: &answer.stage, did }, printer.out())?;
+            Ok(Exit::Fine)
+        }
         Ok(did) => {
             let out = printer.out();
             writeln!(out, "Run {} is {}", escape::line(run), escape::line(&answer.stage))?;
@@ -70,16 +90,16 @@ pub(super) fn show(run: &str, answer: &Answer, session: &str, printer: &mut Prin
 }
 
 /// Asks the executor. Where there is none, nothing can be done.
-fn live(session: Option<&Path>, request: &Request, printer: &mut Printer) -> Result<Exit, Failure> {
+fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let found = found(session)?;
     let session = shown(session);
     match control::send(&found.folder, request) {
-        Err(failure) => refuse(&failure, printer),
-        Ok(Some(answer)) => show(&found.run, &answer, &session, printer),
+        Err(failure) => Err(refused(failure)),
+        Ok(Some(answer)) => show(&found.run, &answer, &session, format, printer),
         Ok(None) => match control::holder(&found.folder) {
             Some(by) => {
                 let failure = format!("the executor of the run does not listen: {by}");
-                refuse(&team_executor_engine::Failure::Control(failure), printer)
+                Err(refused(team_executor_engine::Failure::Control(failure)))
             }
             None => {
                 let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
@@ -94,28 +114,26 @@ fn anyway(
     session: Option<&Path>,
     reading: &Reading,
     request: &Request,
+    format: Format,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let found = found(session)?;
     let path = shown(session);
     match control::send(&found.folder, request) {
-        Err(failure) => return refuse(&failure, printer),
-        Ok(Some(answer)) => return show(&found.run, &answer, &path, printer),
+        Err(failure) => return Err(refused(failure)),
+        Ok(Some(answer)) => return show(&found.run, &answer, &path, format, printer),
         Ok(None) => {}
     }
     let opened = open::session(session, reading)?;
     let (session, graph) = open::runnable(&opened)?;
     let Place { folder, current } = &found.place;
     let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
-    let applied = match control::apply(target, request) {
-        Ok(applied) => applied,
-        Err(failure) => return refuse(&failure, printer),
-    };
+    let applied = control::apply(target, request).map_err(refused)?;
     for warning in &applied.warnings {
-        writeln!(printer.err(), "warning: a file was not written: {}", escape::line(warning))?;
+        warn(&format!("a file was not written: {warning}"), format, printer)?;
     }
-    let exit = show(&found.run, &applied.answer, &path, printer)?;
-    if applied.answer.stage != "finished" {
+    let exit = show(&found.run, &applied.answer, &path, format, printer)?;
+    if format == Format::Text && applied.answer.stage != "finished" {
         writeln!(printer.out(), "Go on with: team-executor resume --session={path}, and the options of the run")?;
     }
     Ok(exit)

@@ -7,14 +7,13 @@ use serde::Serialize;
 use team_executor_core::TaskStatus;
 use team_executor_engine::doctor::{Check, Repaired, RunChecks, Verdict, machine, place, repair, run as look, run_of};
 use team_executor_engine::{self as engine};
-use team_executor_files::{Code, Finding, Sources};
+use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
 
 use super::plan::mark;
 use super::report;
 use super::validate::count;
 use crate::args::{Doctor, Format, Reading};
-use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,10 +43,7 @@ struct Found {
 /// Looks, repairs if that is wanted, and shows what came of it.
 pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printer) -> Result<Exit, Failure> {
     let patient = patient(session, options)?;
-    let mut found = match found(&patient) {
-        Ok(found) => found,
-        Err(failure) => return refuse(&failure, printer),
-    };
+    let mut found = found(&patient).map_err(refused)?;
     let mut repaired = None;
     if options.repair {
         let Some(path) = &patient.run else {
@@ -58,10 +54,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printe
             return Ok(Exit::Invalid);
         }
         let again = repair(path).and_then(|done| Ok((done, self::found(&patient)?)));
-        match again {
-            Ok((done, again)) => (repaired, found) = (Some(done), again),
-            Err(failure) => return refuse(&failure, printer),
-        }
+        let (done, again) = again.map_err(refused)?;
+        (repaired, found) = (Some(done), again);
     }
     match options.format {
         Format::Json => json(&patient, &found, repaired.as_ref(), printer.out())?,
@@ -135,16 +129,15 @@ fn confirmed(found: &Found, options: &Doctor, printer: &mut Printer) -> Result<b
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
+fn refused(failure: engine::Failure) -> Failure {
     let (exit, help) = match failure {
-        engine::Failure::Held(_) => (Exit::Held, "wait for it to end, or end it with Ctrl-C where it runs"),
+        engine::Failure::Held(_) => {
+            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+        }
         engine::Failure::StillRunning(_) => (Exit::Held, "its keeper is ending it; try again in a moment"),
         _ => (Exit::Io, "nothing more was changed; once the cause is gone, try again"),
     };
-    let finding = Finding::error(Code::Usage, failure.to_string()).help(help);
-    let text = diagnostics::finding(&finding, &Sources::default(), "", printer.width());
-    write!(printer.err(), "{text}")?;
-    Ok(exit)
+    Failure::Refused(Box::new(Finding::error(Code::Usage, failure.to_string()).help(help)), exit)
 }
 
 fn text(patient: &Patient, found: &Found, repaired: Option<&Repaired>, printer: &mut Printer) -> Result<(), Failure> {

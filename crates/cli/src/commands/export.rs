@@ -7,7 +7,7 @@ use serde::Serialize;
 use team_executor_engine::{self as engine, Exported};
 
 use super::report;
-use super::run::refuse;
+use super::run::refused;
 use super::validate::count;
 use crate::args::{Export, Format};
 use crate::escape;
@@ -36,7 +36,7 @@ struct JsonLeft<'a> {
 pub(crate) fn run(session: Option<&Path>, options: &Export, printer: &mut Printer) -> Result<Exit, Failure> {
     let open::Place { folder, current } = open::place(session)?;
     match engine::export(&folder, &current, &options.to) {
-        Err(failure) => Ok(refuse(&failure, printer)?),
+        Err(failure) => Err(refused(failure)),
         Ok(exported) => {
             match options.format {
                 Format::Text => tell(&exported, printer.out())?,

@@ -1,48 +1,143 @@
 //! `logs`: what the last attempt at a task printed. On a terminal nothing that it printed can steer the terminal.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::path::Path;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use team_executor_engine::Status;
 use team_executor_files::{Code, Finding};
 
 use super::status;
-use crate::args::Logs;
+use crate::args::{Format, Logs};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
+use crate::watch::Watch;
 
 /// Finds the newest run and the last attempt in it, and prints both of its streams.
 pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
     let (session, graph, task) = open::task(&opened, &options.task)?;
     let path = escape::line(&opened.path);
-    let status = status::newest(session, graph, &opened.path)?;
-    let Some(logs) = status.and_then(|status| status.logs(task, &options.task)) else {
+    let found = status::newest(session, graph, &opened.path)?;
+    let logs = found.as_ref().and_then(|status| status.logs(task, &options.task));
+    let (Some(mut status), Some([out, err])) = (found, logs) else {
         let finding = Finding::error(Code::Usage, format!("task '{}' was never tried", options.task));
         return Err(finding.help(format!("team-executor status --session={path} shows how the run stands")).into());
     };
-    let plain = !std::io::stdout().is_terminal();
-    for log in logs {
-        // An attempt that never ran has no output.
-        if let Ok(file) = File::open(log) {
-            copy(BufReader::new(file), plain, printer.out())?;
+    let attempt = status.attempts[task.get()];
+    let form = match options.format {
+        Format::Json => Form::Json { task: &options.task, attempt },
+        Format::Text if std::io::stdout().is_terminal() => Form::Visible,
+        Format::Text => Form::Raw,
+    };
+    let watch = watch(&status, &out);
+    let mut streams = [Stream::new("stdout", out), Stream::new("stderr", err)];
+    let mut seen = 0;
+    loop {
+        // What comes while it is read makes it longer, and is read the next time.
+        let length = std::fs::metadata(status::journal(&status)).map_or(0, |file| file.len());
+        if options.follow && length != std::mem::replace(&mut seen, length) {
+            status = status::newest(session, graph, &opened.path)?.unwrap_or(status);
         }
+        let is_at_work = status.running.iter().any(|it| it.task == task && it.attempt == attempt);
+        let goes_on = options.follow && is_at_work;
+        for stream in &mut streams {
+            stream.copy(&form, !goes_on, printer.out())?;
+        }
+        printer.flush()?;
+        if !goes_on {
+            return Ok(Exit::Fine);
+        }
+        watch.wait(None);
     }
-    Ok(Exit::Fine)
 }
 
-fn copy(mut log: impl BufRead, plain: bool, out: &mut impl Write) -> Result<(), Failure> {
-    let mut line = Vec::new();
-    while log.read_until(b'\n', &mut line)? > 0 {
-        if plain {
-            out.write_all(&line)?;
-        } else {
-            writeln!(out, "{}", escape::line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])))?;
+/// Tells when the attempt printed something, or when something happened in the run.
+fn watch(status: &Status, log: &Path) -> Watch {
+    let folder = log.parent().unwrap_or(log);
+    Watch::new(&[folder, &status::journal(status)])
+}
+
+/// How lines are printed.
+enum Form<'a> {
+    /// With control characters made visible.
+    Visible,
+    /// Byte for byte.
+    Raw,
+    /// As objects.
+    Json { task: &'a str, attempt: u32 },
+}
+
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    version: u32,
+    r#type: &'static str,
+    task: &'a str,
+    attempt: u32,
+    stream: &'static str,
+    text: &'a str,
+}
+
+/// One stream of an attempt, and how far it was printed.
+struct Stream {
+    name: &'static str,
+    path: PathBuf,
+    file: Option<File>,
+    /// The begin of a line whose end is not there yet.
+    begun: Vec<u8>,
+}
+
+impl Stream {
+    fn new(name: &'static str, path: PathBuf) -> Self {
+        Self { name, path, file: None, begun: Vec::new() }
+    }
+
+    /// Prints what has come since the last time; at the end also a line that was never ended.
+    fn copy(&mut self, form: &Form<'_>, is_end: bool, out: &mut impl Write) -> Result<(), Failure> {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok(); // an attempt that never ran has no output
         }
-        line.clear();
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut bytes = [0; 1 << 16];
+        loop {
+            let length = file.read(&mut bytes)?;
+            if length == 0 {
+                break;
+            }
+            if matches!(form, Form::Raw) {
+                out.write_all(&bytes[..length])?;
+                continue;
+            }
+            for part in bytes[..length].split_inclusive(|byte| *byte == b'\n') {
+                self.begun.extend_from_slice(part);
+                if part.ends_with(b"\n") {
+                    self.begun.pop();
+                    print(&self.begun, self.name, form, out)?;
+                    self.begun.clear();
+                }
+            }
+        }
+        if is_end && !self.begun.is_empty() {
+            print(&std::mem::take(&mut self.begun), self.name, form, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn print(line: &[u8], stream: &'static str, form: &Form<'_>, out: &mut impl Write) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim_end_matches('\r');
+    match form {
+        Form::Json { task, attempt } => {
+            let line = JsonLine { version: 1, r#type: "log_line", task, attempt: *attempt, stream, text };
+            serde_json::to_writer(&mut *out, &line).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        Form::Visible | Form::Raw => writeln!(out, "{}", escape::line(text))?,
     }
     Ok(())
 }

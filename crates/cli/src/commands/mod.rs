@@ -22,8 +22,13 @@ mod validate;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
+use crate::face::{Event, print_event};
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+pub(crate) use plan::mark;
+pub(crate) use report::{JsonFinding, JsonHidden};
+pub(crate) use validate::count;
 
 /// Carries out what the user asked for.
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -51,4 +56,21 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Run(options)) => run::run(session, options, printer),
         None => run::run(session, &args.run, printer),
     }
+}
+
+/// Says why nothing was done, or not all, in the form in which the result would have been.
+pub(crate) fn refuse(failure: &Failure, is_json: bool, printer: &mut Printer) -> Exit {
+    let printed = match failure {
+        Failure::Refused(finding, exit) if is_json => {
+            let event = Event::Refused { message: &finding.message, help: &finding.help, exit_code: exit.code() };
+            print_event(&event, printer.out())
+        }
+        Failure::Config(wrong) if is_json => {
+            let (findings, sources) = &**wrong;
+            let mut events = report::of_all(findings, sources, "").into_iter().map(Event::Finding);
+            events.try_for_each(|event| print_event(&event, printer.out()))
+        }
+        _ => return printer.fail(failure),
+    };
+    printed.map_or(Exit::Io, |()| failure.exit())
 }

@@ -18,13 +18,14 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
-pub(super) use text::{list, mark, summary};
+pub(super) use text::list;
+pub(crate) use text::mark;
 
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.
 pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut opened = match open::session(session, &options.reading) {
-        Err(Failure::Usage(finding)) if options.format == PlanFormat::Json => {
+        Err(Failure::Refused(finding, _)) if options.format == PlanFormat::Json => {
             report::write_failure(&finding, printer.out())?;
             return Ok(Exit::Invalid);
         }

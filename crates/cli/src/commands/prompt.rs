@@ -3,15 +3,24 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use serde::Serialize;
 use team_executor_engine as engine;
 use team_executor_files::{Code, Finding};
 
-use crate::args::Prompt;
+use super::report;
+use crate::args::{Format, Prompt};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
+
+#[derive(Serialize)]
+struct JsonPrompt<'a> {
+    version: u32,
+    task: &'a str,
+    prompt: &'a str,
+}
 
 /// Reads the session and its newest run, if there is one, and prints the prompt.
 pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -27,7 +36,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printe
         cannot(failure.to_string(), &help)
     })?;
     let out = printer.out();
-    if std::io::stdout().is_terminal() {
+    if options.format == Format::Json {
+        report::print(&JsonPrompt { version: 1, task: &options.task, prompt: &prompt }, out)?;
+    } else if std::io::stdout().is_terminal() {
         prompt.lines().try_for_each(|line| writeln!(out, "{}", escape::line(line)))?;
     } else {
         out.write_all(prompt.as_bytes())?;

@@ -4,7 +4,6 @@ mod copy;
 mod timeline;
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
 
 use team_executor_agents::rehearsal::{Manner, duration};
@@ -16,13 +15,12 @@ use team_executor_files::{Code, Finding};
 
 use self::copy::{Refusal, Stage};
 use self::timeline::Timeline;
-use super::run::{refuse, report, tell};
-use super::validate::count;
-use crate::args::{self, Rehearse};
+use super::run::{ending, invalid, refused, tell_findings};
+use crate::args::{self, Format, Rehearse};
 use crate::config::REHEARSAL;
 use crate::config::choose::{self, Defaults, rehearsing};
-use crate::diagnostics;
 use crate::exit::Exit;
+use crate::face::{Face, print_event};
 use crate::failure::Failure;
 use crate::open;
 use crate::place::Place;
@@ -36,13 +34,10 @@ const LEAST_SPEED: u64 = 60;
 /// Copies, rehearses and shows what happened.
 pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
-    let width = printer.width();
-    let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
-    write!(printer.err(), "{findings}")?;
+    let (width, format) = (printer.width(), options.format);
+    tell_findings(&opened, format, printer)?;
     let Some((session, graph)) = &opened.session else {
-        let errors = count(opened.findings.error_count(), "error");
-        writeln!(printer.err(), "Nothing was rehearsed: the session has {errors}")?;
-        return Ok(Exit::Invalid);
+        return invalid("Nothing was rehearsed", &opened, format, printer);
     };
     let named = |ids: &[String]| -> Result<BTreeSet<TaskIndex>, Failure> {
         ids.iter().map(|id| Ok(open::task(&opened, id)?.2)).collect()
@@ -64,7 +59,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
     let speed = options.speed.unwrap_or_else(|| speed(session, graph, &acts, slots));
     let stage = match Stage::set(&place.project, &place.folder) {
         Ok(stage) => stage,
-        Err(Refusal::Held(by)) => return refuse(&engine::Failure::Held(by), printer),
+        Err(Refusal::Held(by)) => return Err(refused(engine::Failure::Held(by))),
         Err(Refusal::Disk(what, error)) => {
             let finding = Finding::error(Code::Usage, format!("cannot {what}: {error}"));
             return Err(finding.help("a rehearsal needs room for a copy of the session below .workflow/").into());
@@ -93,20 +88,20 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         allow_network: true,
         at_end: SessionStatus::Completed,
     };
+    let mut face = if format == Format::Json { Face::Events } else { Face::Lines };
     let mut failed = None;
     let result = engine::run(options, &mut |notice: Notice| {
         timeline.note(&notice, graph);
         if failed.is_none() {
-            failed = tell(&notice, width, printer.err()).err();
+            failed = face.tell(notice, printer).err();
         }
     });
-    match result {
-        Ok(done) => {
-            timeline.print(session, graph, width, printer.out())?;
-            report(&done, None, printer)
-        }
-        Err(failure) => refuse(&failure, printer),
+    let report = result.map_err(refused)?;
+    match format {
+        Format::Text => timeline.print(session, graph, width, printer.out())?,
+        Format::Json => print_event(&timeline.event(session), printer.out())?,
     }
+    ending::tell(&report, None, format, printer)
 }
 
 /// What the user wants to see.

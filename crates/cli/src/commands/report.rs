@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use team_executor_files::{Finding, Place, Severity, Sources};
+use team_executor_files::{Finding, Findings, Hidden, Place, Severity, Sources};
 
 use crate::diagnostics::shown_path;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ struct Report<'a> {
 
 /// One finding.
 #[derive(Serialize)]
-pub(super) struct JsonFinding<'a> {
+pub(crate) struct JsonFinding<'a> {
     severity: &'static str,
     code: &'static str,
     message: &'a str,
@@ -51,8 +51,9 @@ struct JsonPlace<'a> {
     label: &'a str,
 }
 
+/// Findings of one kind in one file that are only counted.
 #[derive(Serialize)]
-struct JsonHidden {
+pub(crate) struct JsonHidden {
     code: &'static str,
     file: Option<String>,
     count: u32,
@@ -73,15 +74,7 @@ pub(super) fn write(opened: &Opened, out: &mut impl Write) -> Result<(), Failure
         errors: opened.findings.error_count(),
         warnings: opened.findings.warning_count(),
         findings: findings(opened),
-        hidden: opened
-            .findings
-            .hidden()
-            .map(|hidden| JsonHidden {
-                code: hidden.code.name(),
-                file: hidden.file.map(|file| shown_path(&opened.path, &file)),
-                count: hidden.count,
-            })
-            .collect(),
+        hidden: hidden(opened),
     };
     print(&report, out)
 }
@@ -107,7 +100,22 @@ pub(super) fn write_failure(finding: &Finding, out: &mut impl Write) -> Result<(
 
 /// All findings of a session, errors first.
 pub(super) fn findings(opened: &Opened) -> Vec<JsonFinding<'_>> {
-    opened.findings.by_severity().map(|finding| json(finding, &opened.sources, &opened.path)).collect()
+    of_all(&opened.findings, &opened.sources, &opened.path)
+}
+
+/// All findings about the files of a folder, errors first.
+pub(super) fn of_all<'a>(findings: &'a Findings, sources: &Sources, folder: &str) -> Vec<JsonFinding<'a>> {
+    findings.by_severity().map(|finding| json(finding, sources, folder)).collect()
+}
+
+/// Findings that are only counted.
+pub(super) fn hidden(opened: &Opened) -> Vec<JsonHidden> {
+    let json = |hidden: Hidden| JsonHidden {
+        code: hidden.code.name(),
+        file: hidden.file.map(|file| shown_path(&opened.path, &file)),
+        count: hidden.count,
+    };
+    opened.findings.hidden().map(json).collect()
 }
 
 /// Prints a value as indented JSON with a line end.

@@ -5,7 +5,7 @@ use std::path::Path;
 use team_executor_engine::control::{self, Request};
 
 use super::{control as asking, status};
-use crate::args::{Format, Run};
+use crate::args::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -17,13 +17,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     }
     let Some(found) = asking::find(session)? else { return super::run::run(session, options, printer) };
     let answer = match control::send(&found.folder, &Request::Resume) {
-        Err(failure) => return super::run::refuse(&failure, printer),
+        Err(failure) => return Err(super::run::refused(failure)),
         Ok(None) => return super::run::run(session, options, printer),
         Ok(Some(answer)) => answer,
     };
     // What goes on already is as it was wanted.
     if answer.outcome.is_ok() || answer.stage != "going on" {
-        asking::show(&found.run, &answer, &asking::shown(session), printer)?;
+        asking::show(&found.run, &answer, &asking::shown(session), options.format, printer)?;
     }
-    status::show(session, &options.reading, Format::Text, printer)
+    status::show(session, &options.reading, options.format, false, printer)
 }

@@ -1,27 +1,31 @@
 //! `run`, and the program without a command: executes a session, or continues it.
 
+mod breakdown;
+pub(super) mod ending;
+
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use team_executor_core::SessionStatus;
 use team_executor_core::run::{Backoff, Ending};
-use team_executor_core::{Plan, SessionStatus};
 use team_executor_engine::control::Decision;
-use team_executor_engine::{self as engine, Notice, Options, Report};
+use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::JournalError;
 
 use super::completion::{self, Action};
 use super::continued;
-use super::plan::summary;
+use super::report;
 use super::validate::count;
-use crate::args::Run;
+use crate::args::{Format, Run};
+use crate::config::check;
 use crate::config::choose::{self, Defaults, Program};
-use crate::config::{check, command};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
+use crate::face::{Board, Event, Face, print_event};
 use crate::failure::Failure;
-use crate::open;
+use crate::open::{self, Opened};
 use crate::place::Place;
 use crate::printer::Printer;
 
@@ -31,13 +35,10 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
     let session = continued.as_ref().map_or(session, |run| Some(&run.session));
     let opened = open::session(session, &options.reading)?;
-    let width = printer.width();
-    let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
-    write!(printer.err(), "{findings}")?;
+    let format = options.format;
+    tell_findings(&opened, format, printer)?;
     let Some((session, graph)) = opened.session else {
-        let errors = count(opened.findings.error_count(), "error");
-        writeln!(printer.err(), "Nothing was started: the session has {errors}")?;
-        return Ok(Exit::Invalid);
+        return invalid("Nothing was started", &opened, format, printer);
     };
     let place = Place::of(Some(Path::new(&opened.path)))?;
     let config = place.config()?;
@@ -48,23 +49,37 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     }
     if chosen.ignored {
         let key = "[defaults] session_may_choose = true";
-        writeln!(printer.err(), "warning: the session names agents; they were ignored ({key} lets it choose)")?;
+        warn(&format!("the session names agents; they were ignored ({key} lets it choose)"), format, printer)?;
     }
-    if !options.yes {
-        let plan = Plan::of(&session, graph.clone());
-        if !confirmed(&summary(&session, &plan), &chosen.programs, printer)? {
+    if options.yes {
+        let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
+        for line in of_project.map(what_runs) {
+            match format {
+                Format::Json => print_event(&Event::Warning { message: &line }, printer.out())?,
+                Format::Text => writeln!(printer.err(), "{line}")?,
+            }
+        }
+    } else if format == Format::Json {
+        return Err(breakdown::not_confirmed());
+    } else {
+        let programs: Vec<_> = chosen.programs.iter().map(what_runs).collect();
+        if !breakdown::confirmed(&session, &graph, &programs, &opened.path, printer)? {
             return Ok(Exit::Invalid);
         }
-    } else {
-        let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
-        of_project.map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
     }
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.
     let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let defaults = Defaults::of(&config, &options.settings);
-    let options = Options {
+    let slots = defaults.concurrency.value;
+    let mut face = match format {
+        Format::Json => Face::Events,
+        Format::Text if printer.is_live() && !options.no_progress => Face::screen(Board::new(&session, &graph, slots))?,
+        Format::Text => Face::Lines,
+    };
+    let ask = !options.yes && std::io::stdin().is_terminal();
+    let run = Options {
         folder: place.folder,
         current: place.current,
         exe: place.exe,
@@ -73,8 +88,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         session,
         graph,
         run: continued.map(|run| run.id),
-        ask: (!options.yes && std::io::stdin().is_terminal()).then_some(decision),
-        slots: defaults.concurrency.value,
+        ask: ask.then_some(decision),
+        slots,
         cadence: defaults.cadence.value,
         retries: defaults.retries.value,
         backoff: Backoff::default(),
@@ -83,148 +98,86 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         allow_network: options.allow_network_fs,
         at_end: action.at_end(),
     };
-    let (folder, current) = (options.folder.clone(), options.current.clone());
+    let current = run.current.clone();
     let mut failed = None;
-    let result = engine::run(options, &mut |notice| {
+    let mut was_asked = false;
+    let result = engine::run(run, &mut |notice| {
+        was_asked |= matches!(notice, Notice::WaveFailed { .. });
         if failed.is_none() {
-            failed = tell(&notice, width, printer.err()).err();
+            failed = face.tell(notice, printer).err();
         }
     });
-    match result {
-        Ok(done) => {
-            let command = same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
-            let exit = report(&done, Some(command.clone()), printer)?;
-            if done.ending == Ending::AllCompleted && (!done.already || is_open) {
-                // Not locked: a question that was answered from elsewhere may still be waiting for its line.
-                let mut input = std::io::BufReader::new(std::io::stdin());
-                let kept = completion::carry_out(action, &folder, &current, &mut input, printer)?;
-                if kept {
-                    writeln!(printer.out(), "The session is kept. Resume with: {}", escape::line(&command))?;
-                }
-            }
-            Ok(exit)
+    drop(face);
+    let command = ending::same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
+    let session = escape::shell_word(&format!("--session={}", opened.path));
+    let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
+    let exit = ending::tell(&report, Some(command.clone()), format, printer)?;
+    if report.ending == Ending::AllCompleted && (!report.already || is_open) {
+        // Not locked: a question that was answered from elsewhere may still be waiting for its line.
+        let mut input = std::io::BufReader::new(std::io::stdin());
+        if completion::carry_out(action, &report, &current, &mut input, format, printer)? {
+            let kept = format!("The session is kept. Resume with: {}", escape::line(&command));
+            writeln!(completion::voice(format, printer), "{kept}")?;
         }
-        Err(failure) => {
-            let session = escape::shell_word(&format!("--session={}", opened.path));
-            let exit = refuse_run(&failure, &session, printer)?;
-            if exit == Exit::Io {
-                let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-                writeln!(printer.err(), "Resume with: {}", escape::line(&same_command(args)))?;
-            }
-            Ok(exit)
-        }
-    }
-}
-
-/// Shows what will happen and asks. Without somebody to ask, nothing is started.
-fn confirmed(summary: &str, programs: &[Program], printer: &mut Printer) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() {
-        let finding = Finding::error(Code::Usage, "the start was not confirmed, so nothing was started");
-        return Err(finding.help("add -y to start without being asked").into());
-    }
-    writeln!(printer.err(), "{summary}")?;
-    programs.iter().map(what_runs).try_for_each(|line| writeln!(printer.err(), "{line}"))?;
-    write!(printer.err(), "Start? [Y/n] ")?;
-    printer.err().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
-}
-
-/// What a person types after a wave failed. Whoever has left does not want another try.
-fn decision() -> Option<Decision> {
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    match (read, answer.trim().to_lowercase().as_str()) {
-        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
-        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
-        _ => Some(Decision::Abort),
-    }
-}
-
-/// What will be run, and by whose choice. It is shown whole.
-fn what_runs(program: &Program) -> String {
-    let by = program.by_project.as_ref().map(|spot| format!(", chosen by {}:{}", spot.file, spot.line));
-    escape::line(&format!("{} runs: {}{}", program.agent, program.command, by.unwrap_or_default()))
-}
-
-/// Tells one thing on one line.
-pub(super) fn tell(notice: &Notice, width: usize, out: &mut impl Write) -> std::io::Result<()> {
-    let line = match notice {
-        Notice::Begins { run, resumed: false, counts } => {
-            format!("Run {run} begins, {} to do", counts.pending + counts.ready)
-        }
-        Notice::Begins { run, resumed: true, counts } => format!("Run {run} goes on, {} done", counts.completed),
-        Notice::Started { task, role, attempt, fast_advance } => {
-            let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
-            let fast = if *fast_advance { ", fast_advance" } else { "" };
-            format!("▶ {task} ({role}{again}{fast})")
-        }
-        Notice::Completed { task, findings, counts } => {
-            let total =
-                counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
-            format!("✓ {task} [{}/{total}] {findings}", counts.completed)
-        }
-        Notice::Failed { task, error, again, .. } => {
-            format!("✗ {task} {error}{}", if *again { "; it will be tried again" } else { "" })
-        }
-        Notice::Adopted(change) => format!("taken over: {change}"),
-        Notice::Reconciled(change) => format!("put right: {change}"),
-        Notice::Interrupted { task } => format!("– {task} was interrupted"),
-        Notice::Skipped { task, reason } => format!("– {task} skipped: {reason}"),
-        Notice::Paused { reason } => format!("Paused: {reason}; no new workers start until `resume`"),
-        Notice::Resumed => "Going on".to_owned(),
-        Notice::WaveFailed { wave } => {
-            writeln!(out, "error: every task of wave {wave} failed")?;
-            "help: type r to retry them or a to abort, and Enter".to_owned()
-        }
-        Notice::WaveMerged { wave } => format!("Wave {wave} is complete"),
-        Notice::Draining { running } => {
-            format!("Stopping after {}; press Ctrl-C again to end them now", count(*running, "running worker"))
-        }
-        Notice::Stopping => "Ending the workers".to_owned(),
-        Notice::Warning(words) => format!("warning: {words}"),
-    };
-    writeln!(out, "{}", escape::cut(line.trim_end(), width))
-}
-
-/// Says how a run came out, and with what it can be resumed where it can.
-pub(super) fn report(report: &Report, resume: Option<String>, printer: &mut Printer) -> Result<Exit, Failure> {
-    let counts = report.counts;
-    let total = counts.pending + counts.ready + counts.in_progress + counts.completed + counts.failed + counts.skipped;
-    let out = printer.out();
-    if report.already {
-        writeln!(out, "Run {} is finished; nothing was done", escape::line(&report.run))?;
-    }
-    let exit = match report.ending {
-        Ending::AllCompleted => Exit::Fine,
-        Ending::WithFailures => Exit::Unfinished,
-        Ending::Paused | Ending::Drained => Exit::Paused,
-        Ending::Stopped => Exit::Interrupted,
-    };
-    let resumable = matches!(exit, Exit::Paused | Exit::Interrupted);
-    let how = if resumable { "stopped" } else { "complete" };
-    writeln!(out, "Pipeline {how}: {}/{total} tasks completed", counts.completed)?;
-    if counts.failed + counts.skipped > 0 {
-        writeln!(out, "{} failed, {} skipped", counts.failed, counts.skipped)?;
-    }
-    writeln!(out, "Files: {}", escape::line(&report.folder.display().to_string()))?;
-    if let Some(command) = resume.filter(|_| resumable) {
-        writeln!(out, "Resume with: {}", escape::line(&command))?;
+    } else if ask && !was_asked && format == Format::Text && report.is_complete() {
+        // What is typed after a question that was answered from elsewhere is still taken for its answer.
+        ending::choices(&report, printer)?;
     }
     Ok(exit)
 }
 
-/// Says why something about a run cannot be done, and what to do about it.
-pub(super) fn refuse(failure: &engine::Failure, printer: &mut Printer) -> Result<Exit, Failure> {
-    refuse_run(failure, "--session=PATH", printer)
+/// Tells what is wrong or odd about a session.
+pub(super) fn tell_findings(opened: &Opened, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Json => {
+            for finding in report::findings(opened) {
+                print_event(&Event::Finding(finding), printer.out())?;
+            }
+            for hidden in report::hidden(opened) {
+                print_event(&Event::HiddenFindings(hidden), printer.out())?;
+            }
+        }
+        Format::Text => {
+            let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
+            write!(printer.err(), "{findings}")?;
+        }
+    }
+    Ok(())
 }
 
-/// The same, where it is known how the user named the session.
-fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Says that nothing can be done with a session whose findings were told.
+pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let message = format!("{what}: the session has {}", count(opened.findings.error_count(), "error"));
+    match format {
+        Format::Json => {
+            let help = [format!("team-executor validate --session={} shows them", opened.path)];
+            let event = Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() };
+            print_event(&event, printer.out())?;
+        }
+        Format::Text => writeln!(printer.err(), "{message}")?,
+    }
+    Ok(Exit::Invalid)
+}
+
+/// Says something odd that is survived.
+pub(super) fn warn(message: &str, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Json => print_event(&Event::Warning { message }, printer.out())?,
+        Format::Text => writeln!(printer.err(), "warning: {}", escape::line(message))?,
+    }
+    Ok(())
+}
+
+/// Why something about a run cannot be done, and what to do.
+pub(super) fn refused(failure: engine::Failure) -> Failure {
+    refused_to(failure, "--session=PATH", None)
+}
+
+/// The same, where it is known how the user named the session, and what goes on once the cause is gone.
+fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> Failure {
     use engine::Failure as Why;
     let doctor = |named: &str| format!("team-executor doctor {named}");
-    let (exit, help) = match failure {
+    let (exit, help) = match &failure {
         Why::Held(_) => (Exit::Held, format!("wait for it to end, or end it with: team-executor stop {session}")),
         Why::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned()),
         Why::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands".to_owned()),
@@ -247,31 +200,30 @@ fn refuse_run(failure: &engine::Failure, session: &str, printer: &mut Printer) -
         _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
     let mut finding = Finding::error(Code::Usage, failure.to_string());
-    if let engine::Failure::Edited { refused, kept } = failure {
-        for line in refused {
-            writeln!(printer.err(), "refused: {}", escape::line(line))?;
-        }
+    if let Why::Edited { refused, kept } = &failure {
+        finding = refused.iter().fold(finding, |finding, line| finding.help(format!("refused: {line}")));
         finding = kept.iter().fold(finding, |finding, copy| finding.help(format!("the edited file is kept as {copy}")));
     }
-    let finding = finding.help(help);
-    let text = diagnostics::finding(&finding, &team_executor_files::Sources::default(), "", printer.width());
-    write!(printer.err(), "{text}")?;
-    Ok(exit)
-}
-
-/// The command that was given, as a shell reads it.
-fn same_command(args: impl Iterator<Item = String>) -> String {
-    let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
-    command::shown(&words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::same_command;
-
-    #[test]
-    fn the_command_is_printed_so_that_a_shell_can_read_it() {
-        let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
-        assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
+    finding = finding.help(help);
+    if let Some(again) = again.filter(|_| exit == Exit::Io) {
+        finding = finding.help(format!("Resume with: {again}"));
     }
+    Failure::Refused(Box::new(finding), exit)
+}
+
+/// What a person types after a wave failed. Whoever has left does not want another try.
+fn decision() -> Option<Decision> {
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    match (read, answer.trim().to_lowercase().as_str()) {
+        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
+        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
+        _ => Some(Decision::Abort),
+    }
+}
+
+/// What will be run, and by whose choice. It is shown whole.
+fn what_runs(program: &Program) -> String {
+    let by = program.by_project.as_ref().map(|spot| format!(", chosen by {}:{}", spot.file, spot.line));
+    escape::line(&format!("{} runs: {}{}", program.agent, program.command, by.unwrap_or_default()))
 }

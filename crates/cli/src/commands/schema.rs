@@ -2,17 +2,35 @@
 
 use std::io::Write;
 
+use serde::Serialize;
 use team_executor_files::{Code, Finding, schemas};
 
-use crate::args::Schema;
+use super::report;
+use crate::args::{Format, Schema};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+#[derive(Serialize)]
+struct Listing {
+    version: u32,
+    schemas: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    title: &'static str,
+}
 
 /// Prints one schema, or the names of all.
 pub(crate) fn run(options: &Schema, printer: &mut Printer) -> Result<Exit, Failure> {
     let out = printer.out();
     match &options.name {
+        None if options.format == Format::Json => {
+            let schemas = schemas::ALL.iter().map(|schema| Row { name: schema.name, title: schema.title }).collect();
+            report::print(&Listing { version: 1, schemas }, out)?;
+        }
         None => {
             for schema in schemas::ALL {
                 writeln!(out, "{:18}  {}", schema.name, schema.title)?;

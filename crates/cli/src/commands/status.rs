@@ -1,13 +1,16 @@
 //! `status`: how the newest run of a session stands. Only looks.
 
+mod watch;
+
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
 use team_executor_engine::{self as engine, Status};
 use team_executor_files::{Code, Finding};
 use team_executor_store::JournalError;
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
 use super::plan::{list, mark};
 use super::report;
@@ -19,9 +22,11 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 
+use watch::Watched;
+
 /// Reads the session and its newest run, and shows both together.
 pub(crate) fn run(session: Option<&Path>, options: &StatusOf, printer: &mut Printer) -> Result<Exit, Failure> {
-    show(session, &options.reading, options.format, printer)
+    show(session, &options.reading, options.format, options.watch, printer)
 }
 
 /// Shows how the newest run of a session stands.
@@ -29,22 +34,36 @@ pub(super) fn show(
     session: Option<&Path>,
     reading: &Reading,
     format: Format,
+    watch: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let opened = open::session(session, reading)?;
     let Some((session, graph)) = &opened.session else {
-        let width = printer.width();
-        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, width);
-        write!(printer.err(), "{findings}")?;
+        if format == Format::Json {
+            report::write(&opened, printer.out())?;
+        } else {
+            let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
+            write!(printer.err(), "{findings}")?;
+        }
         return Ok(Exit::Invalid);
     };
-    let status = newest(session, graph, &opened.path)?;
-    match (status, format) {
-        (Some(status), Format::Text) => text(session, graph, &status, &opened.path, printer)?,
+    let width = printer.width();
+    match (newest(session, graph, &opened.path)?, format) {
+        (Some(status), format) if watch => {
+            watch::watch(&Watched { session, graph, path: &opened.path, format }, &status, printer)?;
+        }
+        (Some(status), Format::Text) => {
+            text(&Watched { session, graph, path: &opened.path, format }, &status, width, false, printer.out())?
+        }
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
-        (status, Format::Json) => json(session, status.as_ref(), printer.out())?,
+        (status, Format::Json) => report::print(&json(session, graph, status.as_ref()), printer.out())?,
     }
     Ok(Exit::Fine)
+}
+
+/// Where a run keeps what happened.
+pub(super) fn journal(status: &Status) -> PathBuf {
+    status.folder.join(EXECUTOR).join(JOURNAL)
 }
 
 /// How the newest run of a session stands.
@@ -64,10 +83,10 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
     })
 }
 
-fn text(session: &Session, graph: &Graph, status: &Status, path: &str, printer: &mut Printer) -> Result<(), Failure> {
+/// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
+fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let Watched { session, graph, path, .. } = *shown;
     const BAR: usize = 30;
-    let width = printer.width();
-    let out = printer.out();
     let (counts, total) = (status.counts, session.tasks.len());
     let over = counts.completed + counts.failed + counts.skipped;
     let full = (BAR * over).checked_div(total).unwrap_or(BAR);
@@ -87,7 +106,10 @@ fn text(session: &Session, graph: &Graph, status: &Status, path: &str, printer: 
     }
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
     let mut wave = 0;
-    for task in graph.order() {
+    let is_shown = |task: &&TaskIndex| {
+        !brief || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
+    };
+    for task in graph.order().iter().filter(is_shown) {
         if graph.wave(*task) != wave {
             wave = graph.wave(*task);
             writeln!(out, "\nWave {wave}")?;
@@ -131,6 +153,7 @@ struct JsonStatus<'a> {
 #[derive(Serialize)]
 struct JsonTask<'a> {
     id: &'a str,
+    wave: u32,
     status: &'static str,
 }
 
@@ -142,10 +165,10 @@ struct JsonRunning<'a> {
     seconds: u64,
 }
 
-fn json(session: &Session, status: Option<&Status>, out: &mut impl Write) -> Result<(), Failure> {
+fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> JsonStatus<'a> {
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
     let statuses = status.map_or(&[][..], |status| &status.statuses);
-    let value = JsonStatus {
+    JsonStatus {
         version: 1,
         session: session.id.as_str(),
         run: status.map(|status| status.run.as_str()),
@@ -154,11 +177,10 @@ fn json(session: &Session, status: Option<&Status>, out: &mut impl Write) -> Res
         reason: status.and_then(|status| status.reason.as_deref()),
         executor: status.is_some_and(|status| status.is_heard),
         finished: status.is_some_and(|status| status.finished),
-        tasks: session
-            .tasks
-            .iter()
+        tasks: (0..)
+            .map(TaskIndex)
             .zip(statuses)
-            .map(|(task, status)| JsonTask { id: task.id.as_str(), status: status.word() })
+            .map(|(task, status)| JsonTask { id: id(task), wave: graph.wave(task), status: status.word() })
             .collect(),
         running: status
             .map_or(&[][..], |status| &status.running)
@@ -171,6 +193,5 @@ fn json(session: &Session, status: Option<&Status>, out: &mut impl Write) -> Res
             })
             .collect(),
         ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
-    };
-    report::print(&value, out)
+    }
 }

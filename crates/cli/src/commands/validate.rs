@@ -15,7 +15,7 @@ use crate::printer::Printer;
 /// Reads, judges and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Validate, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = match open::session(session, &options.reading) {
-        Err(Failure::Usage(finding)) if options.format == Format::Json => {
+        Err(Failure::Refused(finding, _)) if options.format == Format::Json => {
             report::write_failure(&finding, printer.out())?;
             return Ok(Exit::Invalid);
         }
@@ -52,7 +52,7 @@ fn text(opened: &Opened, printer: &mut Printer) -> Result<(), Failure> {
 }
 
 /// `1 task`, `2 tasks`.
-pub(super) fn count(n: usize, what: &str) -> String {
+pub(crate) fn count(n: usize, what: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };
     format!("{n} {what}{ending}")
 }

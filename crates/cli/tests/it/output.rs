@@ -171,7 +171,8 @@ fn plan_as_data() {
           "related": [],
           "help": []
         }
-      ]
+      ],
+      "hidden": []
     }
     [exit status: 0]
     "#);
@@ -238,6 +239,8 @@ fn every_format_of_a_plan_names_every_task() {
 }
 
 /// Every way to get colours, and to get none: the most general wish against them wins.
+///
+/// R: X-05
 #[test]
 fn colours_only_where_they_are_wanted() {
     let cases: &[(&[(&str, &str)], bool)] = &[
@@ -260,6 +263,7 @@ fn colours_only_where_they_are_wanted() {
     }
 }
 
+/// R: X-05
 #[test]
 fn what_files_say_cannot_steer_the_terminal() {
     let world = empty();

@@ -44,7 +44,7 @@ fn a_rehearsal_shows_the_run_and_leaves_the_session_as_it_is() {
         assert_eq!(lines.iter().filter(|line| line.starts_with("  ✓ ") && line.contains('#')).count(), 7, "{run}");
         assert!(lines.iter().any(|line| line.starts_with("Makespan        ")), "{run}");
         assert!(lines.contains(&"Pipeline complete: 7/7 tasks completed"), "{run}");
-        assert!(run.stdout.contains(&format!("Files: {}", world.dir().join(STAGE).display())), "{run}");
+        assert!(run.stdout.contains(&format!("\nFiles           {STAGE}")), "{run}");
     }
     assert!(!world.dir().join(".workflow/.csv-wave").exists());
     let sessions = world.run(&["sessions"]).stdout;

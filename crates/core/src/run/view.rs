@@ -24,6 +24,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// How many tasks there are.
+    pub const fn total(&self) -> usize {
+        self.pending + self.ready + self.in_progress + self.completed + self.failed + self.skipped
+    }
+
     /// How many tasks of that status there are.
     pub const fn of(&self, status: TaskStatus) -> usize {
         match status {
@@ -97,6 +102,12 @@ impl Run {
     /// Where one task stands; nothing if there is no such task.
     pub fn status(&self, task: TaskIndex) -> Option<TaskStatus> {
         self.view(task).map(|view| view.status)
+    }
+
+    /// Where each task stands, in order.
+    pub fn statuses(&self) -> Vec<TaskStatus> {
+        let indexes = (0..).map(TaskIndex).take(self.state.tasks.len());
+        indexes.filter_map(|task| self.status(task)).collect()
     }
 
     /// What workers hold, by slot.

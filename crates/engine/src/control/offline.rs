@@ -77,7 +77,7 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
         return Ok(Applied { answer, warnings: Vec::new() });
     }
     let mut views = views::of(&at, folder, dialect, plan.cadence)?;
-    let warnings = views::leave(&mut views, &at, &mut session, &rules, SessionStatus::Completed);
+    let (_, warnings) = views::leave(&mut views, &at, folder, &mut session, &rules, SessionStatus::Completed);
     Ok(Applied { answer, warnings })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use team_executor_core::run::{Cadence, Run};
+use team_executor_core::run::{Cadence, Ending, Run};
 use team_executor_core::{Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_files::discovery::FOLDER;
@@ -12,6 +12,7 @@ use team_executor_store::{Holder, RealDisk, sweep};
 use super::{About, Views, not_written, own_file};
 use crate::options::Failure;
 use crate::replay;
+use crate::report::Report;
 use crate::run_at::RunAt;
 
 /// The views of a run whose lock is held, on the machine's disk.
@@ -21,19 +22,24 @@ pub(crate) fn of(run: &RunAt, session: &Path, dialect: Dialect, cadence: Cadence
     Ok(Views::new(Folders::open(&run.path, session, dialect)?, about))
 }
 
-/// Renders everything that a run leaves when it ends or stops, and remembers that if it is finished. Says what was not written.
+/// Renders everything that a run leaves when it ends or stops, and remembers that if it is finished. Says how it came out, and
+/// what was not written.
 pub(crate) fn leave(
     views: &mut Views<RealDisk>,
     run: &RunAt,
+    folder: &Path,
     session: &mut Session,
     rules: &Run,
     at_end: SessionStatus,
-) -> Vec<String> {
-    let mut problems = views.finish(session, rules, run.journal_length(), at_end);
+) -> (Report, Vec<String>) {
+    let ending = replay::ending(rules).unwrap_or(Ending::Paused);
+    let report = Report::of(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
+    let report = report.with_deliverables(session);
+    let mut problems = views.finish(session, rules, run.journal_length(), at_end, &report.markdown());
     if problems.is_empty() && replay::ending(rules).is_some() {
         problems.extend(run.note_rendered().err().map(not_written));
     }
-    problems
+    (report, problems)
 }
 
 /// The folders of a run and of its session.

@@ -5,13 +5,13 @@
 //! each worker, [`Views::changed`] for each event, [`Views::render`] now and then, and [`Views::finish`] at the end. Each
 //! says what could not be written; a run goes on without.
 
+mod context;
 mod discoveries;
 mod folders;
 mod interactive;
 pub(crate) mod own_file;
 mod put;
 mod registry;
-mod report;
 mod shelf;
 pub(crate) mod state;
 #[cfg(test)]
@@ -155,14 +155,21 @@ impl<D: Disk> Views<D> {
 
     /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
     /// completed. Nothing was left out if nothing is said.
-    pub fn finish(&mut self, session: &mut Session, rules: &Run, journal: u64, at_end: SessionStatus) -> Vec<String> {
+    pub fn finish(
+        &mut self,
+        session: &mut Session,
+        rules: &Run,
+        journal: u64,
+        at_end: SessionStatus,
+        summary: &str,
+    ) -> Vec<String> {
         state::refresh(session, rules, &self.about.run);
         session.status = state::at_its_end(session, at_end);
         let mut problems = self.side(session, rules, Durability::Durable);
         note(&mut problems, self.waves.remove(&self.folders.run));
         for (name, text) in [
             ("results.csv", tasks_csv::write_results(session, rules.graph())),
-            ("context.md", report::text(session, rules.graph(), &self.about.run)),
+            ("context.md", context::text(session, rules.graph(), &self.about.run, summary)),
         ] {
             note(&mut problems, put(&self.folders.run, name, &text, Durability::Durable));
         }

@@ -65,7 +65,7 @@ impl World {
             let now = at(i64::from(task) + 2);
             problems.extend(self.step(&mut views, Input::Ended { now, ended: WorkEnded { work, outcome } }));
         }
-        problems.extend(views.finish(&mut self.session, &self.rules, self.journal, SessionStatus::Completed));
+        problems.extend(views.finish(&mut self.session, &self.rules, self.journal, SessionStatus::Completed, ""));
         problems
     }
 

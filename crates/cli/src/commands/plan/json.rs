@@ -6,7 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 use team_executor_core::{Plan, Session, TaskIndex};
 
-use crate::commands::report::{self, JsonFinding};
+use crate::commands::report::{self, JsonFinding, JsonHidden};
 use crate::failure::Failure;
 use crate::open::Opened;
 
@@ -26,6 +26,7 @@ struct JsonPlan<'a> {
     roles: Vec<JsonRole<'a>>,
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
+    hidden: Vec<JsonHidden>,
 }
 
 #[derive(Serialize)]
@@ -85,6 +86,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, out: &mut i
             .collect(),
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: report::findings(opened),
+        hidden: report::hidden(opened),
     };
     report::print(&value, out)
 }

@@ -56,7 +56,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, printer: &m
 }
 
 /// The numbers of a plan in one line.
-pub(in crate::commands) fn summary(session: &Session, plan: &Plan) -> String {
+pub(super) fn summary(session: &Session, plan: &Plan) -> String {
     let done = plan.statuses.iter().filter(|status| **status == TaskStatus::Completed).count();
     format!(
         "{} ({done} done), {}, {}, critical path of {}",
@@ -72,7 +72,7 @@ pub(in crate::commands) fn summary(session: &Session, plan: &Plan) -> String {
 }
 
 /// A mark for each status, so that no meaning hangs on a colour.
-pub(in crate::commands) fn mark(status: TaskStatus) -> (char, Style) {
+pub(crate) fn mark(status: TaskStatus) -> (char, Style) {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match status {
         TaskStatus::Pending => ('·', DIM),

@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::commands::plan::mark;
 use crate::commands::validate::count;
 use crate::escape;
+use crate::face::{Event, Rehearsed};
 use crate::failure::Failure;
 
 /// How many columns the bars have.
@@ -98,6 +99,19 @@ impl Timeline {
         Ok(())
     }
 
+    /// The same for programs.
+    pub(super) fn event<'a>(&'a self, session: &'a Session) -> Event<'a> {
+        let tasks = self.tasks.iter().zip(&session.tasks).map(|(lane, task)| Rehearsed {
+            task: task.id.as_str(),
+            status: lane.outcome.unwrap_or(task.status).word(),
+            from_s: lane.began.map(|(first, _)| first.as_secs()),
+            to_s: lane.began.map(|_| lane.ended.as_secs()),
+            attempts: lane.attempts,
+            reason: Some(lane.reason.as_str()).filter(|reason| !reason.is_empty()),
+        });
+        Event::Rehearsed { tasks: tasks.collect(), makespan_s: self.now.as_secs() }
+    }
+
     /// What happened to a task.
     fn about(&self, task: TaskIndex) -> String {
         let lane = &self.tasks[task.get()];
@@ -141,7 +155,13 @@ mod tests {
     use super::*;
 
     fn started(task: &str) -> Notice {
-        Notice::Started { task: task.to_owned(), role: String::new(), attempt: 1, fast_advance: false }
+        Notice::Started {
+            task: task.to_owned(),
+            role: String::new(),
+            attempt: 1,
+            fast_advance: false,
+            counts: Counts::default(),
+        }
     }
 
     fn completed(task: &str) -> Notice {
@@ -162,7 +182,11 @@ mod tests {
         }
         let graph = Graph::seal(&session.tasks).graph.unwrap();
         let mut timeline = Timeline::new([60, 90, 30, 30, 30].into_iter().map(Duration::from_secs));
-        let skipped = Notice::Skipped { task: "D".to_owned(), reason: "dependency C failed".to_owned() };
+        let skipped = Notice::Skipped {
+            task: "D".to_owned(),
+            reason: "dependency C failed".to_owned(),
+            counts: Counts::default(),
+        };
         for notice in [
             &started("A"),
             &started("B"),

@@ -197,6 +197,7 @@ fn tasks_with_odd_ids_have_safe_folders() {
     assert!(!world.dir().join("escape").exists());
 }
 
+/// R: X-05
 #[test]
 fn what_workers_say_cannot_steer_the_terminal() {
     let world = tasks(&[("A", ""), ("B", ""), ("C", "")]);

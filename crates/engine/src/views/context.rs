@@ -2,19 +2,16 @@
 
 use std::fmt::Write as _;
 
-use team_executor_core::{Graph, Session, TaskStatus};
+use team_executor_core::{Graph, Session};
 use team_executor_files::time;
 
-/// The text of the report.
-pub(super) fn text(session: &Session, graph: &Graph, run_id: &str) -> String {
-    let count = |status| session.tasks.iter().filter(|task| task.status == status).count();
-    let (completed, total) = (count(TaskStatus::Completed), session.tasks.len());
+/// The text of the report: how the run came out, then every task.
+pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str) -> String {
     let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
     if !session.requirement.is_empty() {
         writeln!(text, "{}\n", one_line(&session.requirement)).ok();
     }
-    writeln!(text, "Run `{run_id}`: {completed}/{total} tasks completed, ").ok();
-    writeln!(text, "{} failed, {} skipped.\n", count(TaskStatus::Failed), count(TaskStatus::Skipped)).ok();
+    writeln!(text, "Run `{run_id}`. {summary}").ok();
     let mut wave = 0;
     for index in graph.order() {
         let task = &session.tasks[index.get()];

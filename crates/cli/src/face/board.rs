@@ -1,0 +1,348 @@
+//! What a live view shows of a run: how far it is, who works on what, and about how long it will take.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use team_executor_core::run::Counts;
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
+use team_executor_engine::Notice;
+use team_executor_engine::report::seconds;
+use unicode_width::UnicodeWidthStr;
+
+use crate::escape;
+
+/// The widest that names are shown.
+const NAME: usize = 24;
+
+/// The state of a run, as far as it is shown.
+pub(crate) struct Board {
+    tasks: HashMap<String, TaskIndex>,
+    /// How many tasks the longest chain from each task has, itself included.
+    chains: Vec<u32>,
+    /// How many tasks wait for a worker, by the length of their chain.
+    waiting: Vec<usize>,
+    workers: Vec<Worker>,
+    counts: Counts,
+    slots: u32,
+    /// How many attempts have ended with an outcome, and how long they took together.
+    measured: (u32, Duration),
+    since: Instant,
+}
+
+struct Worker {
+    task: String,
+    role: String,
+    chain: u32,
+    since: Instant,
+    line: String,
+}
+
+impl Board {
+    /// A board for a run that has not begun.
+    pub(crate) fn new(session: &Session, graph: &Graph, slots: u32) -> Self {
+        let indexes = (0..).map(TaskIndex).take(session.tasks.len());
+        let chains: Vec<u32> = indexes.clone().map(|task| graph.remaining(task)).collect();
+        let longest = chains.iter().max().copied().unwrap_or(0);
+        Self {
+            tasks: session.tasks.iter().map(|task| task.id.to_string()).zip(indexes).collect(),
+            chains,
+            waiting: vec![0; longest as usize + 1],
+            workers: Vec::new(),
+            counts: Counts::default(),
+            slots,
+            measured: (0, Duration::ZERO),
+            since: Instant::now(),
+        }
+    }
+
+    /// Takes note of what happened.
+    pub(crate) fn take(&mut self, notice: &Notice, now: Instant) {
+        match notice {
+            Notice::Begins { counts, statuses, .. } => {
+                self.counts = *counts;
+                self.waiting.fill(0);
+                for (chain, status) in self.chains.iter().zip(statuses) {
+                    // What an earlier executor had at work is told of next.
+                    let waits = !status.is_over() && *status != TaskStatus::InProgress;
+                    self.waiting[*chain as usize] += usize::from(waits);
+                }
+            }
+            Notice::Started { task, role, counts, .. } => {
+                self.counts = *counts;
+                let chain = self.chain(task);
+                self.wait(chain, false);
+                let worker = Worker { task: task.clone(), role: role.clone(), chain, since: now, line: String::new() };
+                self.workers.push(worker);
+            }
+            Notice::Line { task, text } => {
+                for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
+                    worker.line.clone_from(text);
+                }
+            }
+            Notice::Completed { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
+            Notice::Failed { task, counts, again, .. } => self.ended(task, *counts, *again, Some(now)),
+            Notice::Interrupted { task, counts } => self.ended(task, *counts, true, None),
+            Notice::Skipped { task, counts, .. } => {
+                self.counts = *counts;
+                let chain = self.chain(task);
+                self.wait(chain, false);
+            }
+            Notice::Reconciled(_)
+            | Notice::Adopted(_)
+            | Notice::WaveMerged { .. }
+            | Notice::WaveFailed { .. }
+            | Notice::Paused { .. }
+            | Notice::Resumed
+            | Notice::Draining { .. }
+            | Notice::Stopping
+            | Notice::Warning(_) => {}
+        }
+    }
+
+    /// The view, at most so large. Nothing before the run begins.
+    pub(crate) fn lines(&self, now: Instant, columns: usize, rows: usize) -> Vec<String> {
+        let total = self.counts.total();
+        if total == 0 {
+            return Vec::new();
+        }
+        let width = columns.saturating_sub(1);
+        let most = (rows / 2).max(3).min(rows.saturating_sub(1)).max(1);
+        let mut lines = vec![escape::cut(&self.progress(now, width), width)];
+        if most > 1 {
+            let Counts { ready, pending, .. } = self.counts;
+            lines
+                .push(escape::cut(&format!("{} running, {ready} ready, {pending} waiting", self.workers.len()), width));
+        }
+        let room = most - lines.len();
+        let shown = if self.workers.len() > room { room.saturating_sub(1) } else { self.workers.len() };
+        // Those that began first come first, and so do those that have run for longest.
+        let widest = |of: fn(&Worker) -> &str| {
+            self.workers.iter().take(shown).map(|worker| of(worker).width()).max().unwrap_or(0).min(NAME)
+        };
+        let (task, role) = (widest(|worker| &worker.task), widest(|worker| &worker.role));
+        for worker in self.workers.iter().take(shown) {
+            let cell = |text: &str, columns| escape::pad(&escape::cut(text, columns), columns);
+            let time = clock(now.saturating_duration_since(worker.since));
+            let line =
+                format!("▶ {}  {}  {time:>5}  {}", cell(&worker.task, task), cell(&worker.role, role), worker.line);
+            lines.push(escape::cut(line.trim_end(), width));
+        }
+        if shown < self.workers.len() && room > 0 {
+            lines.push(format!("  and {} more", self.workers.len() - shown));
+        }
+        lines
+    }
+
+    fn progress(&self, now: Instant, width: usize) -> String {
+        let Counts { completed, failed, skipped, .. } = self.counts;
+        let total = self.counts.total();
+        let bar = (width / 3).min(30);
+        let full = (bar * (completed + failed + skipped)).checked_div(total).unwrap_or(bar);
+        let mut text = format!("[{}{}] {completed}/{total}", "█".repeat(full), "░".repeat(bar - full));
+        for (n, what) in [(failed, "failed"), (skipped, "skipped")] {
+            if n > 0 {
+                text.push_str(&format!(", {n} {what}"));
+            }
+        }
+        text.push_str(&format!("  {}", clock(now.saturating_duration_since(self.since))));
+        if let Some(left) = self.left(now) {
+            let rounded = Duration::from_secs(left.as_secs_f64().round() as u64);
+            let left = if rounded.is_zero() { "1 s".to_owned() } else { seconds(rounded).replace(".0 s", " s") };
+            text.push_str(&format!(", about {left} left"));
+        }
+        text
+    }
+
+    /// About how long it will take: no schedule is shorter than the longest chain, nor than all work shared by all slots.
+    /// Every attempt that has not ended is taken for one of average length; before the first has ended nobody knows.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let (mut count, mut all) = self.measured;
+        let average = all.checked_div(count)?;
+        // What takes longer than that already counts with what it has taken so far.
+        for time in self.workers.iter().map(|worker| now.saturating_duration_since(worker.since)) {
+            if time > average {
+                (count, all) = (count + 1, all + time);
+            }
+        }
+        let each = all.checked_div(count)?;
+        let mut work = each.saturating_mul(u32::try_from(self.waiting.iter().sum::<usize>()).unwrap_or(u32::MAX));
+        let longest = self.waiting.iter().rposition(|n| *n > 0).unwrap_or(0);
+        let mut chain = each.saturating_mul(u32::try_from(longest).unwrap_or(u32::MAX));
+        for worker in &self.workers {
+            let done = now.saturating_duration_since(worker.since).min(each);
+            work = work.saturating_add(each - done);
+            chain = chain.max(each.saturating_mul(worker.chain).saturating_sub(done));
+        }
+        (!work.is_zero()).then(|| chain.max(work / self.slots.max(1)))
+    }
+
+    fn chain(&self, task: &str) -> u32 {
+        self.tasks.get(task).and_then(|task| self.chains.get(task.get())).copied().unwrap_or(0)
+    }
+
+    /// A task with such a chain waits from now on, or no longer.
+    fn wait(&mut self, chain: u32, begins: bool) {
+        if let Some(waiting) = self.waiting.get_mut(chain as usize) {
+            *waiting = if begins { *waiting + 1 } else { waiting.saturating_sub(1) };
+        }
+    }
+
+    fn ended(&mut self, task: &str, counts: Counts, again: bool, measured: Option<Instant>) {
+        self.counts = counts;
+        let at = self.workers.iter().position(|worker| worker.task == task);
+        let worker = at.map(|at| self.workers.remove(at));
+        if again {
+            self.wait(self.chain(task), true);
+        }
+        if let (Some(worker), Some(now)) = (worker, measured) {
+            let (count, all) = self.measured;
+            self.measured = (count + 1, all + now.saturating_duration_since(worker.since));
+        }
+    }
+}
+
+/// A time that goes on: `0:07`, `12:34`, `1:02:03`.
+fn clock(time: Duration) -> String {
+    let all = time.as_secs();
+    let (hours, minutes, seconds) = (all / 3600, all / 60 % 60, all % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, SessionId, Task, TaskId};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A chain `c1 -> c2 -> c3` beside so many single tasks, all to do.
+    struct Bench {
+        board: Board,
+        counts: Counts,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(singles: usize, slots: u32) -> Self {
+            let task = |id: String, after: &[&str]| Task {
+                dependencies: after.iter().map(|id| TaskId::parse(id).unwrap()).collect(),
+                ..Task::new(TaskId::parse(&id).unwrap(), RoleName::parse("builder").unwrap())
+            };
+            let mut session = Session::new(SessionId::parse("s").unwrap());
+            session.tasks = vec![task("c1".into(), &[]), task("c2".into(), &["c1"]), task("c3".into(), &["c2"])];
+            session.tasks.extend((0..singles).map(|nth| task(format!("s{nth}"), &[])));
+            let graph = Graph::seal(&session.tasks).graph.unwrap();
+            let counts = Counts { pending: 2, ready: 1 + singles, ..Counts::default() };
+            let mut board = Board::new(&session, &graph, slots);
+            let statuses = session.tasks.iter().map(|task| task.status).collect();
+            let now = board.since;
+            board.take(&Notice::Begins { run: "EX".into(), resumed: false, counts, statuses }, now);
+            Self { board, counts, now }
+        }
+
+        fn start(&mut self, task: &str) {
+            self.counts.ready -= 1;
+            self.counts.in_progress += 1;
+            let (task, role, counts) = (task.to_owned(), "builder".to_owned(), self.counts);
+            let notice = Notice::Started { task, role, attempt: 1, fast_advance: false, counts };
+            self.board.take(&notice, self.now);
+        }
+
+        fn complete(&mut self, task: &str) {
+            self.counts.in_progress -= 1;
+            self.counts.completed += 1;
+            let notice = Notice::Completed { task: task.to_owned(), findings: String::new(), counts: self.counts };
+            self.board.take(&notice, self.now);
+        }
+
+        fn shown(&self, columns: usize, rows: usize) -> Vec<String> {
+            self.board.lines(self.now, columns, rows)
+        }
+    }
+
+    #[test]
+    fn progress_and_each_worker_have_a_line() {
+        let mut bench = Bench::new(1, 2);
+        bench.start("c1");
+        bench.now += 61 * SECOND;
+        bench.start("s0");
+        bench.now += 4 * SECOND;
+        let text = "compiling".to_owned();
+        bench.board.take(&Notice::Line { task: "c1".into(), text }, bench.now);
+        assert_eq!(
+            bench.shown(60, 24),
+            [
+                "[░░░░░░░░░░░░░░░░░░░] 0/4  1:05",
+                "2 running, 0 ready, 2 waiting",
+                "▶ c1  builder   1:05  compiling",
+                "▶ s0  builder   0:04",
+            ]
+        );
+        bench.complete("c1");
+        assert_eq!(bench.shown(60, 24)[0], "[████░░░░░░░░░░░░░░░] 1/4  1:05, about 2 min 10 s left");
+    }
+
+    /// Ten tasks of ten seconds for two workers take fifty seconds; a chain of three takes thirty with any number.
+    #[test]
+    fn the_estimate_is_the_longer_of_the_work_and_the_chain() {
+        for (slots, left) in [(2, 50), (100, 30)] {
+            let mut bench = Bench::new(8, slots);
+            bench.start("s0");
+            assert_eq!(bench.board.left(bench.now), None);
+            bench.now += 10 * SECOND;
+            bench.complete("s0");
+            assert_eq!(bench.board.left(bench.now), Some(left * SECOND));
+            bench.start("c1");
+            bench.now += 5 * SECOND;
+            let less = if slots == 2 { 5 * SECOND / 2 } else { 5 * SECOND };
+            assert_eq!(bench.board.left(bench.now), Some(left * SECOND - less));
+        }
+    }
+
+    #[test]
+    fn what_takes_longer_than_the_others_makes_the_estimate_longer() {
+        let mut bench = Bench::new(1, 1);
+        bench.start("s0");
+        bench.now += SECOND;
+        bench.complete("s0");
+        bench.start("c1");
+        bench.now += 99 * SECOND;
+        assert_eq!(bench.board.left(bench.now), Some(100 * SECOND), "two more of fifty seconds each");
+    }
+
+    #[test]
+    fn more_workers_than_lines_are_counted() {
+        let mut bench = Bench::new(20, 20);
+        for nth in 0..20 {
+            bench.start(&format!("s{nth}"));
+            bench.now += SECOND;
+        }
+        let shown = bench.shown(40, 10);
+        assert_eq!(shown.len(), 5, "half of the terminal");
+        assert!(shown[2].starts_with("▶ s0 ") && shown[3].starts_with("▶ s1 "), "{shown:?}");
+        assert_eq!(shown[4], "  and 18 more");
+        assert_eq!(bench.shown(40, 2).len(), 1);
+        assert_eq!(bench.shown(40, 0).len(), 1);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_none_can_steer_it() {
+        let mut bench = Bench::new(1, 1);
+        bench.start("s0");
+        let text = "正在编译第三章 \u{1b}[2J".repeat(9);
+        bench.board.take(&Notice::Line { task: "s0".into(), text }, bench.now);
+        for columns in [0, 1, 2, 7, 20, 40, 80, 200] {
+            for line in bench.shown(columns, 24) {
+                assert!(line.width() < columns.max(2), "{columns}: {line}");
+                assert!(!line.contains(char::is_control), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_shown_as_clocks_do() {
+        let shown = |seconds| clock(Duration::from_secs(seconds));
+        assert_eq!([shown(7), shown(754), shown(3723)], ["0:07", "12:34", "1:02:03"]);
+    }
+}

@@ -1,0 +1,258 @@
+//! What happens in a run, for programs: one JSON object a line. The shape is stable: within one `version` fields are added,
+//! never renamed or removed. `docs/events.md` describes it.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use team_executor_core::Timestamp;
+use team_executor_core::run::{self, Ending};
+use team_executor_engine::report::WaveReport;
+use team_executor_engine::{Notice, Report};
+use team_executor_files::time;
+
+use crate::commands::{JsonFinding, JsonHidden};
+use crate::exit::Exit;
+
+/// The version of the shape.
+const VERSION: u32 = 1;
+
+/// One thing that happened.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Event<'a> {
+    Finding(JsonFinding<'a>),
+    HiddenFindings(JsonHidden),
+    RunStarted {
+        run: &'a str,
+        resumed: bool,
+        counts: Counts,
+    },
+    Reconciled {
+        message: &'a str,
+    },
+    /// What a person changed while nothing ran was taken over.
+    Adopted {
+        message: &'a str,
+    },
+    TaskStarted {
+        task: &'a str,
+        role: &'a str,
+        attempt: u32,
+        fast_advance: bool,
+        counts: Counts,
+    },
+    TaskOutput {
+        task: &'a str,
+        text: &'a str,
+    },
+    TaskCompleted {
+        task: &'a str,
+        findings: &'a str,
+        counts: Counts,
+    },
+    TaskFailed {
+        task: &'a str,
+        error: &'a str,
+        again: bool,
+        counts: Counts,
+    },
+    TaskInterrupted {
+        task: &'a str,
+        counts: Counts,
+    },
+    TaskSkipped {
+        task: &'a str,
+        reason: &'a str,
+        counts: Counts,
+    },
+    WaveMerged {
+        wave: u32,
+    },
+    WaveFailed {
+        wave: u32,
+    },
+    Paused {
+        reason: &'a str,
+    },
+    Resumed,
+    Draining {
+        running: usize,
+    },
+    Stopping,
+    Warning {
+        message: &'a str,
+    },
+    Rehearsed {
+        tasks: Vec<Rehearsed<'a>>,
+        makespan_s: u64,
+    },
+    RunEnded(Box<Ended<'a>>),
+    Refused {
+        message: &'a str,
+        help: &'a [String],
+        exit_code: u8,
+    },
+}
+
+/// How many tasks there are of each status.
+#[derive(Serialize)]
+pub(crate) struct Counts {
+    total: usize,
+    completed: usize,
+    failed: usize,
+    skipped: usize,
+    running: usize,
+    ready: usize,
+    waiting: usize,
+}
+
+/// When a task would run.
+#[derive(Serialize)]
+pub(crate) struct Rehearsed<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) status: &'static str,
+    pub(crate) from_s: Option<u64>,
+    pub(crate) to_s: Option<u64>,
+    pub(crate) attempts: u32,
+    pub(crate) reason: Option<&'a str>,
+}
+
+/// How a run came out.
+#[derive(Serialize)]
+pub(crate) struct Ended<'a> {
+    run: &'a str,
+    folder: String,
+    session: String,
+    ending: &'static str,
+    already: bool,
+    counts: Counts,
+    waves: Vec<Wave>,
+    roles: Vec<Role<'a>>,
+    duration_ms: u64,
+    deliverables: Vec<Deliverable<'a>>,
+    resume: Option<&'a str>,
+    exit_code: u8,
+}
+
+#[derive(Serialize)]
+struct Wave {
+    wave: u32,
+    tasks: usize,
+    completed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+#[derive(Serialize)]
+struct Role<'a> {
+    name: &'a str,
+    tasks: usize,
+    completed: usize,
+}
+
+#[derive(Serialize)]
+struct Deliverable<'a> {
+    path: String,
+    task: Option<&'a str>,
+    role: &'a str,
+}
+
+impl<'a> Event<'a> {
+    /// What a notice is for programs.
+    pub(super) fn of(notice: &'a Notice) -> Self {
+        match notice {
+            Notice::Begins { run, resumed, counts, .. } => {
+                Self::RunStarted { run, resumed: *resumed, counts: counts.into() }
+            }
+            Notice::Reconciled(message) => Self::Reconciled { message },
+            Notice::Adopted(message) => Self::Adopted { message },
+            Notice::Started { task, role, attempt, fast_advance, counts } => {
+                Self::TaskStarted { task, role, attempt: *attempt, fast_advance: *fast_advance, counts: counts.into() }
+            }
+            Notice::Line { task, text } => Self::TaskOutput { task, text },
+            Notice::Completed { task, findings, counts } => {
+                Self::TaskCompleted { task, findings, counts: counts.into() }
+            }
+            Notice::Failed { task, error, again, counts } => {
+                Self::TaskFailed { task, error, again: *again, counts: counts.into() }
+            }
+            Notice::Interrupted { task, counts } => Self::TaskInterrupted { task, counts: counts.into() },
+            Notice::Skipped { task, reason, counts } => Self::TaskSkipped { task, reason, counts: counts.into() },
+            Notice::WaveMerged { wave } => Self::WaveMerged { wave: *wave },
+            Notice::WaveFailed { wave } => Self::WaveFailed { wave: *wave },
+            Notice::Paused { reason } => Self::Paused { reason },
+            Notice::Resumed => Self::Resumed,
+            Notice::Draining { running } => Self::Draining { running: *running },
+            Notice::Stopping => Self::Stopping,
+            Notice::Warning(message) => Self::Warning { message },
+        }
+    }
+
+    /// The last event of a run, with the command that continues it, if it can be continued.
+    pub(crate) fn ended(report: &'a Report, resume: Option<&'a str>, exit: Exit) -> Self {
+        let wave = |(wave, report): (u32, &WaveReport)| {
+            let WaveReport { tasks, completed, failed, skipped } = *report;
+            Wave { wave, tasks, completed, failed, skipped }
+        };
+        let roles = report.roles.iter();
+        let deliverables = report.deliverables.iter();
+        Self::RunEnded(Box::new(Ended {
+            run: &report.run,
+            folder: report.folder.display().to_string(),
+            session: report.session.display().to_string(),
+            ending: match report.ending {
+                Ending::AllCompleted => "completed",
+                Ending::WithFailures => "completed_with_failures",
+                Ending::Paused => "paused",
+                Ending::Drained => "drained",
+                Ending::Stopped => "stopped",
+            },
+            already: report.already,
+            counts: (&report.counts).into(),
+            waves: (1..).zip(&report.waves).map(wave).collect(),
+            roles: roles
+                .map(|role| Role { name: role.name.as_str(), tasks: role.tasks, completed: role.completed })
+                .collect(),
+            duration_ms: u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
+            deliverables: deliverables
+                .map(|one| Deliverable {
+                    path: one.path.display().to_string(),
+                    task: one.task.as_deref(),
+                    role: &one.role,
+                })
+                .collect(),
+            resume,
+            exit_code: exit.code(),
+        }))
+    }
+}
+
+impl From<&run::Counts> for Counts {
+    fn from(counts: &run::Counts) -> Self {
+        Self {
+            total: counts.total(),
+            completed: counts.completed,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            running: counts.in_progress,
+            ready: counts.ready,
+            waiting: counts.pending,
+        }
+    }
+}
+
+/// Prints one event, with its time, and so that whoever reads has it at once.
+pub(crate) fn print(event: &Event<'_>, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        version: u32,
+        #[serde(flatten)]
+        event: &'a Event<'a>,
+        at: String,
+    }
+    let micros = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_micros());
+    let at = time::format(Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)));
+    serde_json::to_writer(&mut *out, &Line { version: VERSION, event, at }).map_err(io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

@@ -1,0 +1,58 @@
+//! What happens in a run, one line each.
+
+use anstyle::Style;
+use team_executor_core::TaskStatus;
+use team_executor_engine::Notice;
+
+use crate::commands::{count, mark};
+use crate::escape;
+
+/// The line for a notice, at most so many columns wide; nothing for what only a live view shows.
+pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
+    let (status, text) = match notice {
+        Notice::Line { .. } => return None,
+        Notice::Begins { run, resumed: false, counts, .. } => {
+            (None, format!("Run {run} begins, {} to do", counts.pending + counts.ready))
+        }
+        Notice::Begins { run, resumed: true, counts, .. } => {
+            (None, format!("Run {run} goes on, {} done", counts.completed))
+        }
+        Notice::Started { task, role, attempt, fast_advance, .. } => {
+            let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+            let fast = if *fast_advance { ", fast_advance" } else { "" };
+            (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{fast})"))
+        }
+        Notice::Completed { task, findings, counts } => {
+            let done = format!("{task} [{}/{}] {findings}", counts.completed, counts.total());
+            (Some(TaskStatus::Completed), done)
+        }
+        Notice::Failed { task, error, again, .. } => {
+            let again = if *again { "; it will be tried again" } else { "" };
+            (Some(TaskStatus::Failed), format!("{task} {error}{again}"))
+        }
+        Notice::Interrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
+        Notice::Skipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),
+        Notice::Paused { reason } => (None, format!("Paused: {reason}; no new workers start until `resume`")),
+        Notice::Resumed => (None, "Going on".to_owned()),
+        Notice::WaveFailed { wave } => {
+            let help = "help: type r to retry them or a to abort, and Enter";
+            return Some(format!("error: every task of wave {wave} failed\n{help}"));
+        }
+        Notice::Adopted(change) => (None, format!("taken over: {change}")),
+        Notice::Reconciled(change) => (None, format!("put right: {change}")),
+        Notice::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
+        Notice::Draining { running } => {
+            let workers = count(*running, "running worker");
+            (None, format!("Stopping after {workers}; press Ctrl-C again to end them now"))
+        }
+        Notice::Stopping => (None, "Ending the workers".to_owned()),
+        Notice::Warning(words) => (None, format!("warning: {words}")),
+    };
+    let (sign, style) = status.map_or((None, Style::new()), |status| {
+        let (sign, style) = mark(status);
+        (Some(sign), style)
+    });
+    let sign = sign.map(|sign| format!("{style}{sign}{style:#} ")).unwrap_or_default();
+    let left = if sign.is_empty() { width } else { width.saturating_sub(2) };
+    Some(format!("{sign}{}", escape::cut(text.trim_end(), left)))
+}

@@ -1,0 +1,50 @@
+//! What is seen of a run while it goes on: lines, a live view on a terminal, or events for programs.
+
+mod board;
+mod events;
+mod lines;
+mod painter;
+mod screen;
+
+pub(crate) use board::Board;
+pub(crate) use events::{Event, Rehearsed, print as print_event};
+pub(crate) use painter::Painter;
+
+use std::io::Write;
+
+use team_executor_engine::Notice;
+
+use crate::printer::Printer;
+use screen::Screen;
+
+/// One way to show a run.
+pub(crate) enum Face {
+    /// A line for each thing that happens.
+    Lines,
+    /// The same lines above a view that is kept up to date.
+    Screen(Screen),
+    /// A JSON object for each thing that happens, on standard output.
+    Events,
+}
+
+impl Face {
+    /// A live view of a run.
+    pub(crate) fn screen(board: Board) -> std::io::Result<Self> {
+        Screen::open(board).map(Self::Screen)
+    }
+
+    /// Shows one thing that happened.
+    pub(crate) fn tell(&mut self, notice: Notice, printer: &mut Printer) -> std::io::Result<()> {
+        match self {
+            Self::Lines => match lines::line(&notice, printer.width()) {
+                Some(line) => writeln!(printer.err(), "{line}"),
+                None => Ok(()),
+            },
+            Self::Screen(screen) => {
+                screen.tell(notice);
+                Ok(())
+            }
+            Self::Events => print_event(&Event::of(&notice), printer.out()),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! How a run came out: what was delivered and by whom, how far it got, wave by wave and role by role, and how long it took.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{DirEntry, read_dir};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use team_executor_core::run::{Counts, Ending, Run};
+use team_executor_core::{RoleLoad, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_store::run_folder::component;
+
+/// Deliverables are not listed beyond so many; the folder has them all.
+const LISTED: usize = 1000;
+
+/// How a run came out.
+#[derive(Debug)]
+pub struct Report {
+    /// Its name.
+    pub run: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The folder of its session.
+    pub session: PathBuf,
+    /// Why it ended.
+    pub ending: Ending,
+    /// How many tasks there are of each status.
+    pub counts: Counts,
+    /// How many of each wave are of which status, from the first wave.
+    pub waves: Vec<WaveReport>,
+    /// Who had how much to do, and did.
+    pub roles: Vec<RoleLoad>,
+    /// From its begin to the last thing that happened to a task.
+    pub duration: Duration,
+    /// What was delivered. Not looked for if the run had finished before.
+    pub deliverables: Vec<Deliverable>,
+    /// It had finished before, and nothing was done.
+    pub already: bool,
+}
+
+/// How one wave came out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaveReport {
+    /// How many tasks it has.
+    pub tasks: usize,
+    /// How many are completed.
+    pub completed: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// How many were skipped.
+    pub skipped: usize,
+}
+
+/// One file that was delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deliverable {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which task made it, where that is known.
+    pub task: Option<String>,
+    /// Which role made it.
+    pub role: String,
+}
+
+impl Report {
+    /// What the rules say about a run. What was delivered is not looked for.
+    pub(crate) fn of(rules: &Run, session: &Session, begun: Timestamp, ending: Ending) -> Self {
+        let statuses = rules.statuses();
+        let mut waves = vec![WaveReport::default(); rules.graph().wave_count() as usize];
+        let mut last = begun;
+        for (task, status) in (0..).map(TaskIndex).zip(&statuses) {
+            let Some(wave) = waves.get_mut((rules.graph().wave(task) as usize).saturating_sub(1)) else { continue };
+            wave.tasks += 1;
+            wave.completed += usize::from(*status == TaskStatus::Completed);
+            wave.failed += usize::from(*status == TaskStatus::Failed);
+            wave.skipped += usize::from(*status == TaskStatus::Skipped);
+            last = rules.view(task).and_then(|view| view.since).map_or(last, |since| since.max(last));
+        }
+        let micros = last.as_micros().saturating_sub(begun.as_micros());
+        Self {
+            run: String::new(),
+            folder: PathBuf::new(),
+            session: PathBuf::new(),
+            ending,
+            counts: rules.counts(),
+            waves,
+            roles: RoleLoad::all(session, &statuses),
+            duration: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
+            deliverables: Vec::new(),
+            already: false,
+        }
+    }
+
+    /// Says where the run and its session are.
+    pub(crate) fn at(self, run: &str, folder: &Path, session: &Path) -> Self {
+        Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), ..self }
+    }
+
+    /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered.
+    pub(crate) fn with_deliverables(mut self, session: &Session) -> Self {
+        let left = self.folder.join("artifacts");
+        let folders: BTreeMap<_, _> =
+            entries(&left).into_iter().map(|entry| (entry.file_name(), entry.path())).collect();
+        let of_tasks = session.tasks.iter().filter_map(|task| {
+            let folder = folders.get(std::ffi::OsStr::new(&component(task.id.as_str())))?;
+            Some(files(folder).into_iter().map(|path| Deliverable {
+                path,
+                task: Some(task.id.to_string()),
+                role: task.role.to_string(),
+            }))
+        });
+        let registered = session.artifacts.iter().map(|artifact| Deliverable {
+            path: self.session.join(&artifact.path),
+            task: artifact.task.as_ref().map(ToString::to_string),
+            role: artifact.creator.to_string(),
+        });
+        let registered = registered.filter(|deliverable| deliverable.path.exists());
+        self.deliverables = of_tasks.flatten().chain(registered).take(LISTED).collect();
+        self
+    }
+
+    /// Every task is over.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.ending, Ending::AllCompleted | Ending::WithFailures)
+    }
+
+    /// How far it got, in one line.
+    pub fn headline(&self) -> String {
+        let how = if self.is_complete() { "complete" } else { "stopped" };
+        format!("Pipeline {how}: {}/{} tasks completed", self.counts.completed, self.counts.total())
+    }
+
+    /// Waves in which tasks failed or were skipped, one line each.
+    pub fn troubled_waves(&self) -> Vec<String> {
+        let troubled = (1..).zip(&self.waves).filter(|(_, wave)| wave.failed + wave.skipped > 0);
+        troubled.map(|(nth, wave)| format!("wave {nth}: {} failed, {} skipped", wave.failed, wave.skipped)).collect()
+    }
+
+    /// Who did how many of their tasks.
+    pub fn roles_done(&self) -> Vec<String> {
+        let used = self.roles.iter().filter(|role| role.tasks > 0);
+        used.map(|role| format!("{} {}/{}", role.name, role.completed, role.tasks)).collect()
+    }
+
+    /// As a part of `context.md`.
+    pub(crate) fn markdown(&self) -> String {
+        let mut text = format!("{}\n\n", self.headline());
+        for wave in self.troubled_waves() {
+            writeln!(text, "- {wave}").ok();
+        }
+        writeln!(text, "- roles: {}", one_line(&self.roles_done().join(", "))).ok();
+        writeln!(text, "- duration: {}", seconds(self.duration)).ok();
+        writeln!(text, "- session: {}", one_line(&self.session.display().to_string())).ok();
+        if !self.deliverables.is_empty() {
+            text.push_str("\n## Deliverables\n\n");
+        }
+        for deliverable in &self.deliverables {
+            let path = deliverable.path.strip_prefix(&self.folder).unwrap_or(&deliverable.path);
+            let by = deliverable.task.as_deref().unwrap_or("unknown task");
+            let line = format!("- {} by {by} ({})", path.display(), deliverable.role);
+            writeln!(text, "{}", one_line(&line)).ok();
+        }
+        text
+    }
+}
+
+/// A length of time for people: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+pub fn seconds(length: Duration) -> String {
+    let all = length.as_secs();
+    match all {
+        0..10 => format!("{:.1} s", length.as_secs_f64()),
+        10..60 => format!("{all} s"),
+        60..3600 => format!("{} min {} s", all / 60, all % 60),
+        _ => format!("{} h {} min", all / 3600, all % 3600 / 60),
+    }
+}
+
+/// The files below a folder, by name. Links are not followed.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop()
+        && found.len() < LISTED
+    {
+        for entry in entries(&folder) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                _ => found.push(entry.path()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What is in a folder; nothing if it cannot be read.
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    read_dir(folder).into_iter().flatten().flatten().collect()
+}
+
+/// Text of others stays within its line.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_short_to_read() {
+        let shown = |millis| seconds(Duration::from_millis(millis));
+        assert_eq!(shown(449), "0.4 s");
+        assert_eq!(shown(12_900), "12 s");
+        assert_eq!(shown(185_000), "3 min 5 s");
+        assert_eq!(shown(7_800_000), "2 h 10 min");
+    }
+
+    #[test]
+    fn files_are_found_below_folders_and_behind_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir_all(root.join("b/c")).unwrap();
+        for name in ["z", "b/c/y", "a"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(root, root.join("b/loop")).unwrap();
+        let found: Vec<_> = files(root).into_iter().map(|path| path.strip_prefix(root).unwrap().to_owned()).collect();
+        assert_eq!(found, ["a", "b/c/y", "b/loop", "z"].map(PathBuf::from));
+        assert_eq!(files(&root.join("none")), Vec::<PathBuf>::new());
+    }
+}
