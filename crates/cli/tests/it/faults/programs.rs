@@ -12,8 +12,8 @@ fn a_program_that_may_not_be_executed_is_named() {
     let program = world.write("tool", "#!/bin/sh\necho no\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o644)).expect("permissions");
     let run = run(&world, "./tool now", &["--retries", "0"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("✗ A could not start: ./tool: Permission denied"), "{run}");
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("/tool is not executable"), "{run}");
 }
 
 /// Without a result the exit status decides, and it says that all is well.

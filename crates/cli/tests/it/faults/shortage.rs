@@ -34,7 +34,7 @@ fn whatever_the_limit_on_open_files_the_program_ends_in_order() {
 fn with_few_open_files_many_workers_wait_for_each_other_and_all_tasks_are_done() {
     let ids: Vec<String> = (0..12).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
-    let output = run_after(&world, "ulimit -n 24", DID, &["-c12", "--retries", "9"]);
+    let output = run_after(&world, "ulimit -n 40", DID, &["-c12", "--retries", "9"]);
     let text = said(&output);
     assert!(text.contains("could not start: ") && text.contains("Too many open files"), "{text}");
     assert_eq!(output.status.code(), Some(0), "{text}");
@@ -55,6 +55,7 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
         command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()]);
         command.args(["prlimit", &format!("--nproc={limit}"), env!("CARGO_BIN_EXE_team-executor")]);
         command.args(arguments("--session=S", DID, &["-c3", "--retries", "0"])).current_dir(world.dir());
+        command.env("HOME", world.dir()).env_remove("XDG_CONFIG_HOME");
         let output = command.output().expect("it runs");
         let text = said(&output);
         assert!(matches!(output.status.code(), Some(0 | 1 | 74)), "{limit}: {output:?}");
