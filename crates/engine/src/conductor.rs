@@ -48,6 +48,11 @@ impl<F: DiskFile> Conductor<F> {
         &self.rules
     }
 
+    /// The number of this incarnation.
+    pub fn epoch(&self) -> u64 {
+        self.journal.epoch()
+    }
+
     /// Whether the disk holds how the run stands.
     pub fn is_durable(&self) -> bool {
         self.journal.is_durable()
