@@ -9,13 +9,14 @@ use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskFile, Kind};
 use crate::sim_fault::{Fault, Lies, Sort, Strike};
+use crate::sim_folder::{Change, Folder};
 use crate::sim_inode::{Damage, Inode, Random};
 
 /// A folder of a disk in memory. Clones are the same folder.
 #[derive(Debug, Clone)]
 pub struct SimDisk {
-    state: Rc<RefCell<State>>,
-    folder: usize,
+    pub(crate) state: Rc<RefCell<State>>,
+    pub(crate) folder: usize,
 }
 
 /// A file of a [`SimDisk`]. It dies with the boot that opened it.
@@ -60,31 +61,6 @@ impl SimDisk {
         state.strike = None;
     }
 
-    /// Looks at a file from outside, which is no operation: what programs see, and what no power cut can take.
-    pub fn peek<T>(&self, name: &str, look: impl FnOnce(&[u8], &[u8]) -> T) -> Option<T> {
-        let state = &*self.state.borrow();
-        let folder = &state.folders[self.folder];
-        let inode = *folder.names.get(name)?;
-        let durable = if folder.durable.get(name) == Some(&inode) { &state.inodes[inode].durable[..] } else { &[] };
-        Some(look(&state.inodes[inode].cached, durable))
-    }
-
-    /// The names in the folder, seen from outside.
-    pub fn names(&self) -> Vec<String> {
-        self.state.borrow().folders[self.folder].names.keys().cloned().collect()
-    }
-
-    /// How many files are open.
-    pub fn open_files(&self) -> usize {
-        let state = self.state.borrow();
-        state.open.values().filter(|open| open.strong_count() > 0).count()
-    }
-
-    /// How many operations there were.
-    pub fn operations(&self) -> u64 {
-        self.state.borrow().operations
-    }
-
     /// Stops the machine, and starts it with what is left on the disk.
     pub fn crash(&self, damage: Damage) {
         let state = &mut *self.state.borrow_mut();
@@ -106,24 +82,6 @@ impl SimDisk {
                 change.apply(&mut folder.durable);
             }
             folder.names.clone_from(&folder.durable);
-        }
-    }
-
-    /// Flips one bit of what is durable.
-    pub fn flip(&self, name: &str, bit: usize) {
-        self.rot(name, |inode| inode.flip(bit));
-    }
-
-    /// Puts one durable block in the place of another, as a write that went to the wrong place does.
-    pub fn misplace(&self, name: &str, from: usize, to: usize) {
-        self.rot(name, |inode| inode.misplace(from, to));
-    }
-
-    fn rot(&self, name: &str, rot: impl FnOnce(&mut Inode)) {
-        let state = &mut *self.state.borrow_mut();
-        let inode = state.folders[self.folder].names.get(name);
-        if let Some(inode) = inode.and_then(|inode| state.inodes.get_mut(*inode)) {
-            rot(inode);
         }
     }
 
@@ -333,67 +291,21 @@ impl DiskFile for SimFile {
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(crate) struct State {
     random: Random,
     lies: Lies,
     strike: Option<Strike>,
-    operations: u64,
+    pub(crate) operations: u64,
     /// Counts starts of the machine; files of an earlier one are gone.
     boot: u64,
     down: bool,
-    inodes: Vec<Inode>,
-    folders: Vec<Folder>,
+    pub(crate) inodes: Vec<Inode>,
+    pub(crate) folders: Vec<Folder>,
     /// For each inode, the open file that has its lock, if that is still open.
     locks: BTreeMap<usize, Weak<()>>,
     /// How many files were opened, and those that may still be open.
     opened: u64,
-    open: BTreeMap<u64, Weak<()>>,
-}
-
-/// The names in one folder.
-#[derive(Debug, Default)]
-struct Folder {
-    names: BTreeMap<String, usize>,
-    durable: BTreeMap<String, usize>,
-    /// What is between the two.
-    changes: Vec<Change>,
-}
-
-impl Folder {
-    fn find(&self, name: &str) -> Result<usize, Errno> {
-        self.names.get(name).copied().ok_or(Errno::NOENT)
-    }
-
-    fn change(&mut self, change: Change) {
-        change.apply(&mut self.names);
-        self.changes.push(change);
-    }
-}
-
-/// A change of names.
-#[derive(Debug, Clone)]
-enum Change {
-    Add(String, usize),
-    Move(String, String),
-    Remove(String),
-}
-
-impl Change {
-    fn apply(&self, names: &mut BTreeMap<String, usize>) {
-        match self {
-            Self::Add(name, inode) => {
-                names.insert(name.clone(), *inode);
-            }
-            Self::Move(from, to) => {
-                if let Some(inode) = names.remove(from) {
-                    names.insert(to.clone(), inode);
-                }
-            }
-            Self::Remove(name) => {
-                names.remove(name);
-            }
-        }
-    }
+    pub(crate) open: BTreeMap<u64, Weak<()>>,
 }
 
 #[cfg(test)]
