@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("web", &["core", "engine"]),
     ("mcp", &["core", "engine"]),
     ("nats", &["core", "engine"]),
+    ("sim", &["core", "files", "agents", "store", "engine"]),
     ("cli", &["core", "files", "agents", "store", "engine", "tui", "web", "mcp", "nats"]),
     ("testkit", &[]),
 ];

@@ -10,8 +10,10 @@ mod fuzz;
 #[cfg(test)]
 mod layering;
 mod marks;
+mod plants;
 mod requirements;
 mod shell;
+mod sim;
 mod test;
 
 use std::process::ExitCode;
@@ -61,6 +63,8 @@ enum Chore {
         #[arg(long, value_name = "N", default_value_t = 300)]
         seconds: u64,
     },
+    /// Simulates whole runs with crashes at every operation, and audits them from outside
+    Sim(sim::Choice),
     /// Runs the benchmarks
     Bench {
         /// Only this benchmark, or only those of this crate
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
         Chore::Faults { seconds } => faults::run(seconds),
+        Chore::Sim(choice) => sim::run(&choice),
         Chore::Bench { name, args } => bench::run(name.as_deref(), &args),
     };
     match result {

@@ -48,6 +48,11 @@ impl<F: DiskFile> Conductor<F> {
         &self.rules
     }
 
+    /// The number of this incarnation.
+    pub fn epoch(&self) -> u64 {
+        self.journal.epoch()
+    }
+
     /// Whether the disk holds how the run stands.
     pub fn is_durable(&self) -> bool {
         self.journal.is_durable()
@@ -112,7 +117,7 @@ const fn can_wait_for_others(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::run::{Outcome, Policy, Work, WorkEnded};
+    use team_executor_core::run::{Outcome, Policy, Which, Work, WorkEnded};
     use team_executor_core::{Graph, RoleName, TaskId};
     use team_executor_store::{Disk as _, RealDisk, RealFile};
 
@@ -168,6 +173,36 @@ mod tests {
         assert_eq!(conductor.happened(), []);
         conductor.commit(NOW).unwrap();
         assert_eq!(conductor.happened().len(), 2);
+    }
+
+    #[test]
+    fn what_was_intended_waits_for_the_new_end_of_a_task_that_began_anew() {
+        let tasks: [(&str, &[&str]); 6] =
+            [("A", &[]), ("B", &["A"]), ("C", &["A"]), ("D", &[]), ("E", &["D"]), ("F", &["E"])];
+        let (_dir, mut conductor) = conductor(&tasks, 1);
+        let later = Timestamp::from_micros(10_000_000);
+        let ended = |task: u32, attempt: u32, outcome: Outcome| {
+            let work = Work { task: TaskIndex(task), attempt };
+            vec![Input::Ended { now: later, ended: WorkEnded { work, outcome } }]
+        };
+        let done = || Outcome::Completed { findings: None };
+        conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
+        let failed = ended(3, 1, Outcome::TimedOut { error: String::new() });
+        conductor.take(failed, NOW).unwrap();
+        conductor.take(vec![Input::Woke { now: Timestamp::from_micros(20_000_000) }], later).unwrap();
+        // A is done, D is tried again, and B and C are intended.
+        conductor.take(ended(0, 1, done()), later).unwrap();
+        let b = Work { task: TaskIndex(1), attempt: 1 };
+        assert!(conductor.rules().is_intended(b));
+        let which = Which::Tasks(vec![TaskIndex(0)]);
+        let taken = conductor.take(vec![Input::Retry { now: later, which, downstream: true }], later).unwrap();
+        assert_eq!((taken.refused, conductor.rules().is_intended(b)), (vec![None], false));
+        for (task, attempt) in [(3, 2), (4, 1), (5, 1)] {
+            conductor.take(ended(task, attempt, done()), later).unwrap();
+        }
+        let taken = conductor.take(ended(0, 2, done()), later).unwrap();
+        assert_eq!(taken.effects, [Effect::Spawn { work: b, slot: 0 }]);
+        assert!(conductor.is_durable(), "B builds on the second end of A");
     }
 
     #[test]

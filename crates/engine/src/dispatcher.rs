@@ -182,6 +182,7 @@ impl Dispatcher<'_> {
         } else {
             self.take(vec![Input::Start { now: clock::now() }])?;
         }
+        self.at.sign(self.conductor.epoch())?;
         let asks = self.options.ask.is_some() && question::is_open(self.rules());
         if matches!(self.rules().stage(), Stage::Paused(_)) && !asks {
             self.take(vec![Input::Resume { now: clock::now() }])?; // whoever starts a paused run wants it to go on

@@ -39,7 +39,7 @@ pub(crate) fn when(options: &Options, run: &RunAt, plan: &Plan, length: u64) -> 
 }
 
 /// The rules after these records. The tasks have the statuses from before the run.
-pub(crate) fn rules<'r>(
+pub fn rules<'r>(
     tasks: &[Task],
     graph: &Graph,
     run: &str,

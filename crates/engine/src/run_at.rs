@@ -111,6 +111,11 @@ impl RunAt {
         std::fs::metadata(self.journal()).map_or(0, |file| file.len())
     }
 
+    /// Says who has the lock, once everything that an earlier incarnation left is written down.
+    pub(crate) fn sign(&mut self, epoch: u64) -> Result<(), Failure> {
+        sign(&mut self.lock, &Holder::this_process(epoch), &self.path)
+    }
+
     /// Remembers that everything which a finished run leaves was written.
     pub(crate) fn note_rendered(&self) -> Result<(), ReplaceError> {
         replace(&self.executor, RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
@@ -170,7 +175,7 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, 0, &runs)?;
+    sign(&mut turn, &Holder::this_process(0), &runs)?;
     if let Some(id) = nameless(&runs, &options.folder) {
         return Err(Failure::Nameless(id));
     }
@@ -255,7 +260,7 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
     let runs = runs(project);
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, 0, &runs)?;
+    sign(&mut turn, &Holder::this_process(0), &runs)?;
     let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
     Ok([turn, own])
 }
@@ -266,7 +271,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         path.exists() && !is_unborn(&path)
     });
     let mut run = enter(project, id)?;
-    sign(&mut run.lock, 1, &run.path)?;
+    sign(&mut run.lock, &Holder::this_process(1), &run.path)?;
     match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(Failure::disk("begin", &run.path)(error));
@@ -332,7 +337,12 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
         )));
     }
     run.begun = plan.at;
-    sign(&mut run.lock, journal.epoch(), &run.path)?;
+    let mut holder = Holder::this_process(journal.epoch());
+    if rebooted {
+        // Whoever comes next must know it too, until this incarnation has written down what follows from it.
+        holder.boot.clear();
+    }
+    sign(&mut run.lock, &holder, &run.path)?;
     Ok(Opened { run, journal, plan, records, resumed: true, torn, rebooted })
 }
 
@@ -368,8 +378,8 @@ fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<
 }
 
 /// Says who has a lock.
-fn sign(lock: &mut Lock<RealFile>, epoch: u64, path: &Path) -> Result<(), Failure> {
-    let signed = lock.sign(&Holder::this_process(epoch));
+fn sign(lock: &mut Lock<RealFile>, holder: &Holder, path: &Path) -> Result<(), Failure> {
+    let signed = lock.sign(holder);
     signed.map_err(|error| Failure::Disk {
         action: "sign the lock of",
         path: path.to_owned(),

@@ -28,7 +28,11 @@ pub mod sim_disk;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_fault;
 #[cfg(any(test, feature = "sim"))]
+mod sim_folder;
+#[cfg(any(test, feature = "sim"))]
 pub mod sim_inode;
+#[cfg(any(test, feature = "sim"))]
+mod sim_outside;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};

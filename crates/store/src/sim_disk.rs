@@ -9,11 +9,15 @@ use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskFile, Kind};
 use crate::sim_fault::{Fault, Lies, Sort, Strike};
+use crate::sim_folder::{Change, Folder};
 use crate::sim_inode::{Damage, Inode, Random};
 
-/// A disk in memory. Clones are the same disk.
+/// A folder of a disk in memory. Clones are the same folder.
 #[derive(Debug, Clone)]
-pub struct SimDisk(Rc<RefCell<State>>);
+pub struct SimDisk {
+    pub(crate) state: Rc<RefCell<State>>,
+    pub(crate) folder: usize,
+}
 
 /// A file of a [`SimDisk`]. It dies with the boot that opened it.
 #[derive(Debug)]
@@ -28,44 +32,56 @@ pub struct SimFile {
 impl SimDisk {
     /// An empty disk.
     pub fn new(seed: u64, lies: Lies) -> Self {
-        Self(Rc::new(RefCell::new(State { random: Random(seed), lies, ..State::default() })))
+        let folders = vec![Folder::default()];
+        let state = State { random: Random(seed), lies, folders, ..State::default() };
+        Self { state: Rc::new(RefCell::new(state)), folder: 0 }
+    }
+
+    /// One more folder on the same disk. Syncing one of them does nothing for the names in another.
+    pub fn another_folder(&self) -> Self {
+        let state = &mut *self.state.borrow_mut();
+        state.folders.push(Folder::default());
+        Self { state: Rc::clone(&self.state), folder: state.folders.len() - 1 }
     }
 
     /// Plans a fault, in the place of the one that was planned.
     pub fn plan(&self, strike: Option<Strike>) {
-        self.0.borrow_mut().strike = strike;
+        self.state.borrow_mut().strike = strike;
     }
 
-    /// How many operations there were.
-    pub fn operations(&self) -> u64 {
-        self.0.borrow().operations
+    /// Whether a planned crash has struck and nobody started the machine again.
+    pub fn is_down(&self) -> bool {
+        self.state.borrow().down
+    }
+
+    /// Only the program that was struck has ended: the machine and all open files of others go on.
+    pub fn go_on(&self) {
+        let state = &mut *self.state.borrow_mut();
+        state.down = false;
+        state.strike = None;
     }
 
     /// Stops the machine, and starts it with what is left on the disk.
     pub fn crash(&self, damage: Damage) {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
         state.boot += 1;
         state.down = false;
         state.strike = None;
         state.locks.clear();
-        if damage != Damage::Kill {
-            for inode in &mut state.inodes {
-                inode.lose_power(damage, &mut state.random);
-            }
-            // Changes of names reach the disk in their order, however the bytes fare.
-            let kept = if damage == Damage::Lost { 0 } else { state.random.index(state.changes.len() + 1) };
-            for change in state.changes.drain(..).take(kept) {
-                change.apply(&mut state.durable_names);
-            }
-            state.names = state.durable_names.clone();
+        if damage == Damage::Kill {
+            return;
         }
-    }
-
-    /// Flips one bit of what is durable.
-    pub fn flip(&self, name: &str, bit: usize) {
-        let state = &mut *self.0.borrow_mut();
-        if let Some(inode) = state.names.get(name).and_then(|inode| state.inodes.get_mut(*inode)) {
-            inode.flip(bit);
+        for inode in &mut state.inodes {
+            let damage = if damage == Damage::Each { *state.random.pick(&Damage::ALL) } else { damage };
+            inode.lose_power(damage, &mut state.random);
+        }
+        for folder in &mut state.folders {
+            // Changes of names reach the disk in their order, however the bytes fare.
+            let kept = if damage == Damage::Lost { 0 } else { state.random.index(folder.changes.len() + 1) };
+            for change in folder.changes.drain(..).take(kept) {
+                change.apply(&mut folder.durable);
+            }
+            folder.names.clone_from(&folder.durable);
         }
     }
 
@@ -75,7 +91,7 @@ impl SimDisk {
         sort: Sort,
         run: impl FnOnce(&mut State, Option<Fault>) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        let state = &mut *self.0.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
         if state.down {
             return Err(Errno::IO);
         }
@@ -102,19 +118,22 @@ impl SimDisk {
 
     fn rename_with(&self, from: &str, to: &str, replace: bool) -> Result<(), Errno> {
         self.operate(Sort::Other, |state, _| {
-            if !state.names.contains_key(from) {
-                return Err(Errno::NOENT);
-            }
-            if !replace && state.names.contains_key(to) {
+            let folder = &mut state.folders[self.folder];
+            folder.find(from)?;
+            if !replace && folder.names.contains_key(to) {
                 return Err(Errno::EXIST);
             }
-            state.change(Change::Move(from.to_owned(), to.to_owned()));
+            folder.change(Change::Move(from.to_owned(), to.to_owned()));
             Ok(())
         })
     }
 
-    fn file(&self, state: &State, inode: usize) -> SimFile {
-        SimFile { disk: self.clone(), inode, boot: state.boot, open: Rc::new(()) }
+    fn file(&self, state: &mut State, inode: usize) -> SimFile {
+        let open = Rc::new(());
+        state.opened += 1;
+        state.open.retain(|_, open| open.strong_count() > 0);
+        state.open.insert(state.opened, Rc::downgrade(&open));
+        SimFile { disk: self.clone(), inode, boot: state.boot, open }
     }
 }
 
@@ -123,39 +142,44 @@ impl Disk for SimDisk {
 
     fn create(&self, name: &str) -> Result<SimFile, Errno> {
         self.operate(Sort::Create, |state, _| {
-            if state.names.contains_key(name) {
+            let inode = state.inodes.len();
+            let folder = &mut state.folders[self.folder];
+            if folder.names.contains_key(name) {
                 return Err(Errno::EXIST);
             }
+            folder.change(Change::Add(name.to_owned(), inode));
             state.inodes.push(Inode::default());
-            let inode = state.inodes.len() - 1;
-            state.change(Change::Add(name.to_owned(), inode));
             Ok(self.file(state, inode))
         })
     }
 
     fn open(&self, name: &str) -> Result<SimFile, Errno> {
         self.operate(Sort::Other, |state, _| {
-            let inode = state.find(name)?;
+            let inode = state.folders[self.folder].find(name)?;
             Ok(self.file(state, inode))
         })
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
-        self.operate(Sort::Other, |state, _| state.find(name).map(|inode| state.inodes[inode].cached.clone()))
+        self.operate(Sort::Other, |state, _| {
+            let inode = state.folders[self.folder].find(name)?;
+            Ok(state.inodes[inode].cached.clone())
+        })
     }
 
     fn kind(&self, name: &str) -> Result<Kind, Errno> {
         self.operate(Sort::Other, |state, _| {
-            Ok(if state.names.contains_key(name) { Kind::File } else { Kind::Missing })
+            let there = state.folders[self.folder].names.contains_key(name);
+            Ok(if there { Kind::File } else { Kind::Missing })
         })
     }
 
     fn is_at(&self, name: &str, file: &SimFile) -> Result<bool, Errno> {
-        self.operate(Sort::Other, |state, _| Ok(state.names.get(name) == Some(&file.inode)))
+        self.operate(Sort::Other, |state, _| Ok(state.folders[self.folder].names.get(name) == Some(&file.inode)))
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
-        self.operate(Sort::Other, |state, _| Ok(state.names.keys().cloned().collect()))
+        self.operate(Sort::Other, |state, _| Ok(state.folders[self.folder].names.keys().cloned().collect()))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
@@ -168,8 +192,9 @@ impl Disk for SimDisk {
 
     fn remove(&self, name: &str) -> Result<(), Errno> {
         self.operate(Sort::Other, |state, _| {
-            state.find(name)?;
-            state.change(Change::Remove(name.to_owned()));
+            let folder = &mut state.folders[self.folder];
+            folder.find(name)?;
+            folder.change(Change::Remove(name.to_owned()));
             Ok(())
         })
     }
@@ -177,15 +202,16 @@ impl Disk for SimDisk {
     fn sync_folder(&self) -> Result<(), Errno> {
         self.operate(Sort::Other, |state, _| {
             if !state.lies.sync_folder {
-                state.durable_names = state.names.clone();
-                state.changes.clear();
+                let Folder { names, durable, changes } = &mut state.folders[self.folder];
+                durable.clone_from(names);
+                changes.clear();
             }
             Ok(())
         })
     }
 
     fn token(&self) -> Result<u64, Errno> {
-        Ok(self.0.borrow_mut().random.next())
+        Ok(self.state.borrow_mut().random.next())
     }
 }
 
@@ -265,58 +291,21 @@ impl DiskFile for SimFile {
 }
 
 #[derive(Debug, Default)]
-struct State {
+pub(crate) struct State {
     random: Random,
     lies: Lies,
     strike: Option<Strike>,
-    operations: u64,
+    pub(crate) operations: u64,
     /// Counts starts of the machine; files of an earlier one are gone.
     boot: u64,
     down: bool,
-    inodes: Vec<Inode>,
-    names: BTreeMap<String, usize>,
-    durable_names: BTreeMap<String, usize>,
-    /// What is between the two.
-    changes: Vec<Change>,
+    pub(crate) inodes: Vec<Inode>,
+    pub(crate) folders: Vec<Folder>,
     /// For each inode, the open file that has its lock, if that is still open.
     locks: BTreeMap<usize, Weak<()>>,
-}
-
-impl State {
-    fn find(&self, name: &str) -> Result<usize, Errno> {
-        self.names.get(name).copied().ok_or(Errno::NOENT)
-    }
-
-    fn change(&mut self, change: Change) {
-        change.apply(&mut self.names);
-        self.changes.push(change);
-    }
-}
-
-/// A change of names.
-#[derive(Debug, Clone)]
-enum Change {
-    Add(String, usize),
-    Move(String, String),
-    Remove(String),
-}
-
-impl Change {
-    fn apply(&self, names: &mut BTreeMap<String, usize>) {
-        match self {
-            Self::Add(name, inode) => {
-                names.insert(name.clone(), *inode);
-            }
-            Self::Move(from, to) => {
-                if let Some(inode) = names.remove(from) {
-                    names.insert(to.clone(), inode);
-                }
-            }
-            Self::Remove(name) => {
-                names.remove(name);
-            }
-        }
-    }
+    /// How many files were opened, and those that may still be open.
+    opened: u64,
+    pub(crate) open: BTreeMap<u64, Weak<()>>,
 }
 
 #[cfg(test)]

@@ -17,11 +17,25 @@ pub enum Damage {
     Stale,
     /// Lengths are kept; each small block is new, old, or zeros.
     Mixed,
+    /// Lengths are kept; some small blocks are where others belong.
+    Misplaced,
+    /// Each file fares in a way of its own.
+    Each,
 }
 
 impl Damage {
     /// All kinds.
-    pub const ALL: [Self; 7] = [Self::Kill, Self::Lost, Self::Torn, Self::Zeros, Self::Junk, Self::Stale, Self::Mixed];
+    pub const ALL: [Self; 9] = [
+        Self::Kill,
+        Self::Lost,
+        Self::Torn,
+        Self::Zeros,
+        Self::Junk,
+        Self::Stale,
+        Self::Mixed,
+        Self::Misplaced,
+        Self::Each,
+    ];
 }
 
 /// The size of what a disk writes at once. Real ones have 512 bytes; small ones find more with short files.
@@ -31,7 +45,7 @@ const BLOCK: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Inode {
     pub(crate) cached: Vec<u8>,
-    durable: Vec<u8>,
+    pub(crate) durable: Vec<u8>,
     pending: Vec<Pending>,
     /// What was at each offset before it was lost or cut.
     old: Vec<u8>,
@@ -76,12 +90,27 @@ impl Inode {
         }
     }
 
+    /// Puts a block in the place of another, everywhere.
+    pub(crate) fn misplace(&mut self, from: usize, to: usize) {
+        for bytes in [&mut self.durable, &mut self.cached] {
+            copy_block(bytes, from, to);
+        }
+    }
+
     /// Leaves what a power cut leaves.
     pub(crate) fn lose_power(&mut self, damage: Damage, random: &mut Random) {
         let mut left = self.durable.clone();
         match damage {
-            Damage::Kill | Damage::Lost => {}
+            Damage::Kill => left.clone_from(&self.cached),
+            Damage::Lost | Damage::Each => {}
             Damage::Torn => self.apply_some(&mut left, random),
+            Damage::Misplaced => {
+                let base = left.len();
+                for pending in &self.pending {
+                    pending.apply(&mut left);
+                }
+                misplace_some(&mut left, base, random);
+            }
             Damage::Zeros | Damage::Junk | Damage::Stale | Damage::Mixed => {
                 let base = left.clone();
                 for pending in &self.pending {
@@ -154,6 +183,21 @@ impl Pending {
     }
 }
 
+/// Puts some blocks behind `base` where other ones behind it belong.
+fn misplace_some(bytes: &mut [u8], base: usize, random: &mut Random) {
+    let (first, end) = (base.div_ceil(BLOCK), bytes.len() / BLOCK);
+    for _ in 0..random.index(4) * usize::from(first < end) {
+        copy_block(bytes, first + random.index(end - first), first + random.index(end - first));
+    }
+}
+
+/// Copies one whole block over another; both are counted from the start of the file.
+fn copy_block(bytes: &mut [u8], from: usize, to: usize) {
+    if (from.max(to) + 1) * BLOCK <= bytes.len() {
+        bytes.copy_within(from * BLOCK..(from + 1) * BLOCK, to * BLOCK);
+    }
+}
+
 /// Puts bytes at an offset; what is missing before them is zeros.
 fn put(bytes: &mut Vec<u8>, offset: usize, new: &[u8]) {
     let end = offset + new.len();
@@ -176,6 +220,11 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
+    }
+
+    /// One of the choices, of which there is at least one.
+    pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.index(choices.len())]
     }
 
     /// A number below `end`, which is not 0.

@@ -222,6 +222,7 @@ impl Run {
             } else {
                 state.open += 1;
                 state.bad -= u32::from(from != TaskStatus::Completed);
+                state.intended = state.intended.min(state.attempt); // it builds on an end that is not there any more
             }
             self.put_in_place(dependent);
         }

@@ -44,13 +44,14 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     let Target { graph, dialect, folder, .. } = target;
     let project = project_root(folder, target.current);
     let opened = run_at::reopen(target.session, &project, target.run.to_owned())?;
-    let Opened { run: at, mut journal, plan, records, rebooted, .. } = opened;
+    let Opened { run: mut at, mut journal, plan, records, rebooted, .. } = opened;
     let mut session = target.session.clone();
     plan.put_into(&mut session.tasks);
     let policy = Policy { cadence: plan.cadence, seed: plan.seed, wave_failed: WaveFailed::Ask, ..Policy::default() };
     let records = records.iter().map(String::as_str);
     let mut rules = replay::rules(&session.tasks, graph, &at.id, policy, records)?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let epoch = journal.epoch();
     let mut keep = |rules: &mut Run, events: &[Event]| {
         for event in events {
             rules.apply(event);
@@ -59,8 +60,9 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
         journal.commit()
     };
     if rebooted {
-        // The lock says from now on that the machine was not started since: the next executor could not know.
+        // Once the lock says that the machine was not started since, the next executor could not know.
         keep(&mut rules, &[Event::Doubted { at: clock::now() }])?;
+        at.sign(epoch)?;
     }
     let input = match request.input(clock::now(), |id| graph.index_of(id)) {
         Ok(input) => input,

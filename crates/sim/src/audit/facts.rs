@@ -1,0 +1,94 @@
+//! What the auditor works out by itself about the tasks: who waits for whom, the waves, whose quota.
+
+use team_executor_core::run::{Cadence, WaveFailed};
+use team_executor_core::{ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
+
+use crate::scenario::Scenario;
+
+/// What never changes about the tasks.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) tasks: Vec<TaskFacts>,
+    pub(crate) waves: bool,
+    pub(crate) slots: usize,
+    pub(crate) interruptions: u32,
+    pub(crate) wave_failed: WaveFailed,
+    /// In microseconds: after the first failure, at most, and how much more by chance in percent.
+    pub(crate) backoff: (i64, i64, i64),
+}
+
+/// What never changes about a task.
+#[derive(Debug)]
+pub(crate) struct TaskFacts {
+    pub(crate) needs: Vec<usize>,
+    pub(crate) run_on: RunOn,
+    pub(crate) before: TaskStatus,
+    pub(crate) wave: u32,
+    pub(crate) turn: u8,
+    pub(crate) priority: Priority,
+    pub(crate) pool: u32,
+    pub(crate) retries: u32,
+    /// The role whose one resident worker has it.
+    pub(crate) resident: Option<String>,
+}
+
+impl Facts {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let mut tasks: Vec<TaskFacts> = Vec::new();
+        for (index, task) in (0..).zip(scenario.tasks()) {
+            let needs = task.dependencies.iter().filter_map(|id| super::reader::task(id.as_str()));
+            let needs: Vec<usize> = needs.collect();
+            let own = scenario.policy.tasks.get(&TaskIndex(index)).copied().unwrap_or_default();
+            let resident = task.exec_mode == ExecMode::Interactive;
+            tasks.push(TaskFacts {
+                wave: 1 + needs.iter().map(|on| tasks[*on].wave).max().unwrap_or(0),
+                needs,
+                run_on: task.run_on,
+                before: task.status,
+                turn: if !resident {
+                    1
+                } else if task.position == Position::PreWave {
+                    0
+                } else {
+                    2
+                },
+                priority: task.priority,
+                pool: own.pool,
+                retries: own.retries.unwrap_or(scenario.policy.retries),
+                resident: resident.then(|| task.role.to_string()),
+            });
+        }
+        let policy = &scenario.policy;
+        let micros = |millis: u64| i64::try_from(millis.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Self {
+            tasks,
+            waves: policy.cadence == Cadence::Wave,
+            slots: policy.slots as usize,
+            interruptions: policy.interruptions,
+            wave_failed: policy.wave_failed,
+            backoff: (micros(policy.backoff.first.0), micros(policy.backoff.cap.0), i64::from(policy.backoff.jitter)),
+        }
+    }
+
+    /// The shortest and the longest wait after so many failures.
+    pub(crate) fn wait(&self, failures: u32) -> (i64, i64) {
+        let (first, cap, jitter) = self.backoff;
+        let wait = first.saturating_mul(1 << failures.saturating_sub(1).min(40)).min(cap);
+        (wait, wait + wait * jitter / 100)
+    }
+}
+
+/// Whether the statuses of what it needs let a task run; nothing if that is not known yet.
+pub(crate) fn admits(run_on: RunOn, needs: impl Iterator<Item = TaskStatus>) -> Option<bool> {
+    let (mut open, mut bad) = (false, false);
+    for status in needs {
+        open |= !status.is_over();
+        bad |= matches!(status, TaskStatus::Failed | TaskStatus::Skipped);
+    }
+    match run_on {
+        RunOn::Success if bad => Some(false),
+        _ if open => None,
+        RunOn::Failure => Some(bad),
+        RunOn::Success | RunOn::Always => Some(true),
+    }
+}

@@ -1,0 +1,291 @@
+//! One executor from its start to its end: the real rules, journal, lock and replacement of files, driven as the program
+//! drives them, with simulated keepers instead of processes.
+
+use std::collections::BTreeMap;
+
+use team_executor_core::run::{Effect, Ending, Input, Stage, Which, Work, WorkEnded};
+use team_executor_core::{Session, TaskIndex, TaskStatus};
+use team_executor_engine::conductor::Conductor;
+use team_executor_files::tasks_csv;
+use team_executor_store::sim_disk::SimFile;
+use team_executor_store::{Durability, Lock, replace};
+
+use crate::audit::VIEW;
+use crate::keeper::Order;
+use crate::start::{Started, start};
+use crate::worker::End;
+use crate::world::{Happening, Message, Stop, World};
+
+/// What happened is durable after this long at the latest, in microseconds.
+const COMMIT_WITHIN: u64 = 5000;
+
+/// How an executor ended by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every task is over.
+    Finished,
+    /// It stopped, and another one goes on when someone wants that.
+    Stopped,
+}
+
+/// Runs one executor to its end.
+pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
+    world.incarnation += 1;
+    world.lives = true;
+    let Started { lock, conductor, first, began } = start(world)?;
+    let session = world.scenario.session.clone();
+    let mut executor = Executor {
+        world,
+        lock,
+        conductor,
+        session,
+        keepers: BTreeMap::new(),
+        busy: BTreeMap::new(),
+        wake: None,
+        ending: None,
+        commit_at: None,
+        dirty: true,
+    };
+    executor.drive(first, began)
+}
+
+struct Executor<'w, 's> {
+    world: &'w mut World<'s>,
+    lock: Lock<SimFile>,
+    conductor: Conductor<SimFile>,
+    session: Session,
+    /// The keeper of each slot.
+    keepers: BTreeMap<u32, usize>,
+    /// Where each attempt runs.
+    busy: BTreeMap<Work, u32>,
+    wake: Option<u64>,
+    ending: Option<Ending>,
+    /// When what happened is to be durable.
+    commit_at: Option<u64>,
+    dirty: bool,
+}
+
+impl Executor<'_, '_> {
+    fn drive(&mut self, first: Option<Input>, began: bool) -> Result<Ended, Stop> {
+        self.plan_trouble();
+        match first {
+            None => self.ending = Some(Ending::AllCompleted), // finished before
+            Some(first) => {
+                self.take(vec![first])?;
+                if began {
+                    self.world.audit.recovered(&self.world.executor)?;
+                    crate::start::forget_ledgers(self.world)?;
+                }
+                crate::start::sign(self.world, &mut self.lock, true)?;
+                // Whoever starts it again wants it to go on.
+                if self.ending == Some(Ending::Paused) {
+                    self.ending = None;
+                    let now = self.world.time();
+                    self.take(vec![Input::Resume { now }])?;
+                }
+            }
+        }
+        while self.ending.is_none() {
+            let inputs = self.wait()?;
+            self.take(inputs)?;
+        }
+        self.finish()
+    }
+
+    /// Lets the rules decide on some inputs and carries out what may be.
+    fn take(&mut self, inputs: Vec<Input>) -> Result<(), Stop> {
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        self.world.spend(4000);
+        let stops: Vec<bool> = inputs.iter().map(|input| matches!(input, Input::Stop { .. })).collect();
+        let is_request = |input: &Input| !matches!(input, Input::Ended { .. } | Input::Woke { .. });
+        let requests: Vec<bool> = inputs.iter().map(is_request).collect();
+        for input in &inputs {
+            self.world.note(|| format!("{input:?}"));
+        }
+        let now = self.world.time();
+        let taken = self.conductor.take(inputs, now);
+        let taken = failing(self.world, taken)?;
+        let accepted = taken.refused.iter().zip(&requests).any(|(refused, request)| refused.is_none() && *request);
+        let waits = |effect: &Effect| !matches!(effect, Effect::Spawn { .. } | Effect::WakeAt { .. });
+        if accepted || taken.effects.iter().any(waits) {
+            self.world.audit.settled(&self.world.executor, "a request was accepted, or someone is told")?;
+        }
+        let stopped = taken.refused.iter().zip(&stops).any(|(refused, stop)| refused.is_none() && *stop);
+        if stopped && *self.conductor.rules().stage() == Stage::Stopping {
+            let told = |work: &Work| taken.effects.contains(&Effect::EndWorker { work: *work });
+            if !self.busy.keys().all(told) {
+                return Err(Stop::Broken("I12: it stops, and a worker is not ended".to_owned()));
+            }
+        }
+        self.dirty = true;
+        self.announce()?;
+        for effect in taken.effects {
+            self.carry_out(effect);
+        }
+        Ok(())
+    }
+
+    fn announce(&mut self) -> Result<(), Stop> {
+        let events = self.conductor.happened();
+        self.commit_at = match self.commit_at {
+            _ if self.conductor.is_durable() => None,
+            at => at.or_else(|| Some(self.world.now + COMMIT_WITHIN)),
+        };
+        Ok(self.world.audit.announce(&self.world.executor, &events)?)
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        self.world.note(|| format!("{effect:?}"));
+        match effect {
+            Effect::Spawn { work, slot } => {
+                let keeper = match self.keepers.get(&slot) {
+                    Some(keeper) => *keeper,
+                    None => self.world.new_keeper(),
+                };
+                self.keepers.insert(slot, keeper);
+                self.busy.insert(work, slot);
+                self.world.tell(keeper, Order::Run(work));
+            }
+            Effect::EndWorker { work } => {
+                let keeper = self.busy.get(&work).and_then(|slot| self.keepers.get(slot));
+                if let Some(keeper) = keeper {
+                    self.world.tell(*keeper, Order::End);
+                }
+            }
+            Effect::WakeAt { at } => self.wake = Some(self.world.moment(at)),
+            Effect::AskWaveFailed { .. } => {}
+            Effect::Over { ending } => self.ending = Some(ending),
+        }
+    }
+
+    /// The next inputs. What is not durable is made so when others have had time enough to share that.
+    fn wait(&mut self) -> Result<Vec<Input>, Stop> {
+        self.world.audit.idle(&self.world.executor, self.busy.len())?;
+        if self.dirty && self.world.chance.once_in(4) {
+            self.commit()?;
+            self.render(Durability::Rendered)?;
+        }
+        let mut inputs = Vec::new();
+        let until = [self.wake, self.commit_at].into_iter().flatten().min();
+        if let Some(message) = self.world.next(until)? {
+            inputs.extend(self.input(message)?);
+        }
+        let until = self.world.now;
+        while !self.world.chance.once_in(4)
+            && let Some(message) = self.world.next(Some(until))?
+        {
+            inputs.extend(self.input(message)?);
+        }
+        if self.commit_at.is_some_and(|at| at <= self.world.now) {
+            self.commit()?;
+        }
+        if self.wake.is_some_and(|wake| wake <= self.world.now) {
+            self.wake = None;
+            inputs.push(Input::Woke { now: self.world.time() });
+        }
+        Ok(inputs)
+    }
+
+    fn commit(&mut self) -> Result<(), Stop> {
+        let now = self.world.time();
+        let committed = self.conductor.commit(now);
+        failing(self.world, committed)?;
+        self.announce()?;
+        Ok(self.world.audit.settled(&self.world.executor, "it was made durable")?)
+    }
+
+    fn input(&mut self, message: Message) -> Result<Option<Input>, Stop> {
+        let now = self.world.time();
+        let ended = |work, end: End| Input::Ended { now, ended: WorkEnded { work, outcome: end.outcome() } };
+        match message {
+            Message::Ended(work, end) => Ok(self.busy.remove(&work).map(|_| ended(work, end))),
+            Message::KeeperDied(keeper) => {
+                let slot = self.keepers.iter().find(|(_, of)| **of == keeper).map(|(slot, _)| *slot);
+                let Some(slot) = slot else { return Ok(None) };
+                self.keepers.remove(&slot);
+                let Some(work) = self.busy.iter().find(|(_, of)| **of == slot).map(|(work, _)| *work) else {
+                    return Ok(None);
+                };
+                self.busy.remove(&work);
+                let end = crate::start::left_by(self.world, keeper, work)?;
+                Ok(Some(ended(work, end)))
+            }
+            Message::Request => Ok(Some(self.request())),
+        }
+    }
+
+    /// Something that a person may ask for.
+    fn request(&mut self) -> Input {
+        let now = self.world.time();
+        let chance = &mut self.world.chance;
+        let task = TaskIndex(chance.count(u32::try_from(self.session.tasks.len()).unwrap_or(1) + 1));
+        match chance.below(8) {
+            0 => Input::Pause { now, reason: "lunch".to_owned() },
+            1 => Input::Resume { now },
+            2 => Input::Drain { now },
+            3 => Input::Stop { now },
+            4 | 5 => Input::Skip { now, task, reason: "no".to_owned() },
+            6 => Input::Retry { now, which: Which::AllFailed, downstream: chance.once_in(2) },
+            _ => Input::Retry { now, which: Which::Tasks(vec![task]), downstream: chance.once_in(2) },
+        }
+    }
+
+    fn plan_trouble(&mut self) {
+        let weather = self.world.scenario.weather;
+        let calm = self.world.incarnation > 8;
+        let incarnation = self.world.incarnation;
+        for _ in 0..3 {
+            if weather.requests && !calm && self.world.chance.once_in(2) {
+                self.world.soon(4_000_000, Happening::Message(incarnation, Message::Request));
+            }
+            if weather.intruders && self.world.chance.once_in(3) {
+                self.world.soon(2_000_000, Happening::Intruder);
+            }
+        }
+        if weather.clock && !calm && self.world.chance.once_in(2) {
+            self.world.soon(4_000_000, Happening::Clock);
+        }
+    }
+
+    /// Renders what people read from what is durable.
+    fn render(&mut self, durability: Durability) -> Result<(), Stop> {
+        for (index, task) in (0..).map(TaskIndex).zip(&mut self.session.tasks) {
+            task.status = self.conductor.rules().status(index).unwrap_or(TaskStatus::Pending);
+        }
+        let text = tasks_csv::write(None, &self.session, &self.world.scenario.graph);
+        let replaced = replace(&self.world.run, VIEW, text.as_bytes(), durability);
+        failing(self.world, replaced)?;
+        self.dirty = false;
+        Ok(self.world.audit.view(&self.world.run, &self.world.executor, durability == Durability::Durable)?)
+    }
+
+    fn finish(&mut self) -> Result<Ended, Stop> {
+        for keeper in self.keepers.values() {
+            self.world.tell(*keeper, Order::Close);
+        }
+        let incarnation = self.world.incarnation;
+        while self.world.keepers.iter().any(|keeper| keeper.alive && keeper.incarnation == incarnation) {
+            if !self.world.pass()? {
+                return Err(Stop::Broken("I13: a keeper does not end".to_owned()));
+            }
+        }
+        self.world.sweep_orphans();
+        if !self.world.alive().is_empty() {
+            return Err(Stop::Broken("I4: a worker is alive when its executor has ended".to_owned()));
+        }
+        self.render(Durability::Durable)?;
+        self.world.audit.tidy(&self.world.run, &self.world.executor)?;
+        if !matches!(self.ending, Some(Ending::AllCompleted | Ending::WithFailures)) {
+            return Ok(Ended::Stopped);
+        }
+        self.world.audit.finished(&self.world.executor, self.conductor.rules())?;
+        Ok(Ended::Finished)
+    }
+}
+
+/// What a failure of the disk means: a crash, or the end of this executor.
+pub(crate) fn failing<T, E: std::fmt::Display>(world: &World<'_>, result: Result<T, E>) -> Result<T, Stop> {
+    result.map_err(|error| if world.run.is_down() { Stop::Crash } else { Stop::Halted(error.to_string()) })
+}

@@ -1,0 +1,44 @@
+//! The lines of a keeper's ledger, written and read with the program's own code.
+
+use std::collections::BTreeMap;
+
+use team_executor_agents::Exit;
+use team_executor_agents::exit::Stream;
+use team_executor_agents::ledger::{Entry, entries};
+use team_executor_core::run::Work;
+
+use crate::worker::End;
+
+/// The name of an attempt.
+pub(crate) fn key(work: Work) -> String {
+    format!("simulated/T{}/{}", work.task.0, work.attempt)
+}
+
+/// One line: an attempt begins, or has ended.
+pub(crate) fn line(work: Work, end: Option<End>) -> String {
+    let entry = match end {
+        None => Entry::Started { key: key(work), keeper: 1, cgroup: None },
+        Some(end) => Entry::Ended(Exit {
+            key: key(work),
+            ended: end.ended(),
+            started_at: 0,
+            ended_at: 0,
+            ran_ms: 0,
+            out: Stream::default(),
+            err: Stream::default(),
+            leaked: 0,
+            last_line: None,
+            artifacts: 0,
+        }),
+    };
+    entry.line().unwrap_or_default()
+}
+
+/// The attempts that ended by what a ledger says.
+pub(crate) fn read(ledger: &[u8]) -> BTreeMap<String, End> {
+    let ended = entries(ledger).filter_map(|entry| match entry {
+        Entry::Started { .. } => None,
+        Entry::Ended(exit) => Some((exit.key, End::of(&exit.ended))),
+    });
+    ended.collect()
+}

@@ -1,0 +1,161 @@
+//! What one seed stands for: tasks, choices about the run, and which kinds of trouble there are. Each seed switches each
+//! kind on or off, so that some meet without the others in their way.
+
+use team_executor_core::run::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
+use team_executor_core::{
+    ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId, TaskIndex,
+    TaskStatus,
+};
+
+use crate::chance::Chance;
+
+/// What one seed stands for.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Where everything comes from.
+    pub seed: u64,
+    /// The session that is run.
+    pub session: Session,
+    /// How its tasks hang together.
+    pub graph: Graph,
+    /// The choices about the run.
+    pub policy: Policy,
+    /// Which kinds of trouble there are.
+    pub weather: Weather,
+}
+
+/// Which kinds of trouble there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weather {
+    /// The machine can lose power.
+    pub power: bool,
+    /// Keepers can be killed.
+    pub keepers: bool,
+    /// The disk can fail, be full, or write less than it is told.
+    pub disk: bool,
+    /// Bits of what is durable can rot.
+    pub rot: bool,
+    /// The clock can be set.
+    pub clock: bool,
+    /// Someone asks for things.
+    pub requests: bool,
+    /// Workers fail, hang and leave things behind.
+    pub workers: bool,
+    /// A second executor comes by.
+    pub intruders: bool,
+    /// What becomes of each task is the same however often it is tried.
+    pub steady: bool,
+}
+
+impl Scenario {
+    /// What a seed stands for; nothing if its tasks make no graph, which no seed does.
+    pub fn new(seed: u64) -> Option<Self> {
+        let mut chance = Chance::new(&[seed, 1]);
+        let weather = Weather::new(&mut chance);
+        let tasks = tasks(&mut chance);
+        let graph = Graph::seal(&tasks).graph?;
+        let policy = policy(&mut chance, &weather, tasks.len(), seed);
+        let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
+        Some(Self { seed, session, graph, policy, weather })
+    }
+
+    /// The tasks.
+    pub fn tasks(&self) -> &[Task] {
+        &self.session.tasks
+    }
+
+    /// The name of a task.
+    pub fn id(&self, task: TaskIndex) -> &str {
+        self.session.tasks.get(task.get()).map_or("", |task| task.id.as_str())
+    }
+}
+
+impl Weather {
+    fn new(chance: &mut Chance) -> Self {
+        let steady = chance.once_in(3);
+        Self {
+            power: !chance.once_in(4),
+            keepers: chance.once_in(2),
+            // A keeper that cannot write fails its attempt, and that is not what the tasks are about.
+            disk: chance.once_in(2) && !steady,
+            rot: chance.once_in(8),
+            clock: chance.once_in(4),
+            requests: chance.once_in(3) && !steady,
+            workers: !chance.once_in(4),
+            intruders: chance.once_in(4),
+            steady,
+        }
+    }
+}
+
+fn tasks(chance: &mut Chance) -> Vec<Task> {
+    let most = chance.pick(&[3, 5, 8, 8, 25]);
+    let count = 1 + chance.index(most);
+    let (near, dense) = (chance.once_in(3), 1 + chance.below(4));
+    let (odd_rules, before) = (chance.once_in(2), chance.once_in(5));
+    let residents: Vec<bool> = (0..4).map(|_| chance.once_in(3)).collect();
+    let mut tasks: Vec<Task> = Vec::with_capacity(count);
+    for nth in 0..count {
+        let role = chance.index(residents.len());
+        let (Ok(id), Ok(name)) = (TaskId::parse(&format!("T{nth}")), RoleName::parse(&format!("role{role}"))) else {
+            continue;
+        };
+        let mut dependencies: Vec<TaskId> = Vec::new();
+        for _ in 0..chance.below(dense + 1) {
+            let on = if near { nth.saturating_sub(1 + chance.index(3)) } else { chance.index(nth) };
+            if on < nth && !dependencies.contains(&tasks[on].id) {
+                dependencies.push(tasks[on].id.clone());
+            }
+        }
+        let over = [TaskStatus::Completed, TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped];
+        tasks.push(Task {
+            dependencies,
+            priority: chance.pick(Priority::ALL),
+            exec_mode: ExecMode::of_role(residents[role]),
+            position: chance.pick(Position::ALL),
+            run_on: if odd_rules && chance.once_in(3) { chance.pick(RunOn::ALL) } else { RunOn::Success },
+            status: if before && chance.once_in(4) { chance.pick(&over) } else { TaskStatus::Pending },
+            ..Task::new(id, name)
+        });
+    }
+    tasks
+}
+
+fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Policy {
+    let pools = 1 + chance.count(3);
+    let mut own = std::collections::BTreeMap::new();
+    for task in (0..).map(TaskIndex).take(tasks) {
+        let retries = chance.once_in(6).then(|| chance.count(3));
+        own.insert(task, TaskPolicy { retries, pool: chance.count(pools) });
+    }
+    let first = chance.pick(&[0, 100, 1000]);
+    let jitter = chance.pick(&[0, 50]);
+    Policy {
+        cadence: chance.pick(Cadence::ALL),
+        slots: chance.pick(&[1, 2, 3, 5]),
+        retries: chance.count(4),
+        interruptions: if weather.steady { 1000 } else { 1 + chance.count(5) },
+        backoff: Backoff { first: Millis(first), factor: 2, cap: Millis(4000), jitter },
+        wave_failed: chance.pick(WaveFailed::ALL),
+        seed,
+        tasks: own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_give_graphs_of_every_kind() {
+        let all: Vec<_> = (0..300).filter_map(Scenario::new).collect();
+        assert_eq!(all.len(), 300);
+        let any = |wanted: fn(&Scenario) -> bool| all.iter().any(wanted);
+        assert!(any(|s| s.graph.len() == 1) && any(|s| s.graph.len() > 20));
+        assert!(any(|s| s.graph.wave_count() > 6) && any(|s| s.graph.len() > 3 && s.graph.wave_count() == 1));
+        assert!(any(|s| s.policy.cadence == Cadence::Wave) && any(|s| s.policy.slots == 1));
+        assert!(any(|s| s.tasks().iter().any(|task| task.run_on == RunOn::Failure)));
+        assert!(any(|s| s.tasks().iter().any(|task| task.status.is_over())));
+        assert!(any(|s| s.weather.rot) && any(|s| !s.weather.power));
+    }
+}

@@ -1,0 +1,175 @@
+//! How an executor starts: it takes the lock, opens the journal or makes one, feeds the rules with it, and finds out what
+//! became of the workers of earlier executors.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use team_executor_core::run::{Input, Run, Stage, Work, WorkEnded};
+use team_executor_engine::conductor::Conductor;
+use team_executor_engine::rules;
+use team_executor_store::run_folder::{JOURNAL, LOCK};
+use team_executor_store::sim_disk::SimFile;
+use team_executor_store::{
+    Disk as _, DiskFile as _, Holder, Journal, JournalError, Kind, Lock, LockError, recover, sweep,
+};
+
+use crate::executor::failing;
+use crate::ledger;
+use crate::worker::End;
+use crate::world::{Stop, World};
+
+/// How long a keeper of an earlier executor has to end its worker, in microseconds.
+const PATIENCE: u64 = 15_000_000;
+/// The record that every journal begins with.
+const PLAN: &str = "{\"type\":\"plan\",\"at\":0}";
+
+/// An executor that has everything it needs.
+pub(crate) struct Started {
+    pub(crate) lock: Lock<SimFile>,
+    pub(crate) conductor: Conductor<SimFile>,
+    /// What the rules are told first; nothing if everything is over.
+    pub(crate) first: Option<Input>,
+    /// An earlier executor had begun the run.
+    pub(crate) began: bool,
+}
+
+pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
+    let (lock, rebooted) = take_lock(world)?;
+    failing(world, sweep(&world.run))?;
+    failing(world, world.executor.sync_folder())?;
+    let (journal, records) = open_journal(world)?;
+    let scenario = world.scenario;
+    let all = records.iter().skip(1).map(String::as_str);
+    let replayed = rules(scenario.tasks(), &scenario.graph, "simulated", scenario.policy.clone(), all);
+    let rules = replayed.map_err(|error| Stop::Broken(format!("I12: {error}")))?;
+    world.audit.look(&world.executor)?;
+    world.audit.replayed(&rules)?;
+    let began = records.len() > 1;
+    let number = world.incarnation;
+    world.note(|| format!("executor {number} starts: {} records, rebooted {rebooted}", records.len()));
+    let first = if *rules.stage() == Stage::Finished {
+        None
+    } else if began {
+        let harvested = harvest(world, &rules)?;
+        Some(Input::Recovered { now: world.time(), alive: Vec::new(), harvested, rebooted })
+    } else {
+        harvest(world, &rules)?; // a worker can only be there if its claim is
+        Some(Input::Start { now: world.time() })
+    };
+    let began = began && first.is_some();
+    Ok(Started { lock, conductor: Conductor::new(scenario.tasks(), rules, journal), first, began })
+}
+
+/// Takes the lock, and finds out whether the machine was started since someone else had it.
+fn take_lock(world: &mut World<'_>) -> Result<(Lock<SimFile>, bool), Stop> {
+    let lock = match Lock::take(&world.executor, LOCK, Duration::ZERO) {
+        Err(LockError::Held { by }) => {
+            return Err(Stop::Broken(format!("I11: nobody lives, and the lock is held by {by}")));
+        }
+        taken => taken,
+    };
+    let mut lock = failing(world, lock)?;
+    let text = failing(world, world.executor.read(LOCK))?;
+    let rebooted = !String::from_utf8_lossy(&text).contains(&format!("boot {},", boot(world)));
+    sign(world, &mut lock, !rebooted)?;
+    Ok((lock, rebooted))
+}
+
+/// Says who has the lock; the start of the machine only when the journal says what follows from that.
+pub(crate) fn sign(world: &World<'_>, lock: &mut Lock<SimFile>, settled: bool) -> Result<(), Stop> {
+    let boot = if settled { boot(world) } else { String::new() };
+    let holder = Holder { pid: 1, started: 1, boot, host: "simulated".to_owned(), epoch: world.incarnation };
+    failing(world, lock.sign(&holder))
+}
+
+/// Which start of the machine this is.
+fn boot(world: &World<'_>) -> String {
+    format!("boot{}", world.boot)
+}
+
+/// The journal and its records; a new one where there is none, or one whose making was cut off.
+fn open_journal(world: &mut World<'_>) -> Result<(Journal<SimFile>, Vec<String>), Stop> {
+    let there = failing(world, world.executor.kind(JOURNAL))? == Kind::File;
+    let bytes = if there { failing(world, world.executor.read(JOURNAL))? } else { Vec::new() };
+    if !recover(&bytes).is_ok_and(|recovered| recovered.records.is_empty()) {
+        return reopen_journal(world);
+    }
+    if world.audit.rotten {
+        // A spoiled first commit looks like one that was never whole.
+        return Err(Stop::Halted("what was spoiled is not there".to_owned()));
+    }
+    world.audit.created()?;
+    if there {
+        failing(world, world.executor.remove(JOURNAL))?;
+    }
+    let mut journal = failing(world, Journal::create(&world.executor, JOURNAL))?;
+    failing(world, journal.append(PLAN).and_then(|_| journal.commit()))?;
+    Ok((journal, vec![PLAN.to_owned()]))
+}
+
+fn reopen_journal(world: &mut World<'_>) -> Result<(Journal<SimFile>, Vec<String>), Stop> {
+    let opened = Journal::open(&world.executor, JOURNAL);
+    if let Err(JournalError::Damaged(damage)) = &opened
+        && !world.audit.rotten
+    {
+        return Err(Stop::Broken(format!("I12: refused, and nothing was spoiled: {damage}")));
+    }
+    let (journal, history) = failing(world, opened)?;
+    if world.audit.opened(&world.executor, &history, journal.epoch())? {
+        return Err(Stop::Halted("what was spoiled is cut".to_owned()));
+    }
+    let records = history.records().map(|record| record.json.to_owned()).collect();
+    Ok((journal, records))
+}
+
+/// What became of the workers of earlier executors; none of them lives after this.
+fn harvest(world: &mut World<'_>, rules: &Run) -> Result<Vec<WorkEnded>, Stop> {
+    let names = failing(world, world.ledgers.list())?;
+    let mut ends = BTreeMap::new();
+    for name in names {
+        ends.extend(ledger::read(&wait_dead(world, &name)?));
+    }
+    world.sweep_orphans();
+    let alive = world.alive();
+    world.audit.before_recovery(&world.ledgers, &alive)?;
+    // What is lost is said, or is left to the rules.
+    let say_lost = world.chance.once_in(2);
+    let ended = rules.at_work().filter_map(|work| {
+        let end = ends.get(&ledger::key(work)).copied().unwrap_or(End::Interrupted);
+        (say_lost || end != End::Interrupted).then(|| WorkEnded { work, outcome: end.outcome() })
+    });
+    Ok(ended.collect())
+}
+
+/// Waits until the keeper that has this ledger is gone, and reads it.
+fn wait_dead(world: &mut World<'_>, name: &str) -> Result<Vec<u8>, Stop> {
+    let until = world.now + PATIENCE;
+    let mut file = failing(world, world.ledgers.open(name))?;
+    while !failing(world, file.try_lock())? {
+        if world.now > until || !world.pass()? {
+            return Err(Stop::Halted(format!("the keeper of {name} is still there")));
+        }
+    }
+    failing(world, file.read_all())
+}
+
+/// Removes ledgers of which everything is in the journal.
+pub(crate) fn forget_ledgers(world: &mut World<'_>) -> Result<(), Stop> {
+    let current = format!("{}-", world.incarnation);
+    for name in failing(world, world.ledgers.list())?.into_iter().filter(|name| !name.starts_with(&current)) {
+        failing(world, world.ledgers.remove(&name))?;
+    }
+    Ok(())
+}
+
+/// What became of an attempt whose keeper is gone. Nothing of it lives after this.
+pub(crate) fn left_by(world: &mut World<'_>, keeper: usize, work: Work) -> Result<End, Stop> {
+    let name = world.keepers[keeper].name.clone();
+    let bytes = match world.ledgers.read(&name) {
+        Err(rustix::io::Errno::NOENT) => Ok(Vec::new()), // it was killed before it had one
+        read => read,
+    };
+    let bytes = failing(world, bytes)?;
+    world.sweep_orphans();
+    Ok(ledger::read(&bytes).get(&ledger::key(work)).copied().unwrap_or(End::Interrupted))
+}

@@ -1,0 +1,135 @@
+//! What a simulated worker does, and how its end is written and told.
+
+use team_executor_agents::{Ended, Limit};
+use team_executor_core::run::{ErrorClass, Outcome, Work};
+
+use crate::chance::Chance;
+use crate::scenario::Scenario;
+
+/// What a worker will do, decided before it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Script {
+    /// How it will end by itself.
+    pub end: End,
+    /// How long that takes, in microseconds.
+    pub takes: u64,
+    /// It does not listen when it is told to end.
+    pub deaf: bool,
+    /// How long things that it left behind go on, in microseconds.
+    pub leaves: u64,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The work is done.
+    Completed,
+    /// It is not; another attempt can help.
+    Transient,
+    /// It is not; there is no quota.
+    Quota,
+    /// It is not; nobody is logged in.
+    Auth,
+    /// It is not; no attempt can help.
+    Fatal,
+    /// It took too long.
+    TimedOut,
+    /// It never ran.
+    CouldNotStart,
+    /// It was lost or ended from outside.
+    Interrupted,
+}
+
+/// The exit codes of workers that end by themselves.
+const CODES: [(End, i32); 5] =
+    [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Auth, 3), (End::Fatal, 4)];
+
+const WORDS: [(End, &str); 8] = [
+    (End::Completed, "completed"),
+    (End::Transient, "transient"),
+    (End::Quota, "quota"),
+    (End::Auth, "auth"),
+    (End::Fatal, "fatal"),
+    (End::TimedOut, "timed_out"),
+    (End::CouldNotStart, "could_not_start"),
+    (End::Interrupted, "interrupted"),
+];
+
+impl Script {
+    /// What the worker of an attempt will do.
+    pub fn of(scenario: &Scenario, work: Work) -> Self {
+        let weather = &scenario.weather;
+        let attempt = if weather.steady { 0 } else { u64::from(work.attempt) };
+        let mut chance = Chance::new(&[scenario.seed, 2, u64::from(work.task.0), attempt]);
+        let quick = chance.once_in(3);
+        let rough = weather.workers;
+        let end = match chance.below(if rough { 10 } else { 1 }) {
+            0..5 => End::Completed,
+            5 => End::Fatal,
+            6 if !weather.steady => chance.pick(&[End::Quota, End::Auth]),
+            7 => chance.pick(&[End::TimedOut, End::CouldNotStart]),
+            _ => End::Transient,
+        };
+        Self {
+            end,
+            takes: chance.below(if quick { 3_000 } else { 3_000_000 }),
+            deaf: rough && chance.once_in(4),
+            leaves: if rough && chance.once_in(4) { chance.below(2_000_000) } else { 0 },
+        }
+    }
+}
+
+impl End {
+    /// How a keeper writes it down.
+    pub fn ended(self) -> Ended {
+        match (self, CODES.iter().find(|(end, _)| *end == self)) {
+            (_, Some((_, code))) => Ended::Exit(*code),
+            (Self::TimedOut, _) => Ended::Limit(Limit::Total),
+            (Self::CouldNotStart, _) => Ended::CouldNotStart("no".to_owned()),
+            _ => Ended::Interrupted,
+        }
+    }
+
+    /// What a keeper wrote down.
+    pub fn of(ended: &Ended) -> Self {
+        match ended {
+            Ended::Exit(code) => CODES.iter().find(|(_, known)| known == code).map_or(Self::Transient, |(end, _)| *end),
+            Ended::Limit(_) => Self::TimedOut,
+            Ended::CouldNotStart(_) => Self::CouldNotStart,
+            Ended::Signal(_) | Ended::Stopped | Ended::Interrupted => Self::Interrupted,
+        }
+    }
+
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        WORDS.iter().find(|(end, _)| *end == self).map_or("", |(_, word)| word)
+    }
+
+    /// What the rules are told.
+    pub fn outcome(self) -> Outcome {
+        let error = self.word().to_owned();
+        let failed = |class| Outcome::Failed { class, error: error.clone() };
+        match self {
+            Self::Completed => Outcome::Completed { findings: Some("found".to_owned()) },
+            Self::Transient => failed(ErrorClass::Transient),
+            Self::Quota => failed(ErrorClass::Quota { until: None }),
+            Self::Auth => failed(ErrorClass::Auth),
+            Self::Fatal => failed(ErrorClass::Fatal),
+            Self::TimedOut => Outcome::TimedOut { error },
+            Self::CouldNotStart => Outcome::CouldNotStart { error },
+            Self::Interrupted => Outcome::Interrupted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_is_read_as_it_was_written() {
+        for (end, word) in WORDS {
+            assert_eq!((end.word(), End::of(&end.ended())), (word, end));
+        }
+    }
+}
