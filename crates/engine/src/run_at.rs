@@ -128,9 +128,10 @@ impl RunAt {
         if there && session.is_dir() { Ok(()) } else { Err(Failure::Gone(gone.to_owned())) }
     }
 
-    /// Names an attempt for ever.
+    /// Names an attempt for ever, on this machine and on others: a run of the same name in another project began at another
+    /// time. What is left of an attempt is found by this name, so no other may have it.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
-        format!("{}/{task}/{attempt}", self.id)
+        format!("{}~{:x}/{task}/{attempt}", self.id, self.begun.as_micros())
     }
 }
 

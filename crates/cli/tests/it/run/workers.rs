@@ -24,7 +24,6 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
         ("RUN", id.clone()),
         ("TASK", "A".to_owned()),
         ("ROLE", "worker".to_owned()),
-        ("ATTEMPT", format!("{id}/A/1")),
         ("ARTIFACTS", at.join("artifacts/A").display().to_string()),
         ("RESULT", result.display().to_string()),
         ("PROMPT", prompt.display().to_string()),
@@ -32,6 +31,8 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
     ] {
         assert_eq!(env.get(&*format!("TEAM_EXECUTOR_{name}")), Some(&&*value), "{name}");
     }
+    let attempt = env["TEAM_EXECUTOR_ATTEMPT"];
+    assert!(attempt.starts_with(&format!("{id}~")) && attempt.ends_with("/A/1"), "{attempt}");
     assert!(!text.contains("hush"), "{text}");
     assert_eq!(env["PWD"], world.dir().display().to_string());
     assert_eq!(read(at.join("artifacts/A/stdin")), read(prompt));
