@@ -141,8 +141,10 @@ fn every_task_is_shown_with_its_wave_and_mode_and_confirmed_before_the_start() {
         if !answer.is_empty() {
             terminal.wait_for("Start? [Y/n]");
             terminal.type_in(answer);
-            terminal.wait_for("View results, or done? [v/D]");
-            terminal.type_in("\n");
+            terminal.wait_for("Your choice [1]:");
+            terminal.type_in("4\n");
+            terminal.wait_for("### A: A");
+            terminal.type_in("2\n");
         }
         assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
         assert_eq!(terminal.written().contains("Start?"), !answer.is_empty());

@@ -287,6 +287,11 @@ impl<'a> Oracle<'a> {
             let seen = &mut self.tasks[task];
             (seen.status, seen.failures, seen.lost, seen.not_before) = (TaskStatus::Pending, 0, 0, i64::MIN);
             self.merged = self.merged.min(self.wave(task) - 1);
+            // What was intended on its end is intended no more.
+            for next in (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task)) {
+                let seen = &mut self.tasks[next];
+                seen.intended = seen.intended.min(seen.attempt);
+            }
         }
         if self.stage == Stage::Finished {
             self.stage = Stage::Going;
