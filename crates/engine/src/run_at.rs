@@ -360,7 +360,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
-    let swept = sweep(&disk);
+    let swept = sweep(&disk).and_then(|_| sweep(&executor));
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();

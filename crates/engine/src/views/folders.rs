@@ -68,14 +68,15 @@ impl Folders<RealDisk> {
         let of_session = RealDisk::open_folder(session).ok();
         let demands = dialect == Dialect::TasksJson;
         let discoveries = of_session.as_ref().filter(|_| demands).and_then(|disk| disk.subfolder(FOLDER).ok());
-        for disk in of_session.iter().chain(&discoveries) {
+        let (interactive, agents) = (open(&run.join(INTERACTIVE))?, open(&run.join(AGENTS))?);
+        for disk in of_session.iter().chain(&discoveries).chain([&interactive, &agents]) {
             sweep(disk).ok(); // what is left of a killed run goes later
         }
         Ok(Self {
             run: open(run)?,
             executor: open(&run.join(EXECUTOR))?,
-            interactive: open(&run.join(INTERACTIVE))?,
-            agents: open(&run.join(AGENTS))?,
+            interactive,
+            agents,
             session: of_session,
             discoveries,
         })
