@@ -9,6 +9,7 @@ use team_executor_store::{records, recover};
 
 use crate::clock;
 use crate::options::Failure;
+use crate::plan::Plan;
 use crate::run_at::{self, name_of, open_folder};
 use crate::session_status;
 
@@ -48,13 +49,13 @@ pub fn archive(
         Which::Session(folder) => project_root(folder, current),
         Which::Run(_) | Which::All => current.to_owned(),
     };
-    let is_meant = |plan: &run_at::Plan, path: &Path| match which {
+    let is_meant = |plan: &Plan, path: &Path| match which {
         Which::Session(folder) => plan.session == *folder,
         Which::Run(name) => name_of(path) == *name,
         Which::All => true,
     };
     let (here, away) = (run_at::all(&run_at::runs(&project)), run_at::all(&run_at::archive(&project)));
-    let meant = |runs: Vec<(run_at::Plan, PathBuf)>| -> Vec<(run_at::Plan, PathBuf)> {
+    let meant = |runs: Vec<(Plan, PathBuf)>| -> Vec<(Plan, PathBuf)> {
         let mut meant: Vec<_> = runs.into_iter().filter(|(plan, path)| is_meant(plan, path)).collect();
         meant.sort_by_key(|(plan, path)| (plan.at, path.clone()));
         meant
@@ -77,7 +78,7 @@ pub fn archive(
     Ok(done)
 }
 
-fn put_away(project: &Path, plan: &run_at::Plan, path: &Path, becomes: SessionStatus) -> Result<Archived, Failure> {
+fn put_away(project: &Path, plan: &Plan, path: &Path, becomes: SessionStatus) -> Result<Archived, Failure> {
     let _held = run_at::hold(project, path)?;
     let run = name_of(path);
     let is_newest = run_at::newest_of_all(project, &plan.session).is_some_and(|newest| newest == path);

@@ -21,6 +21,7 @@ mod layout;
 pub mod notice;
 pub mod options;
 mod outcome;
+mod plan;
 mod prompt;
 mod prompts;
 mod replay;

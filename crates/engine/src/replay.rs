@@ -6,8 +6,9 @@ use team_executor_store::{records, recover};
 
 use crate::adopt;
 use crate::options::{Failure, Options};
+use crate::plan::Plan;
 use crate::report::Report;
-use crate::run_at::{Done, Plan, RunAt};
+use crate::run_at::{Done, RunAt};
 use crate::views::own_file;
 
 /// The session as the run began it, and the rules after all of its records.

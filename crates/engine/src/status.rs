@@ -9,8 +9,9 @@ use team_executor_store::{records, recover, run_folder};
 use crate::clock;
 use crate::control;
 use crate::options::Failure;
+use crate::plan::Plan;
 use crate::replay;
-use crate::run_at::{self, Plan};
+use crate::run_at;
 
 /// How a run stands.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! From the text of a command to a program with its arguments, and back.
 
+use crate::escape;
+
 /// A command line as a program and its arguments; through a shell only where it needs one.
 pub(crate) fn words(command: &str) -> Vec<String> {
     let needs_shell = command.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#!\n".contains(c));
@@ -14,15 +16,8 @@ pub(crate) fn words(command: &str) -> Vec<String> {
 pub(crate) fn shown(words: &[String]) -> String {
     match words {
         [shell, flag, text] if shell == "/bin/sh" && flag == "-c" => text.clone(),
-        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        words => words.iter().map(|word| escape::shell_word(word)).collect::<Vec<_>>().join(" "),
     }
-}
-
-/// One word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let is_plain = !word.is_empty() && word.chars().all(plain);
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use team_executor_store::{Examined, RealDisk, examine, held_by, strays};
 
 use super::Check;
 use crate::options::Failure;
+use crate::plan::Plan;
 use crate::replay;
-use crate::run_at::Plan;
 use crate::views::state;
 
 /// How a run stands.

@@ -1,0 +1,355 @@
+//! What each command can be told besides.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use team_executor_files::Dialect;
+
+use super::settings::{RunCadence, Settings};
+
+/// How a session is run.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Continue this run; without an id the newest that is not finished
+    #[arg(long = "continue", value_name = "EX-ID", num_args = 0..=1)]
+    pub(crate) continued: Option<Option<String>>,
+
+    /// Start without being asked
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// With -y, also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+
+    /// How to print; as JSON each thing that happens is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// Only lines, also on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+
+    /// Run on a network file system, where a lock may not keep other machines out
+    #[arg(long)]
+    pub(crate) allow_network_fs: bool,
+
+    /// What happens when all tasks are completed; as the session says unless given
+    #[arg(long, value_name = "ACTION", value_enum)]
+    pub(crate) on_complete: Option<OnComplete>,
+}
+
+/// What happens when all tasks are completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum OnComplete {
+    /// Ask, if there is somebody to ask
+    Interactive,
+    /// Put the run away; the session is completed
+    AutoArchive,
+    /// Keep the run; the session is paused, for more work
+    AutoKeep,
+}
+
+/// How a session is read.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reading {
+    /// How the folder is written; detected from its files unless given
+    #[arg(long, value_name = "NAME", value_parser = dialect_parser())]
+    pub(crate) dialect: Option<Dialect>,
+
+    /// Take every warning for an error
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Pause {
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
+    pub(crate) reason: String,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Stop {
+    /// Also end the workers that run
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Retry {
+    /// Which tasks
+    #[arg(value_name = "TASK", required_unless_present = "failed")]
+    pub(crate) tasks: Vec<String>,
+
+    /// Every task that failed
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) failed: bool,
+
+    /// Also everything that depends on them, whatever became of it
+    #[arg(long)]
+    pub(crate) downstream: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Skip {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
+    pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Validate {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rehearse {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// A task that fails; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) fail: Vec<String>,
+
+    /// A task that takes ten times as long; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) slow: Vec<String>,
+
+    /// How many workers at once [default: as configured]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: Option<u32>,
+
+    /// When tasks start [default: as configured]
+    #[arg(long, value_enum)]
+    pub(crate) cadence: Option<RunCadence>,
+
+    /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
+    #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) speed: Option<u32>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowConfig {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatusOf {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Show it anew whenever it changes, until the run is over
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Logs {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Go on until the attempt ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How to print; as JSON each line is an object
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Prompt {
+    /// Which task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Export {
+    /// Where to; made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Archive {
+    /// Which run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+
+    /// Only runs that ended so long ago: 30d, 12h, 45m, 10s
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub(crate) older_than: Option<u64>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// The run, if it is not the newest one of the session
+    #[arg(long, value_name = "EX-ID", conflicts_with = "session")]
+    pub(crate) run: Option<String>,
+
+    /// Cut a damaged journal after copying it, and remove what a crash left unfinished
+    #[arg(long)]
+    pub(crate) repair: bool,
+
+    /// Repair without being asked
+    #[arg(short, long, requires = "repair")]
+    pub(crate) yes: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sessions {
+    /// The folder that holds `.workflow/`
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Schema {
+    /// Which one; all names are listed without it
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// How to list the names; a schema is always JSON
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// For people or for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; stable and versioned
+    Json,
+}
+
+/// How a plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; stable and versioned
+    Json,
+    /// A Mermaid flowchart
+    Mermaid,
+    /// A Graphviz graph
+    Dot,
+    /// A picture
+    Svg,
+}
+
+/// A length of time, in seconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let units = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+    let (unit, of_unit) = units
+        .into_iter()
+        .find(|(unit, _)| text.ends_with(*unit))
+        .ok_or("a number with d, h, m or s behind it is expected, for instance 30d")?;
+    let number = text.trim_end_matches(unit).parse::<u64>().map_err(|error| error.to_string())?;
+    number.checked_mul(of_unit).ok_or_else(|| "that is too long".to_owned())
+}
+
+fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let names = PossibleValuesParser::new(Dialect::ALL.iter().map(|dialect| dialect.name()));
+    names.try_map(|name| Dialect::from_name(&name).ok_or("no such dialect"))
+}

@@ -1,0 +1,125 @@
+//! The first record of a journal: what is decided once, when a run is made, and never changes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use team_executor_core::run::Cadence;
+use team_executor_core::{Session, Task, TaskStatus, Timestamp};
+use team_executor_files::json::{self, Layout, Value, Writer};
+use team_executor_store::records;
+
+/// What is decided once, when a run is made: the first record of its journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) session: PathBuf,
+    pub(crate) digest: String,
+    pub(crate) cadence: Cadence,
+    pub(crate) seed: u64,
+    /// Tasks that were over before the run.
+    pub(crate) over: Vec<(String, TaskStatus)>,
+    pub(crate) at: Timestamp,
+}
+
+impl Plan {
+    /// The record.
+    pub(crate) fn write(&self) -> String {
+        let mut out = Writer::new(Layout::Compact);
+        out.begin_object();
+        for (key, text) in [
+            ("type", "plan"),
+            ("session", &*self.session.to_string_lossy()),
+            ("digest", &self.digest),
+            ("cadence", self.cadence.word()),
+        ] {
+            out.key(key);
+            out.text(text);
+        }
+        for (key, number) in [("version", i64::from(records::VERSION)), ("at", self.at.as_micros())] {
+            out.key(key);
+            out.plain(number);
+        }
+        out.key("seed");
+        out.text(&self.seed.to_string());
+        out.key("over");
+        out.begin_object();
+        for (task, status) in &self.over {
+            out.key(task);
+            out.text(status.word());
+        }
+        out.end_object();
+        out.end_object();
+        out.finish().trim_end().to_owned()
+    }
+
+    /// Whether the session still has the tasks that the run was made for.
+    pub(crate) fn is_of(&self, session: &Session) -> bool {
+        self.digest == digest(session)
+    }
+
+    /// Gives tasks the status that they had before the run.
+    pub(crate) fn put_into(&self, tasks: &mut [Task]) {
+        let over: BTreeMap<&str, TaskStatus> = self.over.iter().map(|(id, status)| (id.as_str(), *status)).collect();
+        for task in tasks {
+            task.status = over.get(task.id.as_str()).copied().unwrap_or(TaskStatus::Pending);
+        }
+    }
+
+    /// What the record says; nothing if it is none of this version.
+    pub(crate) fn read(record: &str) -> Option<Self> {
+        let document = json::parse(record).ok()?;
+        let root = document.root();
+        let text = |name: &str| root.get(name).and_then(Value::as_text).map(|text| text.into_owned());
+        let number = |name: &str| root.get(name).and_then(Value::as_i64);
+        if text("type")? != "plan" || number("version")? != i64::from(records::VERSION) {
+            return None;
+        }
+        Some(Self {
+            session: text("session")?.into(),
+            digest: text("digest")?,
+            cadence: Cadence::from_word(&text("cadence")?)?,
+            seed: text("seed")?.parse().ok()?,
+            over: root
+                .get("over")?
+                .entries()
+                .filter_map(|entry| Some((entry.name().into_owned(), TaskStatus::from_word(&entry.value.as_text()?)?)))
+                .collect(),
+            at: Timestamp::from_micros(number("at")?),
+        })
+    }
+}
+
+/// What makes tasks the same tasks: their ids, roles and dependencies, in order.
+pub(crate) fn digest(session: &Session) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |text: &str| {
+        for byte in text.bytes().chain([0xFF]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for task in &session.tasks {
+        add(task.id.as_str());
+        add(task.role.as_str());
+        task.dependencies.iter().for_each(|dependency| add(dependency.as_str()));
+        add("");
+    }
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_back() {
+        let plan = Plan {
+            session: "/tmp/a \"b\"/TC-x".into(),
+            digest: "00ff".to_owned(),
+            cadence: Cadence::Wave,
+            seed: u64::MAX,
+            over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
+            at: Timestamp::from_micros(5),
+        };
+        assert_eq!(Plan::read(&plan.write()), Some(plan));
+        assert_eq!(Plan::read("{}"), None);
+    }
+}
