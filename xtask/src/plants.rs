@@ -14,6 +14,8 @@ use crate::shell::{Outcome, command, files, read, root};
 
 /// Where the table is.
 const TABLE: &str = "crates/sim/plants.toml";
+/// Where the copy of the sources is.
+const SCRATCH: &str = "target/plants/source";
 /// A simulation that takes longer has not found anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a simulation that may have ended is looked at.
@@ -86,13 +88,20 @@ fn plants() -> Outcome<Vec<Plant>> {
     plants.collect()
 }
 
-/// A copy of the program's sources. Only what has changed is copied, so that only that is built again.
+/// A copy of the program's sources. Only what has changed is copied, so that only that is built again, and what is not there
+/// any more is removed.
 fn scratch() -> Outcome<PathBuf> {
-    let scratch = root().join("target/plants/source");
+    let scratch = root().join(SCRATCH);
     let mut copied = vec!["Cargo.toml".to_owned(), "Cargo.lock".to_owned(), "rust-toolchain.toml".to_owned()];
     for folder in ["crates", "xtask"] {
         for extension in ["rs", "toml", "json", "md"] {
             copied.extend(files(folder, extension)?);
+        }
+    }
+    for old in files(SCRATCH, "rs")? {
+        let is_old = |name: &str| !copied.iter().any(|copied| copied == name);
+        if old.strip_prefix(SCRATCH).and_then(|name| name.strip_prefix('/')).is_some_and(is_old) {
+            fs::remove_file(root().join(&old)).map_err(|error| format!("{old}: {error}"))?;
         }
     }
     for name in copied {
