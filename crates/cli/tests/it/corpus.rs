@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_files::{Dialect, csv, front_matter, json, load, markdown};
 use team_executor_store::DiskFolder;
+use team_executor_testkit::World;
 
 fn corpus() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
@@ -99,5 +100,32 @@ fn every_file_is_read_by_every_parser_without_a_panic() {
                 assert!(loaded.session.is_some() || loaded.findings.has_errors(), "{}", folder.display());
             }
         }
+    }
+}
+
+/// Its ids and its Chinese text are in every file that the run leaves, whatever the cadence.
+#[test]
+fn the_golden_session_runs_to_its_end_in_both_cadences() {
+    let Some(corpus) = corpus() else { return };
+    for cadence in ["beat", "wave"] {
+        let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+        world.copy_tree(corpus.join("team/TC-golden-data-batch-20260324"), "golden");
+        let worker = "echo 完成 $TEAM_EXECUTOR_TASK; echo 交付 > \"$TEAM_EXECUTOR_ARTIFACTS/结果.md\"";
+        let run = world.run(&["run", "--session=golden", "--agent-command", worker, "-y", "--cadence", cadence]);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(run.stdout.starts_with("Pipeline complete: 10/10 tasks completed\n"), "{run}");
+        let runs = below(&world.dir().join(".workflow/.csv-wave"));
+        let folder = runs.iter().find(|path| name(path).starts_with("EX-")).expect("a run");
+        for file in ["tasks.csv", "results.csv", "context.md"] {
+            let text = std::fs::read_to_string(folder.join(file)).expect("a file of the run");
+            assert!(
+                text.contains("实现Phase 2: Core Pipeline Hardening") && text.contains("完成 IMPL-PHASE2"),
+                "{text}"
+            );
+        }
+        let delivered = std::fs::read_to_string(folder.join("artifacts/IMPL-PHASE2/结果.md"));
+        assert_eq!(delivered.expect("what was delivered"), "交付\n");
+        let session = std::fs::read_to_string(world.dir().join("golden/team-session.json")).expect("the session");
+        assert!(session.contains("IMPL-PHASE2") && session.contains("completed"), "{session}");
     }
 }
