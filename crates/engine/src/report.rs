@@ -199,7 +199,7 @@ fn entries(folder: &Path) -> Vec<DirEntry> {
 }
 
 /// Text of others stays within its line.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

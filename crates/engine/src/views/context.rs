@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use team_executor_core::{Graph, Session};
 use team_executor_files::time;
 
+use crate::report::one_line;
+
 /// The text of the report: how the run came out, then every task.
 pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str) -> String {
     let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
@@ -34,9 +36,4 @@ pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str
         text.push('\n');
     }
     text
-}
-
-/// Text of workers stays within its line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
