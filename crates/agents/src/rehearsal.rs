@@ -80,7 +80,8 @@ fn perform(manner: Manner, contract: impl Fn(&str) -> Option<OsString>) -> io::R
     let report = if manner.fails {
         json!({ "status": "failed", "error": "rehearsed failure", "findings": findings, "rehearsed": true })
     } else {
-        json!({ "status": "completed", "findings": findings, "rehearsed": true })
+        // Whoever supervises must say something, and a rehearsal goes through.
+        json!({ "status": "completed", "findings": findings, "rehearsed": true, "supervision_verdict": "pass" })
     };
     std::fs::write(result, report.to_string())
 }

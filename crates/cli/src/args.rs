@@ -58,6 +58,7 @@ impl Args {
             Some(Command::Stop(options)) => options.format == Format::Json,
             Some(Command::Retry(options)) => options.format == Format::Json,
             Some(Command::Skip(options)) => options.format == Format::Json,
+            Some(Command::Checkpoint(options)) => options.format == Format::Json,
             Some(Command::Validate(options)) => options.format == Format::Json,
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
@@ -171,6 +172,20 @@ Examples:
 
 What depends on it is skipped too, unless it runs after failures.")]
     Skip(Skip),
+
+    /// Judge what there is at a checkpoint: go on, improve, revise, recheck, or say something
+    #[command(after_help = "\
+Examples:
+  team-executor checkpoint --session=.
+  team-executor checkpoint resume --session=.
+  team-executor checkpoint revise IMPL-001 'handle empty input' --session=.
+  team-executor checkpoint improve 'shorter, with an example' --session=.
+  team-executor checkpoint feedback 'the deadline moved' --session=.
+
+A run pauses after tasks named QUALITY-*, when a CHECKPOINT-* says `block`, when
+work was sent back too often, and when it is told to. If no executor has the run,
+the decision is noted, and `resume` continues. Every decision is kept.")]
+    Checkpoint(Checkpoint),
 
     /// Rehearse a whole run on a copy of the session: no model, no work, a few seconds
     #[command(after_help = "\

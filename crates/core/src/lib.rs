@@ -10,6 +10,7 @@
 
 pub mod artifact;
 pub mod bus;
+pub mod complexity;
 mod cut;
 pub mod cycles;
 pub mod graph;
@@ -30,6 +31,7 @@ mod waves;
 
 pub use artifact::{Artifact, ArtifactKind, Validation};
 pub use bus::{Checkpoint, CheckpointAction, Discovery, Message};
+pub use complexity::Complexity;
 pub use cycles::Cycle;
 pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
 pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};

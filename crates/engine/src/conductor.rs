@@ -98,9 +98,12 @@ impl<F: DiskFile> Conductor<F> {
     /// Whether an effect may be carried out before the events of its own step are durable.
     fn may_begin(&self, effect: &Effect) -> bool {
         match effect {
-            Effect::Spawn { work, .. } => self.rules.is_intended(*work),
+            Effect::Spawn { work, .. } | Effect::Check { work, .. } => self.rules.is_intended(*work),
             Effect::WakeAt { .. } => true,
-            Effect::EndWorker { .. } | Effect::AskWaveFailed { .. } | Effect::Over { .. } => false,
+            Effect::EndWorker { .. }
+            | Effect::AskWaveFailed { .. }
+            | Effect::AskCheckpoint { .. }
+            | Effect::Over { .. } => false,
         }
     }
 
@@ -112,7 +115,7 @@ impl<F: DiskFile> Conductor<F> {
 
 /// Whether nobody waits for an event to become durable: it can share a commit with what comes later.
 const fn can_wait_for_others(event: &Event) -> bool {
-    matches!(event, Event::Claimed { .. } | Event::Completed { .. })
+    matches!(event, Event::Claimed { .. } | Event::Completed { judged: None, .. })
 }
 
 #[cfg(test)]
@@ -144,7 +147,7 @@ mod tests {
 
     fn completed(task: u32) -> Input {
         let work = Work { task: TaskIndex(task), attempt: 1 };
-        Input::Ended { now: NOW, ended: WorkEnded { work, outcome: Outcome::Completed { findings: None } } }
+        Input::Ended { now: NOW, ended: WorkEnded { work, outcome: Outcome::completed(None) } }
     }
 
     /// What the disk holds, by kind of record.
@@ -185,7 +188,7 @@ mod tests {
             let work = Work { task: TaskIndex(task), attempt };
             vec![Input::Ended { now: later, ended: WorkEnded { work, outcome } }]
         };
-        let done = || Outcome::Completed { findings: None };
+        let done = || Outcome::completed(None);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
         let failed = ended(3, 1, Outcome::TimedOut { error: String::new() });
         conductor.take(failed, NOW).unwrap();

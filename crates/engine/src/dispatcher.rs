@@ -1,5 +1,7 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
+mod people;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,7 +10,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Then, WaveThen, Work, WorkEnded};
+use team_executor_core::run::{
+    Effect, Ending, Event, Input, JudgedThen, Outcome, Run, Stage, Then, WaveThen, Work, WorkEnded,
+};
 use team_executor_core::{Reconciliation, Session, SessionStatus, TaskIndex, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
@@ -16,8 +20,8 @@ use team_executor_store::{RealDisk, RealFile};
 
 use crate::adopt::Resumed;
 use crate::conductor::Conductor;
+use crate::control::question;
 use crate::control::server::Server;
-use crate::control::{Answer, Asked, Decision, Request, question};
 use crate::inbox::{self, Inbox, Message, Outbox};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
@@ -26,7 +30,7 @@ use crate::replay::Before;
 use crate::report::Report;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
-use crate::{adopt, assign, clock, layout, outcome, prompt, replay, views};
+use crate::{adopt, assign, clock, judgement, layout, outcome, prompt, replay, views};
 
 /// What happened is durable after this long at the latest, or after ten times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -113,6 +117,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         ending: None,
         asked_to_stop: false,
         asking: false,
+        patience: None,
         undurable: None,
         commit_within: COMMIT_WITHIN,
         dirty: true,
@@ -161,6 +166,8 @@ struct Dispatcher<'t> {
     asked_to_stop: bool,
     /// A person is being asked.
     asking: bool,
+    /// Until when a person may decide at a checkpoint.
+    patience: Option<Instant>,
     /// Since when something is not durable.
     undurable: Option<Instant>,
     commit_within: Duration,
@@ -183,11 +190,17 @@ impl Dispatcher<'_> {
             self.take(vec![Input::Start { now: clock::now() }])?;
         }
         self.at.sign(self.conductor.epoch())?;
+        // Whoever starts a paused run wants it to go on. What a person is to judge must be wanted in so many words.
         let asks = self.options.ask.is_some() && question::is_open(self.rules());
-        if matches!(self.rules().stage(), Stage::Paused(_)) && !asks {
-            self.take(vec![Input::Resume { now: clock::now() }])?; // whoever starts a paused run wants it to go on
+        let stays = if question::is_checkpoint(self.rules()) { !self.options.goes_on } else { asks };
+        if matches!(self.rules().stage(), Stage::Paused(_)) && !stays {
+            self.take(vec![Input::Resume { now: clock::now() }])?;
         }
         while self.ending.is_none() {
+            self.nobody_decides()?;
+            if self.ending.is_some() {
+                break;
+            }
             self.commit_in_time()?;
             self.render_in_time()?;
             let inputs = self.wait()?;
@@ -254,7 +267,8 @@ impl Dispatcher<'_> {
         });
         let until_render = self.dirty.then(|| self.render_wait());
         let until_commit = self.undurable.map(|since| self.commit_within.saturating_sub(since.elapsed()));
-        let timeout = [until_wake, until_render, until_commit].into_iter().flatten().min();
+        let until_decided = self.patience.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = [until_wake, until_render, until_commit, until_decided].into_iter().flatten().min();
         let events = self.keepers.wait(self.inbox.bell(), timeout).map_err(Failure::disk("wait for", "keepers"))?;
         let mut inputs: Vec<_> = events.into_iter().filter_map(|event| self.heard(event)).collect();
         for message in self.inbox.take() {
@@ -272,7 +286,7 @@ impl Dispatcher<'_> {
         let now = clock::now();
         match message {
             Message::Asked(asked) => self.answer(asked).map(|()| None),
-            Message::Decided(decision) => self.decided(decision).map(|()| None),
+            Message::Typed(line) => self.typed(line.as_deref()).map(|()| None),
             Message::Signal if self.asked_to_stop => Ok(Some(Input::Stop { now })),
             Message::Signal => {
                 self.asked_to_stop = true;
@@ -283,61 +297,6 @@ impl Dispatcher<'_> {
                 let work = self.slots.remove(&slot);
                 Ok(work.map(|work| Input::Ended { now, ended: WorkEnded { work, outcome } }))
             }
-        }
-    }
-
-    /// Does what somebody asked for, and answers when it is durable.
-    fn answer(&mut self, Asked { request, reply }: Asked) -> Result<(), Failure> {
-        if self.ending.is_some() {
-            return Ok(()); // too late, and told so
-        }
-        let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
-            Ok(input) => input,
-            Err(why) => {
-                reply.send(Answer::refused(self.rules().stage().word(), why)).ok();
-                return Ok(());
-            }
-        };
-        self.commit()?; // so that what happens now is what was asked for
-        let taken = self.conductor.take(vec![input], clock::now())?;
-        let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
-        // Whoever asked may have gone.
-        reply.send(Answer::of(&request, &happened, refused, self.rules(), |task| self.id(task))).ok();
-        if refused.is_none() {
-            self.asked_to_stop = request.ends() || self.asked_to_stop && request != Request::Resume;
-            request.notice().into_iter().for_each(&mut *self.tell);
-        }
-        self.announce_these(happened);
-        taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
-    }
-
-    /// Asks a person what to do after a wave failed, in a thread of its own: the run can still be told otherwise.
-    fn ask(&mut self, wave: u32) {
-        if !question::is_open(self.rules()) {
-            return;
-        }
-        (self.tell)(Notice::WaveFailed { wave });
-        if let Some(ask) = self.options.ask
-            && !std::mem::replace(&mut self.asking, true)
-        {
-            let outbox = self.outbox.clone();
-            std::thread::spawn(move || outbox.send(Message::Decided(ask())).ok());
-        }
-    }
-
-    /// Does what a person decided, unless somebody else was faster.
-    fn decided(&mut self, decision: Option<Decision>) -> Result<(), Failure> {
-        self.asking = false;
-        match (question::wave(self.rules()), decision) {
-            (Some(wave), Some(decision)) => {
-                let inputs = question::inputs(decision, wave, self.rules(), clock::now());
-                self.take(inputs)
-            }
-            (Some(wave), None) => {
-                self.ask(wave);
-                Ok(())
-            }
-            (None, _) => Ok(()),
         }
     }
 
@@ -389,7 +348,7 @@ impl Dispatcher<'_> {
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
         match effect {
-            Effect::Spawn { work, slot } => {
+            Effect::Spawn { work, slot } | Effect::Check { work, slot } => {
                 let slot = slot as usize;
                 let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
                 tell_problems(problems, self.tell);
@@ -417,7 +376,8 @@ impl Dispatcher<'_> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
-            Effect::AskWaveFailed { wave } => self.ask(wave),
+            Effect::AskWaveFailed { wave } => self.ask_about_wave(wave),
+            Effect::AskCheckpoint { task, cause } => self.ask_at_checkpoint(task, cause),
             // Somebody may tell it to go on.
             Effect::Over { ending: Ending::Paused } => {}
             Effect::Over { ending } => self.ending = Some(ending),
@@ -438,9 +398,24 @@ impl Dispatcher<'_> {
                 fast_advance,
                 counts,
             },
-            Event::Completed { work, findings, .. } => {
-                Notice::Completed { task: id(work.task), findings: findings.unwrap_or_default(), counts }
+            Event::Completed { work, findings, judged, .. } => {
+                let (task, findings) = (id(work.task), findings.unwrap_or_default());
+                let sent_back = judged.and_then(|judged| match judged.then {
+                    JudgedThen::SendBack { tasks, critique } => Some(Notice::SentBack {
+                        by: task.clone(),
+                        tasks: tasks.into_iter().map(id).collect(),
+                        critique,
+                    }),
+                    _ => None,
+                });
+                (self.tell)(Notice::Completed { task, findings, counts });
+                let Some(sent_back) = sent_back else { return };
+                sent_back
             }
+            Event::Decided { checkpoint, action, text, .. } => {
+                Notice::Decided { checkpoint: checkpoint.map(id), action, text }
+            }
+            Event::Returned { tasks, .. } => Notice::Returned { tasks: tasks.into_iter().map(id).collect(), counts },
             Event::Failed { work, error, then, .. } => {
                 Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
             }
@@ -462,8 +437,11 @@ impl Dispatcher<'_> {
 
     /// What an attempt came to, with what its dialect demands.
     fn outcome(&self, work: Work, exit: &Exit) -> Outcome {
-        let id = &self.session.tasks[work.task.get()].id;
-        self.views.judged(id, outcome::of(&self.at, id.as_str(), work.attempt, exit))
+        let task = &self.session.tasks[work.task.get()];
+        let result = outcome::result(&self.at.result(task.id.as_str(), work.attempt));
+        let outcome = self.views.judged(&task.id, outcome::of(result.as_deref(), exit));
+        let said = result.or_else(|| self.views.left(&task.id));
+        outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }
 
     fn id(&self, task: TaskIndex) -> &str {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::control::{Asked, Decision};
+use crate::control::Asked;
 
 /// What reaches the dispatcher from outside, besides the news of its keepers.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub(crate) enum Message {
     Signal,
     /// Somebody asks for something.
     Asked(Asked),
-    /// What a person wants after a wave failed; nothing if that was not understood.
-    Decided(Option<Decision>),
+    /// What a person has typed; nothing at the end of the input.
+    Typed(Option<String>),
     /// The worker of a slot could not be given anything to do.
     NotStarted {
         /// Where.

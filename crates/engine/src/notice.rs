@@ -1,7 +1,9 @@
 //! What faces are told while a run goes on, in order.
 
-use team_executor_core::TaskStatus;
-use team_executor_core::run::Counts;
+use std::path::PathBuf;
+
+use team_executor_core::run::{Cause, Counts};
+use team_executor_core::{CheckpointAction, TaskStatus};
 
 /// One thing to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +96,42 @@ pub enum Notice {
         /// Which.
         wave: u32,
     },
+    /// A person is to judge, and nothing new starts until then.
+    Checkpoint {
+        /// Which task it comes after.
+        task: String,
+        /// Why.
+        cause: Cause,
+        /// What is to be judged.
+        judged: Vec<Judged>,
+        /// Somebody is being asked here and now.
+        asked: bool,
+    },
+    /// A person has judged.
+    Decided {
+        /// At which checkpoint, if the run was at one.
+        checkpoint: Option<String>,
+        /// What is to be done.
+        action: CheckpointAction,
+        /// In the person's words.
+        text: String,
+    },
+    /// Work was not accepted and is done again.
+    SentBack {
+        /// By whose judgement.
+        by: String,
+        /// Which tasks.
+        tasks: Vec<String>,
+        /// What is wrong.
+        critique: String,
+    },
+    /// What was sent back begins anew, with all that was built on it.
+    Returned {
+        /// Which tasks.
+        tasks: Vec<String>,
+        /// How all tasks stand.
+        counts: Counts,
+    },
     /// No new workers; waiting for those that run.
     Draining {
         /// How many run.
@@ -103,4 +141,17 @@ pub enum Notice {
     Stopping,
     /// Something odd that the run survives.
     Warning(String),
+}
+
+/// What is to be judged at a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// Whose work.
+    pub task: String,
+    /// What it says of itself.
+    pub findings: String,
+    /// Where what it delivered is.
+    pub folder: Option<PathBuf>,
+    /// How often it was not accepted.
+    pub rounds: u32,
 }

@@ -8,7 +8,7 @@ use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, is_shortage, records};
 
-use crate::control::Decision;
+use crate::control::Checkpoints;
 use crate::worker::Workers;
 
 /// What is run and how.
@@ -34,11 +34,17 @@ pub struct Options {
     pub cadence: Cadence,
     /// How often a failed task is tried again.
     pub retries: u32,
+    /// How often work that was not accepted is done again.
+    pub rounds: u32,
+    /// What happens at a checkpoint.
+    pub checkpoints: Checkpoints,
     /// Which run is continued, if not the newest of the session.
     pub run: Option<String>,
-    /// Hears what a person wants after [`Notice::WaveFailed`](crate::Notice::WaveFailed): nothing if that was not understood.
-    /// Without it such a run stops.
-    pub ask: Option<fn() -> Option<Decision>>,
+    /// Whoever starts it wants it to go on, also at a checkpoint.
+    pub goes_on: bool,
+    /// Reads what a person answers to [`Notice::WaveFailed`](crate::Notice::WaveFailed) and
+    /// [`Notice::Checkpoint`](crate::Notice::Checkpoint): a line; nothing at the end of the input. Without it nobody is asked.
+    pub ask: Option<fn() -> Option<String>>,
     /// How long it waits before.
     pub backoff: Backoff,
     /// What differs for single tasks.

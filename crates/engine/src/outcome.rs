@@ -6,25 +6,22 @@ use std::path::Path;
 
 use team_executor_agents::outcome::{Outcome as Judged, Produced, judge};
 use team_executor_agents::{Ended, Exit};
-use team_executor_core::run::{ErrorClass, Outcome};
-
-use crate::run_at::RunAt;
+use team_executor_core::run::{ErrorClass, Judgement, Outcome};
 
 /// The most that is read of a result. One that is longer ends early and so cannot be understood.
 const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
-pub(crate) fn of(run: &RunAt, task: &str, attempt: u32, exit: &Exit) -> Outcome {
-    let result = result(&run.result(task, attempt));
+pub(crate) fn of(result: Option<&str>, exit: &Exit) -> Outcome {
     let produced = Produced {
-        result: result.as_deref(),
+        result,
         last_line: exit.last_line.as_deref(),
         artifacts: exit.artifacts,
         missing: &[],
         must_report: false,
     };
     match (judge(&exit.ended, &produced), &exit.ended) {
-        (Judged::Completed { findings }, _) => Outcome::Completed { findings: Some(findings) },
+        (Judged::Completed { findings }, _) => Outcome::completed(Some(findings)),
         (Judged::Interrupted, _) => Outcome::Interrupted,
         (Judged::Failed { error, .. }, Ended::Limit(_)) => Outcome::TimedOut { error },
         (Judged::Failed { error, .. }, Ended::CouldNotStart(_)) => Outcome::CouldNotStart { error },
@@ -32,8 +29,19 @@ pub(crate) fn of(run: &RunAt, task: &str, attempt: u32, exit: &Exit) -> Outcome 
     }
 }
 
+/// What an attempt came to, with what it says about the work of others, or why that is not enough.
+pub(crate) fn judged(outcome: Outcome, said: Result<Option<Judgement>, String>) -> Outcome {
+    match (outcome, said) {
+        (Outcome::Completed { findings, .. }, Ok(judgement)) => {
+            Outcome::Completed { findings, judgement: judgement.map(Box::new) }
+        }
+        (Outcome::Completed { .. }, Err(error)) => Outcome::Failed { class: ErrorClass::Transient, error },
+        (outcome, _) => outcome,
+    }
+}
+
 /// The text of a result. What is there but cannot be read is empty, which no result is: it decides, and not the exit status.
-fn result(path: &Path) -> Option<String> {
+pub(crate) fn result(path: &Path) -> Option<String> {
     let is_file = match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         found => found.is_ok_and(|found| found.is_file()),

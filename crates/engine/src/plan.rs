@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::run::Cadence;
+use team_executor_core::run::{Cadence, Policy};
 use team_executor_core::{Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
+
+use crate::judgement;
 
 /// What is decided once, when a run is made: the first record of its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) digest: String,
     pub(crate) cadence: Cadence,
     pub(crate) seed: u64,
+    /// How often work had been sent back before the run.
+    pub(crate) rounds: u32,
     /// Tasks that were over before the run.
     pub(crate) over: Vec<(String, TaskStatus)>,
     pub(crate) at: Timestamp,
@@ -34,7 +38,9 @@ impl Plan {
             out.key(key);
             out.text(text);
         }
-        for (key, number) in [("version", i64::from(records::VERSION)), ("at", self.at.as_micros())] {
+        let numbers =
+            [("version", records::VERSION.into()), ("at", self.at.as_micros()), ("rounds", self.rounds.into())];
+        for (key, number) in numbers {
             out.key(key);
             out.plain(number);
         }
@@ -64,6 +70,17 @@ impl Plan {
         }
     }
 
+    /// What is known of how the run is run by who only looks at it.
+    pub(crate) fn policy(&self, session: &Session) -> Policy {
+        Policy {
+            cadence: self.cadence,
+            seed: self.seed,
+            rounds_before: self.rounds,
+            tasks: judgement::with_checkpoints(BTreeMap::new(), session),
+            ..Policy::default()
+        }
+    }
+
     /// What the record says; nothing if it is none of this version.
     pub(crate) fn read(record: &str) -> Option<Self> {
         let document = json::parse(record).ok()?;
@@ -78,6 +95,7 @@ impl Plan {
             digest: text("digest")?,
             cadence: Cadence::from_word(&text("cadence")?)?,
             seed: text("seed")?.parse().ok()?,
+            rounds: number("rounds").and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(0),
             over: root
                 .get("over")?
                 .entries()
@@ -116,6 +134,7 @@ mod tests {
             digest: "00ff".to_owned(),
             cadence: Cadence::Wave,
             seed: u64::MAX,
+            rounds: 3,
             over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
             at: Timestamp::from_micros(5),
         };

@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use team_executor_core::run::Run;
-use team_executor_core::{Session, Task, TaskIndex};
+use team_executor_core::run::{Decision, Run};
+use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
 use team_executor_files::findings_text;
+
+use crate::judgement;
+use crate::report::one_line;
 
 /// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies.
 pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path) -> String {
@@ -16,7 +19,55 @@ pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path
         if task.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
     let id = |source: TaskIndex| session.tasks[source.get()].id.as_str();
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
-    text(session, task, folder, &upstream.collect::<Vec<_>>())
+    let mut text = text(session, task, folder, &upstream.collect::<Vec<_>>());
+    text.push_str(&rounds(rules, index));
+    text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty()));
+    text
+}
+
+/// What was not accepted the last time, and what people have said since the run began.
+fn rounds(rules: &Run, task: TaskIndex) -> String {
+    let mut text = String::new();
+    if let Some(critique) = rules.view(task).and_then(|view| view.critique) {
+        text.push_str("\n## What was not accepted\n");
+        text.push_str("This task was done before and is done again. Whoever judged it said, quoted line by line:\n\n");
+        quote(&mut text, critique);
+    }
+    let feedback = |decision: &&Decision| decision.action == CheckpointAction::Feedback;
+    let said: Vec<_> = rules.decisions().iter().filter(feedback).map(|decision| decision.text.as_str()).collect();
+    if !said.is_empty() {
+        text.push_str("\n## What the user said to the team\n\n");
+        said.into_iter().for_each(|words| quote(&mut text, words));
+    }
+    text
+}
+
+/// A text of others, marked on each of its lines, so that nothing in it can look like ours.
+fn quote(text: &mut String, words: &str) {
+    for line in words.lines() {
+        writeln!(text, "> {}", one_line(line)).ok();
+    }
+}
+
+fn how_to_report(task: &Task, builds_on_others: bool) -> String {
+    let mut text = String::from(
+        "\n## How to report\n\
+         Write files that you deliver to the folder in TEAM_EXECUTOR_ARTIFACTS. Write a result to the path in\n\
+         TEAM_EXECUTOR_RESULT: {\"status\": \"completed\" or \"failed\", \"findings\": what came out in at most 500 characters,\n\
+         \"error\": why not}. Without a result the exit status decides, and the last line that is printed becomes the findings.\n",
+    );
+    if judgement::is_supervised(task) {
+        text.push_str(
+            "You supervise: the result must have \"supervision_verdict\": \"pass\" to go on, \"warn\" to go on with a remark,\n\
+             or \"block\" to stop the team until a person has decided.\n",
+        );
+    } else if builds_on_others {
+        text.push_str(
+            "If the work that this task builds on must be done again, the result may say so: \"data\": {\"verdict\": \"reject\",\n\
+             \"rejects\": [ids of those tasks], \"critique\": what is wrong and what would be right}.\n",
+        );
+    }
+    text
 }
 
 /// What a task found, in this run or before it.
@@ -76,11 +127,5 @@ fn text(session: &Session, task: &Task, folder: &Path, upstream: &[(&str, &str)]
             writeln!(text, "\n[Task {id}] {}", findings_text::cut(findings)).ok();
         }
     }
-    text.push_str(
-        "\n## How to report\n\
-         Write files that you deliver to the folder in TEAM_EXECUTOR_ARTIFACTS. Write a result to the path in\n\
-         TEAM_EXECUTOR_RESULT: {\"status\": \"completed\" or \"failed\", \"findings\": what came out in at most 500 characters,\n\
-         \"error\": why not}. Without a result the exit status decides, and the last line that is printed becomes the findings.\n",
-    );
     text
 }

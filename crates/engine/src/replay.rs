@@ -5,6 +5,7 @@ use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskSt
 use team_executor_store::{records, recover};
 
 use crate::adopt;
+use crate::judgement;
 use crate::options::{Failure, Options};
 use crate::plan::Plan;
 use crate::report::Report;
@@ -20,7 +21,9 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         slots: options.slots,
         retries: options.retries,
         backoff: options.backoff,
-        tasks: options.tasks.clone(),
+        rounds: options.rounds,
+        rounds_before: plan.rounds,
+        tasks: judgement::with_checkpoints(options.tasks.clone(), &options.session),
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()
@@ -58,7 +61,7 @@ pub fn rules<'r>(
 /// How a finished run ended; nothing while it is not finished.
 pub(crate) fn ending(rules: &Run) -> Option<Ending> {
     let counts = rules.counts();
-    let all = counts.failed + counts.skipped == 0;
+    let all = counts.failed + counts.skipped == rules.not_needed();
     (*rules.stage() == Stage::Finished).then_some(if all { Ending::AllCompleted } else { Ending::WithFailures })
 }
 

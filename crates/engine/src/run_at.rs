@@ -271,6 +271,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         digest: digest(&options.session),
         cadence: options.cadence,
         seed: clock::now().as_micros().unsigned_abs(),
+        rounds: options.session.gc_rounds,
         over: over(&options.session),
         at: clock::now(),
     };

@@ -126,8 +126,7 @@ fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Vec<
     }
     let mut tasks = session.tasks.clone();
     plan.put_into(&mut tasks);
-    let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
-    let run = replay::rules(&tasks, graph, id, policy, lines)?;
+    let run = replay::rules(&tasks, graph, id, plan.policy(session), lines)?;
     Ok((tasks, run))
 }
 

@@ -139,7 +139,7 @@ impl Executor<'_, '_> {
     fn carry_out(&mut self, effect: Effect) {
         self.world.note(|| format!("{effect:?}"));
         match effect {
-            Effect::Spawn { work, slot } => {
+            Effect::Spawn { work, slot } | Effect::Check { work, slot } => {
                 let keeper = match self.keepers.get(&slot) {
                     Some(keeper) => *keeper,
                     None => self.world.new_keeper(),
@@ -155,7 +155,7 @@ impl Executor<'_, '_> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.world.moment(at)),
-            Effect::AskWaveFailed { .. } => {}
+            Effect::AskWaveFailed { .. } | Effect::AskCheckpoint { .. } => {}
             Effect::Over { ending } => self.ending = Some(ending),
         }
     }

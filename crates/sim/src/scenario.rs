@@ -126,7 +126,7 @@ fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Po
     let mut own = std::collections::BTreeMap::new();
     for task in (0..).map(TaskIndex).take(tasks) {
         let retries = chance.once_in(6).then(|| chance.count(3));
-        own.insert(task, TaskPolicy { retries, pool: chance.count(pools) });
+        own.insert(task, TaskPolicy { retries, pool: chance.count(pools), ..TaskPolicy::default() });
     }
     let first = chance.pick(&[0, 100, 1000]);
     let jitter = chance.pick(&[0, 50]);
@@ -139,6 +139,7 @@ fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Po
         wave_failed: chance.pick(WaveFailed::ALL),
         seed,
         tasks: own,
+        ..Policy::default()
     }
 }
 

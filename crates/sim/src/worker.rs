@@ -110,7 +110,7 @@ impl End {
         let error = self.word().to_owned();
         let failed = |class| Outcome::Failed { class, error: error.clone() };
         match self {
-            Self::Completed => Outcome::Completed { findings: Some("found".to_owned()) },
+            Self::Completed => Outcome::completed(Some("found".to_owned())),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
             Self::Auth => failed(ErrorClass::Auth),

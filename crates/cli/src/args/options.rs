@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use team_executor_files::Dialect;
 
 use super::settings::{RunCadence, Settings};
@@ -129,6 +129,58 @@ pub(crate) struct Skip {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Checkpoint {
+    /// What to do; without it, what there is to judge is shown
+    #[command(subcommand)]
+    pub(crate) decision: Option<CheckpointDecision>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub(crate) format: Format,
+}
+
+/// What a person decides at a checkpoint.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CheckpointDecision {
+    /// Go on
+    Resume {
+        /// Why, for the record
+        #[arg(value_name = "TEXT")]
+        text: Vec<String>,
+    },
+    /// Do again what the checkpoint judges, with what is to be better in mind
+    Improve {
+        /// What is to be better
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+    },
+    /// Do one task again, and all that was built on it
+    Revise {
+        /// Which task
+        #[arg(value_name = "TASK")]
+        task: String,
+        /// What is to be different
+        #[arg(value_name = "TEXT")]
+        text: Vec<String>,
+    },
+    /// Judge again: the checkpoint's own task runs again, or only the checks of what failed them
+    Recheck {
+        /// Why, for the record
+        #[arg(value_name = "TEXT")]
+        text: Vec<String>,
+    },
+    /// Say something to every worker that starts from now on; the checkpoint stays
+    Feedback {
+        /// What to say
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,7 +1,7 @@
 //! The flags that settle how a run goes, for every command that wants to know.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use team_executor_core::run::Cadence;
+use team_executor_core::run::{AtCheckpoint, Cadence};
 
 use crate::config::Time;
 
@@ -28,6 +28,18 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<u32>,
 
+    /// How often work that was not accepted is done again before a person decides [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+
+    /// What happens at a checkpoint where nobody decides [default: stop]
+    #[arg(long, value_enum)]
+    pub(crate) at_checkpoint: Option<RunAtCheckpoint>,
+
+    /// How long a person has at a checkpoint, as 10m, 2h [default: as long as it takes; none without a terminal]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) checkpoint_wait: Option<Time>,
+
     /// How long one task may take, in seconds or as 30m, 2h, none [default: 30m, interactive 10m]
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Time>,
@@ -48,6 +60,24 @@ pub(crate) enum RunCadence {
     Beat,
     /// Wave after wave
     Wave,
+}
+
+/// What happens at a checkpoint where nobody decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunAtCheckpoint {
+    /// The run stops, and can be resumed
+    Stop,
+    /// The run goes on
+    Resume,
+}
+
+impl From<RunAtCheckpoint> for AtCheckpoint {
+    fn from(at: RunAtCheckpoint) -> Self {
+        match at {
+            RunAtCheckpoint::Stop => Self::Stop,
+            RunAtCheckpoint::Resume => Self::Resume,
+        }
+    }
 }
 
 impl From<RunCadence> for Cadence {

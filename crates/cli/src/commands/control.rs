@@ -1,17 +1,18 @@
-//! `pause`, `stop`, `retry` and `skip`: asks the executor of a session's newest run. Without one, `retry` and `skip` are
-//! noted in the run itself.
+//! `pause`, `stop`, `retry`, `skip` and `checkpoint`: asks the executor of a session's newest run. Without one, all but the
+//! first two are noted in the run itself.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use team_executor_core::CheckpointAction;
 use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
 use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
 use super::report;
 use super::run::{refused, warn};
-use crate::args::{Format, Pause, Reading, Retry, Skip, Stop};
+use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +39,22 @@ pub(crate) fn retry(session: Option<&Path>, options: &Retry, printer: &mut Print
 /// A task does not run.
 pub(crate) fn skip(session: Option<&Path>, options: &Skip, printer: &mut Printer) -> Result<Exit, Failure> {
     let request = Request::Skip { task: options.task.clone(), reason: options.reason.clone() };
+    anyway(session, &options.reading, &request, options.format, printer)
+}
+
+/// A person has judged; without a decision, what there is to judge is shown.
+pub(crate) fn checkpoint(session: Option<&Path>, options: &Checkpoint, printer: &mut Printer) -> Result<Exit, Failure> {
+    let Some(decision) = &options.decision else {
+        return super::status::show(session, &options.reading, options.format, false, printer);
+    };
+    let (action, tasks, text) = match decision {
+        CheckpointDecision::Resume { text } => (CheckpointAction::Resume, Vec::new(), text),
+        CheckpointDecision::Improve { text } => (CheckpointAction::Improve, Vec::new(), text),
+        CheckpointDecision::Revise { task, text } => (CheckpointAction::Revise, vec![task.clone()], text),
+        CheckpointDecision::Recheck { text } => (CheckpointAction::Recheck, Vec::new(), text),
+        CheckpointDecision::Feedback { text } => (CheckpointAction::Feedback, Vec::new(), text),
+    };
+    let request = Request::Decide { action, tasks, text: text.join(" ") };
     anyway(session, &options.reading, &request, options.format, printer)
 }
 

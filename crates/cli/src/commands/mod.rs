@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Stop(options)) => control::stop(session, options, printer),
         Some(Command::Retry(options)) => control::retry(session, options, printer),
         Some(Command::Skip(options)) => control::skip(session, options, printer),
+        Some(Command::Checkpoint(options)) => control::checkpoint(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Doctor(options)) => doctor::run(session, options, printer),
@@ -53,8 +54,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),
         Some(Command::Man) => completions::man(printer),
-        Some(Command::Run(options)) => run::run(session, options, printer),
-        None => run::run(session, &args.run, printer),
+        Some(Command::Run(options)) => run::run(session, options, false, printer),
+        None => run::run(session, &args.run, false, printer),
     }
 }
 

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
-use team_executor_core::run::Backoff;
+use team_executor_core::run::{AtCheckpoint, Backoff};
 use team_executor_core::{Graph, Millis, Session, SessionStatus, Task, TaskIndex};
+use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -77,6 +78,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         slots,
         cadence: defaults.cadence.value,
         retries: defaults.retries.value,
+        rounds: defaults.rounds.value,
+        checkpoints: Checkpoints { wait: None, unattended: AtCheckpoint::Resume },
         backoff: faster(Backoff::default(), speed),
         tasks,
         workers: workers(session, &place.exe, speed, &acts)?,
@@ -84,6 +87,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         session: session.clone(),
         graph: graph.clone(),
         run: None,
+        goes_on: true,
         ask: None,
         allow_network: true,
         at_end: SessionStatus::Completed,

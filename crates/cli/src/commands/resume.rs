@@ -13,12 +13,12 @@ use crate::printer::Printer;
 /// Asks, or runs.
 pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
     if options.continued.is_some() {
-        return super::run::run(session, options, printer);
+        return super::run::run(session, options, true, printer);
     }
-    let Some(found) = asking::find(session)? else { return super::run::run(session, options, printer) };
+    let Some(found) = asking::find(session)? else { return super::run::run(session, options, true, printer) };
     let answer = match control::send(&found.folder, &Request::Resume) {
         Err(failure) => return Err(super::run::refused(failure)),
-        Ok(None) => return super::run::run(session, options, printer),
+        Ok(None) => return super::run::run(session, options, true, printer),
         Ok(Some(answer)) => answer,
     };
     // What goes on already is as it was wanted.

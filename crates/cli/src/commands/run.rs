@@ -8,7 +8,6 @@ use std::path::Path;
 
 use team_executor_core::SessionStatus;
 use team_executor_core::run::{Backoff, Ending};
-use team_executor_engine::control::Decision;
 use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::JournalError;
@@ -29,8 +28,13 @@ use crate::open::{self, Opened};
 use crate::place::Place;
 use crate::printer::Printer;
 
-/// Validates, asks, runs and reports.
-pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Validates, asks, runs and reports. At a checkpoint it `goes_on` only if that is wanted in so many words.
+pub(crate) fn run(
+    session: Option<&Path>,
+    options: &Run,
+    goes_on: bool,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let continued =
         options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
     let session = continued.as_ref().map_or(session, |run| Some(&run.session));
@@ -88,10 +92,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
         session,
         graph,
         run: continued.map(|run| run.id),
-        ask: ask.then_some(decision),
+        goes_on,
+        ask: ask.then_some(typed),
         slots,
         cadence: defaults.cadence.value,
         retries: defaults.retries.value,
+        rounds: defaults.rounds.value,
+        checkpoints: defaults.checkpoints(),
         backoff: Backoff::default(),
         tasks: chosen.tasks,
         workers: chosen.workers,
@@ -102,7 +109,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     let mut failed = None;
     let mut was_asked = false;
     let result = engine::run(run, &mut |notice| {
-        was_asked |= matches!(notice, Notice::WaveFailed { .. });
+        was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. });
         if failed.is_none() {
             failed = face.tell(notice, printer).err();
         }
@@ -211,15 +218,11 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
     Failure::Refused(Box::new(finding), exit)
 }
 
-/// What a person types after a wave failed. Whoever has left does not want another try.
-fn decision() -> Option<Decision> {
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    match (read, answer.trim().to_lowercase().as_str()) {
-        (Ok(1..), "r" | "retry") => Some(Decision::Retry),
-        (Ok(1..), word) if !matches!(word, "a" | "abort") => None,
-        _ => Some(Decision::Abort),
-    }
+/// What a person types: a line; nothing at the end of the input.
+fn typed() -> Option<String> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    matches!(read, Ok(1..)).then_some(line)
 }
 
 /// What will be run, and by whose choice. It is shown whole.

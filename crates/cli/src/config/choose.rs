@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::time::Duration;
 
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
-use team_executor_core::run::{Cadence, TaskPolicy};
+use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
 use team_executor_core::{ExecMode, Session, Task, TaskIndex};
+use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -18,6 +20,7 @@ use crate::failure::Failure;
 
 const CONCURRENCY: u32 = 3;
 const RETRIES: u32 = 3;
+const ROUNDS: u32 = 2;
 const GRACE: Time = Time::seconds(10);
 
 /// How long a worker may take in all, unless that is set.
@@ -33,6 +36,9 @@ pub(crate) struct Defaults {
     pub(crate) concurrency: Set<u32>,
     pub(crate) cadence: Set<Cadence>,
     pub(crate) retries: Set<u32>,
+    pub(crate) rounds: Set<u32>,
+    pub(crate) at_checkpoint: Set<AtCheckpoint>,
+    pub(crate) checkpoint_wait: Option<Set<Time>>,
     pub(crate) limits: Limits,
 }
 
@@ -43,6 +49,8 @@ impl Defaults {
         let concurrency = flag(flags.concurrency, "--concurrency").or(all.concurrency.clone());
         let cadence = flag(flags.cadence.map(Cadence::from), "--cadence").or(all.cadence.clone());
         let retries = flag(flags.retries, "--retries").or(all.retries.clone());
+        let rounds = flag(flags.rounds, "--rounds").or(all.rounds.clone());
+        let at_checkpoint = flag(flags.at_checkpoint.map(AtCheckpoint::from), "--at-checkpoint");
         let time = |value| Some(Set { value, from: Origin::BuiltIn });
         let none = || time(Time(None));
         let last = Limits { first_output: none(), idle: none(), total: None, grace: time(GRACE) };
@@ -50,8 +58,19 @@ impl Defaults {
             concurrency: concurrency.unwrap_or_else(|| built_in(CONCURRENCY)),
             cadence: cadence.unwrap_or(Set { value: Cadence::Beat, from: Origin::BuiltIn }),
             retries: retries.unwrap_or_else(|| built_in(RETRIES)),
+            rounds: rounds.unwrap_or_else(|| built_in(ROUNDS)),
+            at_checkpoint: at_checkpoint
+                .or(all.at_checkpoint.clone())
+                .unwrap_or(Set { value: AtCheckpoint::Stop, from: Origin::BuiltIn }),
+            checkpoint_wait: flag(flags.checkpoint_wait, "--checkpoint-wait").or(all.checkpoint_wait.clone()),
             limits: of_flags(flags).or(all.limits.clone()).or(last),
         }
+    }
+
+    /// What happens at a checkpoint.
+    pub(crate) fn checkpoints(&self) -> Checkpoints {
+        let wait = self.checkpoint_wait.as_ref().and_then(|set| set.value.0).map(Duration::from_millis);
+        Checkpoints { wait, unattended: self.at_checkpoint.value }
     }
 }
 
@@ -110,7 +129,7 @@ pub(crate) fn choose(
             known.insert(key, worker);
         }
         chooser.chosen.workers.assign(worker);
-        chooser.retries(index, task, own);
+        chooser.policy(index, task, own);
     }
     Ok(chooser.chosen)
 }
@@ -201,12 +220,20 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Notes how often a task is tried again, where that differs.
-    fn retries(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>) {
-        let role = self.config.settings.roles.get(task.role.as_str());
-        let set = own.and_then(|own| own.retries.as_ref()).or_else(|| role?.retries.as_ref());
-        if let Some(set) = set.filter(|_| self.flags.retries.is_none()) {
-            self.chosen.tasks.insert(index, TaskPolicy { retries: Some(set.value), ..TaskPolicy::default() });
+    /// Notes how a task is run, where that differs.
+    fn policy(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>) {
+        fn first<T: Clone>(owns: [Option<&Own>; 2], of: impl Fn(&Own) -> &Option<Set<T>>) -> Option<T> {
+            owns.into_iter().flatten().find_map(|own| of(own).as_ref()).map(|set| set.value.clone())
+        }
+        let owns = [own, self.config.settings.roles.get(task.role.as_str())];
+        let policy = TaskPolicy {
+            retries: first(owns, |own| &own.retries).filter(|_| self.flags.retries.is_none()),
+            rounds: first(owns, |own| &own.rounds).filter(|_| self.flags.rounds.is_none()),
+            asks: first(owns, |own| &own.checkpoint).unwrap_or(false),
+            ..TaskPolicy::default()
+        };
+        if policy != TaskPolicy::default() {
+            self.chosen.tasks.insert(index, policy);
         }
     }
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use team_executor_core::run::Cadence;
+use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_files::Span;
 
 pub(crate) use files::Config;
@@ -87,6 +87,9 @@ pub(crate) struct Limits {
 pub(crate) struct Own {
     pub(crate) agent: Option<Set<String>>,
     pub(crate) retries: Option<Set<u32>>,
+    pub(crate) rounds: Option<Set<u32>>,
+    /// A person judges after each of these tasks.
+    pub(crate) checkpoint: Option<Set<bool>>,
     pub(crate) limits: Limits,
 }
 
@@ -120,6 +123,9 @@ pub(crate) struct Settings {
     pub(crate) concurrency: Option<Set<u32>>,
     pub(crate) cadence: Option<Set<Cadence>>,
     pub(crate) retries: Option<Set<u32>>,
+    pub(crate) rounds: Option<Set<u32>>,
+    pub(crate) at_checkpoint: Option<Set<AtCheckpoint>>,
+    pub(crate) checkpoint_wait: Option<Set<Time>>,
     pub(crate) agent: Option<Set<String>>,
     pub(crate) session_may_choose: Option<Set<bool>>,
     /// Folders of projects whose files may choose programs.
@@ -147,6 +153,8 @@ impl Own {
         Self {
             agent: self.agent.or(other.agent),
             retries: self.retries.or(other.retries),
+            rounds: self.rounds.or(other.rounds),
+            checkpoint: self.checkpoint.or(other.checkpoint),
             limits: self.limits.or(other.limits),
         }
     }
@@ -168,6 +176,9 @@ impl Settings {
             concurrency: self.concurrency.or(other.concurrency),
             cadence: self.cadence.or(other.cadence),
             retries: self.retries.or(other.retries),
+            rounds: self.rounds.or(other.rounds),
+            at_checkpoint: self.at_checkpoint.or(other.at_checkpoint),
+            checkpoint_wait: self.checkpoint_wait.or(other.checkpoint_wait),
             agent: self.agent.or(other.agent),
             session_may_choose: self.session_may_choose.or(other.session_may_choose),
             trusted_projects: self.trusted_projects.or(other.trusted_projects),

@@ -10,11 +10,21 @@ use super::values::{Reader, get, list, nearest};
 use super::{Agent, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, command};
 
 const SECTIONS: &[&str] = &["defaults", "agents", "roles", "tasks"];
-const DEFAULTS: &[&str] =
-    &["agent", "cadence", "concurrency", "limits", "retries", "session_may_choose", "trusted_projects"];
+const DEFAULTS: &[&str] = &[
+    "agent",
+    "at_checkpoint",
+    "cadence",
+    "checkpoint_wait",
+    "concurrency",
+    "limits",
+    "retries",
+    "rounds",
+    "session_may_choose",
+    "trusted_projects",
+];
 const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
 const AGENT: &[&str] = &["kind", "command", "pass_env", "env", "limits", "speed"];
-const OWN: &[&str] = &["agent", "limits", "retries"];
+const OWN: &[&str] = &["agent", "checkpoint", "limits", "retries", "rounds"];
 const KINDS: &[&str] = &["command", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -47,6 +57,9 @@ pub(super) fn read(
         settings.concurrency = reader.whole(table, "concurrency", 1);
         settings.limits = limits(&mut reader, table, "defaults");
         settings.retries = reader.whole(table, "retries", 0);
+        settings.rounds = reader.whole(table, "rounds", 0);
+        settings.at_checkpoint = reader.at_checkpoint(table, "at_checkpoint");
+        settings.checkpoint_wait = reader.time(table, "checkpoint_wait");
         settings.session_may_choose = reader.truth(table, "session_may_choose");
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
@@ -102,6 +115,8 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Own {
     Own {
         agent: reader.text(table, "agent"),
         retries: reader.whole(table, "retries", 0),
+        rounds: reader.whole(table, "rounds", 0),
+        checkpoint: reader.truth(table, "checkpoint"),
         limits: limits(reader, table, section),
     }
 }

@@ -26,6 +26,11 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     list.add("defaults.concurrency", json!(defaults.concurrency.value), defaults.concurrency.from);
     list.add("defaults.cadence", json!(defaults.cadence.value.word()), defaults.cadence.from);
     list.add("defaults.retries", json!(defaults.retries.value), defaults.retries.from);
+    list.add("defaults.rounds", json!(defaults.rounds.value), defaults.rounds.from);
+    list.add("defaults.at_checkpoint", json!(defaults.at_checkpoint.value.word()), defaults.at_checkpoint.from);
+    if let Some(wait) = &defaults.checkpoint_wait {
+        list.add("defaults.checkpoint_wait", json!(wait.value.to_string()), wait.from.clone());
+    }
     match (&flags.agent_command, &flags.agent, &all.agent) {
         (Some(text), _, _) => list.add("defaults.agent", json!(text), Origin::Flag("--agent-command")),
         (None, Some(name), _) => list.add("defaults.agent", json!(name), Origin::Flag("--agent")),
@@ -83,6 +88,12 @@ impl List {
         }
         if let Some(set) = &own.retries {
             self.add(&format!("{section}.retries"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &own.rounds {
+            self.add(&format!("{section}.rounds"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &own.checkpoint {
+            self.add(&format!("{section}.checkpoint"), json!(set.value), set.from.clone());
         }
         self.limits(section, &own.limits);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use team_executor_core::letters_apart;
-use team_executor_core::run::Cadence;
+use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -97,6 +97,12 @@ impl Reader<'_> {
     pub(super) fn cadence(&mut self, table: &DeTable<'_>, key: &str) -> Option<Set<Cadence>> {
         let expected = format!("one of {}", Cadence::WORDS.join(", "));
         self.set(table, key, &expected, |value| Cadence::from_word(value.as_str()?))
+    }
+
+    /// What happens at a checkpoint where nobody decides.
+    pub(super) fn at_checkpoint(&mut self, table: &DeTable<'_>, key: &str) -> Option<Set<AtCheckpoint>> {
+        let expected = format!("one of {}", AtCheckpoint::WORDS.join(", "));
+        self.set(table, key, &expected, |value| AtCheckpoint::from_word(value.as_str()?))
     }
 
     /// A list of texts.

@@ -87,7 +87,17 @@ impl Board {
                 let chain = self.chain(task);
                 self.wait(chain, false);
             }
+            Notice::Returned { tasks, counts } => {
+                self.counts = *counts;
+                for task in tasks {
+                    let chain = self.chain(task);
+                    self.wait(chain, true);
+                }
+            }
             Notice::Reconciled(_)
+            | Notice::Checkpoint { .. }
+            | Notice::Decided { .. }
+            | Notice::SentBack { .. }
             | Notice::Adopted(_)
             | Notice::WaveMerged { .. }
             | Notice::WaveFailed { .. }

@@ -74,6 +74,26 @@ pub(crate) enum Event<'a> {
     Paused {
         reason: &'a str,
     },
+    /// A person is to judge.
+    Checkpoint {
+        task: &'a str,
+        cause: &'static str,
+        judged: Vec<Judged<'a>>,
+    },
+    Decided {
+        checkpoint: Option<&'a str>,
+        action: &'static str,
+        text: &'a str,
+    },
+    SentBack {
+        by: &'a str,
+        tasks: &'a [String],
+        critique: &'a str,
+    },
+    Returned {
+        tasks: &'a [String],
+        counts: Counts,
+    },
     Resumed,
     Draining {
         running: usize,
@@ -104,6 +124,15 @@ pub(crate) struct Counts {
     running: usize,
     ready: usize,
     waiting: usize,
+}
+
+/// What a person is to judge.
+#[derive(Serialize)]
+pub(crate) struct Judged<'a> {
+    task: &'a str,
+    findings: &'a str,
+    folder: Option<String>,
+    rounds: u32,
 }
 
 /// When a task would run.
@@ -181,6 +210,20 @@ impl<'a> Event<'a> {
             Notice::WaveMerged { wave } => Self::WaveMerged { wave: *wave },
             Notice::WaveFailed { wave } => Self::WaveFailed { wave: *wave },
             Notice::Paused { reason } => Self::Paused { reason },
+            Notice::Checkpoint { task, cause, judged, .. } => {
+                let judged = judged.iter().map(|one| Judged {
+                    task: &one.task,
+                    findings: &one.findings,
+                    folder: one.folder.as_ref().map(|folder| folder.display().to_string()),
+                    rounds: one.rounds,
+                });
+                Self::Checkpoint { task, cause: cause.word(), judged: judged.collect() }
+            }
+            Notice::Decided { checkpoint, action, text } => {
+                Self::Decided { checkpoint: checkpoint.as_deref(), action: action.word(), text }
+            }
+            Notice::SentBack { by, tasks, critique } => Self::SentBack { by, tasks, critique },
+            Notice::Returned { tasks, counts } => Self::Returned { tasks, counts: counts.into() },
             Notice::Resumed => Self::Resumed,
             Notice::Draining { running } => Self::Draining { running: *running },
             Notice::Stopping => Self::Stopping,

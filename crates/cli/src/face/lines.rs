@@ -2,7 +2,9 @@
 
 use anstyle::Style;
 use team_executor_core::TaskStatus;
+use team_executor_core::run::Cause;
 use team_executor_engine::Notice;
+use team_executor_engine::notice::Judged;
 
 use crate::commands::{count, mark};
 use crate::escape;
@@ -38,6 +40,18 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
             let help = "help: type r to retry them or a to abort, and Enter";
             return Some(format!("error: every task of wave {wave} failed\n{help}"));
         }
+        Notice::Checkpoint { task, cause, judged, asked } => {
+            return Some(checkpoint(task, *cause, judged, *asked, width));
+        }
+        Notice::Decided { checkpoint, action, text } => {
+            let at = checkpoint.as_deref().map(|task| format!(" after {task}")).unwrap_or_default();
+            let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+            (None, format!("Decided{at}: {action}{text}"))
+        }
+        Notice::SentBack { by, tasks, critique } => {
+            (Some(TaskStatus::Failed), format!("{} sent back by {by}: {critique}", tasks.join(", ")))
+        }
+        Notice::Returned { tasks, .. } => (None, format!("To be done again: {}", tasks.join(", "))),
         Notice::Adopted(change) => (None, format!("taken over: {change}")),
         Notice::Reconciled(change) => (None, format!("put right: {change}")),
         Notice::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
@@ -55,4 +69,24 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
     let sign = sign.map(|sign| format!("{style}{sign}{style:#} ")).unwrap_or_default();
     let left = if sign.is_empty() { width } else { width.saturating_sub(2) };
     Some(format!("{sign}{}", escape::cut(text.trim_end(), left)))
+}
+
+/// What a person is to judge, with what can be typed.
+fn checkpoint(task: &str, cause: Cause, judged: &[Judged], asked: bool, width: usize) -> String {
+    let why = match cause {
+        Cause::Planned => "a person is to judge here",
+        Cause::Blocked => "a supervisor says block",
+        Cause::OutOfRounds => "work was sent back as often as it may be",
+    };
+    let mut lines = vec![format!("Checkpoint after {task}: {why}")];
+    for one in judged {
+        let rounds = if one.rounds > 0 { format!(" (round {})", one.rounds) } else { String::new() };
+        lines.push(format!("  {}{rounds} {}", one.task, one.findings));
+        lines.extend(one.folder.as_ref().map(|folder| format!("    {}", folder.display())));
+    }
+    let mut lines: Vec<String> = lines.iter().map(|line| escape::cut(line.trim_end(), width)).collect();
+    if asked {
+        lines.push("help: type resume, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, or stop".to_owned());
+    }
+    lines.join("\n")
 }

@@ -1,10 +1,13 @@
 //! What each event does to a run. Total: what cannot have happened is ignored.
 
+use super::decision::Decision;
 use super::event::{Event, PauseReason, SkipReason, Then, WaveThen};
 use super::input::{ErrorClass, Work};
+use super::judgement::{Cause, Judged, JudgedThen};
 use super::policy::Cadence;
 use super::skip::{Judgement, judge};
 use super::state::{NEVER, Run, Stage, State};
+use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
 use crate::time::Timestamp;
@@ -22,16 +25,23 @@ impl Run {
             Event::Intended { works, .. } => works.iter().for_each(|work| self.intended(*work)),
             Event::Doubted { .. } => self.doubt(),
             Event::Claimed { work, slot, at, .. } => self.claimed(*work, *slot, *at),
-            Event::Completed { work, findings, at } => {
-                if self.left(*work, &[TaskStatus::Completed], *at) {
-                    let task = &mut self.state.tasks[work.task.get()];
-                    (task.findings, task.error) = (findings.clone(), None);
-                }
+            Event::Completed { work, findings, judged, at } => {
+                self.completed(*work, findings.as_ref(), judged.as_deref(), *at);
             }
             Event::Failed { work, class, error, then, at } => self.failed(*work, *class, error, *then, *at),
             Event::Interrupted { work, then, at } => self.interrupted(*work, *then, *at),
             Event::Skipped { task, reason, at } => self.skipped(*task, reason, *at),
-            Event::Reset { tasks, at } => tasks.iter().for_each(|task| self.reset(*task, *at)),
+            Event::Reset { tasks, at } => {
+                let done = self.completed_of(tasks);
+                tasks.iter().for_each(|task| self.reset(*task, *at));
+                self.say_why(&done, tasks);
+            }
+            Event::Returned { tasks, at } => self.returned(tasks, *at),
+            Event::Decided { checkpoint, action, tasks, text, at } => {
+                let (checkpoint, action, at) = (*checkpoint, *action, *at);
+                let (tasks, text) = (tasks.clone(), text.clone());
+                self.decided(Decision { checkpoint, action, tasks, text, at });
+            }
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.turn_to(Stage::Going),
@@ -77,6 +87,8 @@ impl Run {
         let facts = &self.facts.tasks[task.get()];
         let free = (slot as usize) < self.graph.len() && self.state.slots.task(slot).is_none();
         let allowed = judge(facts.run_on, state.open, state.bad) == Judgement::Run
+            && self.needless(task).is_none()
+            && self.state.recalled.is_empty()
             && !self.state.queue.is_busy(facts)
             && (self.policy.cadence == Cadence::Beat || self.has_its_turn(task));
         if !free || !allowed || attempt != state.attempt.saturating_add(1) {
@@ -98,6 +110,105 @@ impl Run {
         self.moved(work.task, path, at)
     }
 
+    fn completed(&mut self, work: Work, findings: Option<&String>, judged: Option<&Judged>, at: Timestamp) {
+        if self.running(work).is_none() {
+            return;
+        }
+        // What depends on it is judged by what it found.
+        let task = &mut self.state.tasks[work.task.get()];
+        (task.findings, task.error, task.check_only) = (findings.cloned(), None, false);
+        (task.verdict, task.complexity) = judged.map_or((None, None), |judged| (judged.verdict, judged.complexity));
+        self.left(work, &[TaskStatus::Completed], at);
+        match judged.map(|judged| &judged.then) {
+            None | Some(JudgedThen::GoOn) => {}
+            Some(JudgedThen::Ask(cause)) => self.pause_after(work.task, *cause),
+            Some(JudgedThen::SendBack { tasks, critique }) => {
+                self.recall(tasks, critique);
+                for task in tasks {
+                    self.state.tasks.get_mut(task.get()).into_iter().for_each(|task| task.rounds += 1);
+                }
+            }
+        }
+    }
+
+    /// These tasks are to be done again, when nothing that builds on them runs any more.
+    fn recall(&mut self, tasks: &[TaskIndex], critique: &str) {
+        self.state.rounds += 1;
+        for task in tasks {
+            if let Some(state) = self.state.tasks.get_mut(task.get())
+                && state.status.is_over()
+            {
+                state.critique = Some(critique.to_owned());
+                self.state.recalled.insert(*task);
+            }
+        }
+    }
+
+    /// A person is to judge what there is after this task.
+    fn pause_after(&mut self, task: TaskIndex, cause: Cause) {
+        let reason = PauseReason::Checkpoint { task, cause };
+        match self.state.stage {
+            Stage::Draining | Stage::Stopping => self.state.pause = Some(reason),
+            _ => self.turn_to(Stage::Paused(reason)),
+        }
+    }
+
+    fn returned(&mut self, tasks: &[TaskIndex], at: Timestamp) {
+        let done = self.completed_of(tasks);
+        for task in tasks {
+            let state = self.state.tasks.get(task.get());
+            let Some((rounds, critique)) = state.map(|state| (state.rounds, state.critique.clone())) else { continue };
+            let (check_only, is_sent_back) =
+                (state.is_some_and(|state| state.check_only), self.state.recalled.contains(task));
+            self.reset(*task, at);
+            let state = &mut self.state.tasks[task.get()];
+            if state.status == TaskStatus::Pending {
+                (state.rounds, state.critique, state.check_only) = (rounds, critique, check_only);
+                state.error = state.critique.clone().filter(|_| is_sent_back);
+            }
+        }
+        self.say_why(&done, tasks);
+    }
+
+    fn completed_of(&self, tasks: &[TaskIndex]) -> Vec<TaskIndex> {
+        let status = |task: &TaskIndex| self.state.tasks.get(task.get()).map(|task| task.status);
+        tasks.iter().copied().filter(|task| status(task) == Some(TaskStatus::Completed)).collect()
+    }
+
+    /// What was done and begins anew because of others says so.
+    fn say_why(&mut self, done: &[TaskIndex], tasks: &[TaskIndex]) {
+        for task in done {
+            let Some(state) = self.state.tasks.get(task.get()) else { continue };
+            let begins = |on: &&TaskIndex| tasks.binary_search(on).is_ok();
+            if state.error.is_none()
+                && state.status == TaskStatus::Pending
+                && let Some(on) = self.graph.dependencies(*task).iter().find(begins)
+            {
+                let why = format!("built on {}, which is done again", self.facts.tasks[on.get()].id);
+                self.state.tasks[task.get()].error = Some(why);
+            }
+        }
+    }
+
+    fn decided(&mut self, decision: Decision) {
+        let Decision { checkpoint, action, tasks, text, .. } = &decision;
+        if *action != CheckpointAction::Feedback {
+            self.turn_to(Stage::Going);
+        }
+        if !tasks.is_empty() {
+            self.recall(tasks, text);
+        }
+        for task in tasks {
+            let Some(state) = self.state.tasks.get_mut(task.get()) else { continue };
+            // What a person sends back has all its rounds again. What failed its checks is only checked again.
+            state.rounds = 0;
+            if *action == CheckpointAction::Recheck {
+                state.check_only = *checkpoint == Some(*task) && state.status == TaskStatus::Failed;
+            }
+        }
+        self.state.decisions.push(decision);
+    }
+
     fn failed(&mut self, work: Work, class: ErrorClass, error: &str, then: Then, at: Timestamp) {
         if self.running(work).is_none() {
             return;
@@ -110,17 +221,27 @@ impl Run {
                 let held = &mut self.state.held[self.facts.tasks[work.task.get()].pool];
                 *held = not_before.max(*held);
             }
+            (ErrorClass::Rejected, _) => {
+                task.rounds += 1;
+                task.critique = Some(error.to_owned());
+                self.state.rounds += 1;
+            }
             _ => task.failures += 1,
         }
+        self.state.tasks[work.task.get()].check_only = false;
         self.after(work, then, at);
+        if (class, then) == (ErrorClass::Rejected, Then::Over) {
+            self.pause_after(work.task, Cause::OutOfRounds);
+        }
     }
 
     fn interrupted(&mut self, work: Work, then: Then, at: Timestamp) {
         if self.running(work).is_none() {
             return;
         }
+        let counts = !self.ends_workers();
         let task = &mut self.state.tasks[work.task.get()];
-        task.interruptions += u32::from(self.state.stage != Stage::Stopping);
+        task.interruptions += u32::from(counts);
         if then == Then::Over {
             task.error = Some(format!("its worker was lost {} times", task.interruptions));
         }
@@ -138,12 +259,17 @@ impl Run {
     }
 
     fn skipped(&mut self, task: TaskIndex, reason: &SkipReason, at: Timestamp) {
-        if self.moved(task, &[TaskStatus::Skipped], at) {
-            let error = self.explain(reason);
-            let task = &mut self.state.tasks[task.get()];
-            task.error = Some(error);
-            task.skipped_by_rule = !matches!(reason, SkipReason::Person(_));
+        let not_needed = matches!(reason, SkipReason::TooSimple(..) | SkipReason::SwitchedOff);
+        if self.state.tasks.get(task.get()).is_none_or(|task| task.status != TaskStatus::Pending) {
+            return;
         }
+        self.state.tasks[task.get()].not_needed = not_needed;
+        self.state.not_needed += usize::from(not_needed);
+        let error = self.explain(reason);
+        self.moved(task, &[TaskStatus::Skipped], at);
+        let task = &mut self.state.tasks[task.get()];
+        task.error = Some(error);
+        task.skipped_by_rule = !matches!(reason, SkipReason::Person(_));
     }
 
     /// A task that is over begins anew. That is no move of the task but another life of it, so the table of moves has
@@ -153,7 +279,11 @@ impl Run {
             return;
         }
         self.put(task, TaskStatus::Pending);
+        self.state.recalled.remove(&task);
         let state = &mut self.state.tasks[task.get()];
+        self.state.not_needed -= usize::from(std::mem::take(&mut state.not_needed));
+        (state.rounds, state.critique, state.check_only) = (0, None, false);
+        (state.verdict, state.complexity) = (None, None);
         (state.failures, state.interruptions, state.refusals, state.not_before) = (0, 0, 0, NEVER);
         (state.since, state.findings, state.error, state.skipped_by_rule) = (Some(at), None, None, false);
         self.put_in_place(task);

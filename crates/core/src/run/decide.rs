@@ -3,7 +3,9 @@
 use super::effect::{Effect, Step};
 use super::event::{Event, PauseReason, SkipReason};
 use super::input::{ErrorClass, Input, Outcome, Refused, Work};
+use super::judgement::{Judged, JudgedThen};
 use super::state::{Run, Stage};
+use crate::bus::CheckpointAction;
 use crate::moves::Moves;
 use crate::task::TaskStatus;
 use crate::time::Timestamp;
@@ -52,7 +54,15 @@ impl Turn<'_> {
     pub(super) fn ended(&mut self, work: Work, outcome: Outcome) {
         let at = self.now;
         let (class, error) = match outcome {
-            Outcome::Completed { findings } => return self.emit(Event::Completed { work, findings, at }),
+            Outcome::Completed { findings, judgement } => {
+                let judged = self.run.after_judgement(work, judgement);
+                let sends_back = matches!(judged.as_deref(), Some(Judged { then: JudgedThen::SendBack { .. }, .. }));
+                self.emit(Event::Completed { work, findings, judged, at });
+                if sends_back {
+                    self.end_what_is_void();
+                }
+                return;
+            }
             Outcome::Interrupted => {
                 let then = self.run.after_interruption(work, at);
                 return self.emit(Event::Interrupted { work, then, at });
@@ -77,15 +87,23 @@ impl Turn<'_> {
             Input::Ended { ended, .. } => {
                 let slot = self.run.running(ended.work).ok_or(Refused::NotRunning(ended.work))?.slot;
                 let completed = matches!(ended.outcome, Outcome::Completed { .. });
+                let before = self.run.checkpoint();
                 self.ended(ended.work, ended.outcome);
                 if completed {
                     self.fast_advance(ended.work.task, slot);
+                }
+                if self.run.checkpoint() != before {
+                    self.ask();
                 }
             }
             Input::Pause { reason, .. } => match self.run.state.stage {
                 Stage::Going => self.emit(Event::Paused { reason: PauseReason::Told(reason), at }),
                 _ => return Err(self.wrong_stage()),
             },
+            Input::Decide { action, tasks, text, .. } => self.person_decides(action, tasks, text)?,
+            Input::Resume { .. } if self.run.checkpoint().is_some() => {
+                self.person_decides(CheckpointAction::Resume, Vec::new(), String::new())?;
+            }
             Input::Resume { .. } => match self.run.state.stage {
                 Stage::Paused(_) | Stage::Draining | Stage::Stopping => self.emit(Event::Resumed { at }),
                 _ => return Err(self.wrong_stage()),
@@ -114,13 +132,14 @@ impl Turn<'_> {
 
     /// What follows from the state alone, whatever the input was.
     fn settle(&mut self) {
+        self.return_all();
         self.skip_all();
         self.merge_waves();
         self.start_all();
         self.finish();
     }
 
-    fn wrong_stage(&self) -> Refused {
+    pub(super) fn wrong_stage(&self) -> Refused {
         Refused::Stage { stage: self.run.state.stage.word() }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::event::Event;
 use super::input::{Refused, Work};
+use super::judgement::Cause;
+use crate::graph::TaskIndex;
 use crate::time::Timestamp;
 
 /// The answer of a run to one input.
@@ -26,6 +28,13 @@ pub enum Effect {
         /// Where; at most one worker at a time is in a slot.
         slot: u32,
     },
+    /// Check again what the last attempt delivered, without a worker; what came out is told as the end of this attempt.
+    Check {
+        /// For which attempt at which task.
+        work: Work,
+        /// Where; as for a worker.
+        slot: u32,
+    },
     /// End a worker; how it ended is told as an input.
     EndWorker {
         /// What it holds.
@@ -40,6 +49,13 @@ pub enum Effect {
     AskWaveFailed {
         /// Which wave, from 1.
         wave: u32,
+    },
+    /// The run is at a checkpoint: ask a person.
+    AskCheckpoint {
+        /// Which task it comes after.
+        task: TaskIndex,
+        /// Why.
+        cause: Cause,
     },
     /// Nothing runs, and nothing will by itself.
     Over {

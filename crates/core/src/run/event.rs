@@ -4,6 +4,9 @@
 //! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
 
 use super::input::{ErrorClass, Work};
+use super::judgement::{Cause, Judged};
+use crate::bus::CheckpointAction;
+use crate::complexity::Complexity;
 use crate::graph::TaskIndex;
 use crate::time::Timestamp;
 
@@ -50,6 +53,8 @@ pub enum Event {
         work: Work,
         /// What came out.
         findings: Option<String>,
+        /// What it said about the work that it builds on, and what follows.
+        judged: Option<Box<Judged>>,
         /// When.
         at: Timestamp,
     },
@@ -88,6 +93,26 @@ pub enum Event {
     Reset {
         /// Which tasks.
         tasks: Vec<TaskIndex>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Tasks that were sent back begin anew, and everything that was built on them; rounds of fixing go on counting.
+    Returned {
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person has judged what there is.
+    Decided {
+        /// At which checkpoint, if the run was at one.
+        checkpoint: Option<TaskIndex>,
+        /// What is to be done.
+        action: CheckpointAction,
+        /// What is sent back.
+        tasks: Vec<TaskIndex>,
+        /// In the person's words.
+        text: String,
         /// When.
         at: Timestamp,
     },
@@ -143,6 +168,8 @@ impl Event {
             | Self::Interrupted { at, .. }
             | Self::Skipped { at, .. }
             | Self::Reset { at, .. }
+            | Self::Returned { at, .. }
+            | Self::Decided { at, .. }
             | Self::WaveMerged { at, .. }
             | Self::Paused { at, .. }
             | Self::Resumed { at }
@@ -195,6 +222,13 @@ pub enum PauseReason {
     Told(String),
     /// All workers of this wave failed.
     WaveFailed(u32),
+    /// A person is to judge.
+    Checkpoint {
+        /// Which task it comes after.
+        task: TaskIndex,
+        /// Why.
+        cause: Cause,
+    },
 }
 
 /// Why a task will not run.
@@ -206,6 +240,10 @@ pub enum SkipReason {
     DependencySkipped(TaskIndex),
     /// It runs only after a failure, and there was none.
     NoDependencyFailed,
+    /// This task, which it depends on, found the work simpler than what the task is for. Nothing is amiss.
+    TooSimple(TaskIndex, Complexity),
+    /// Its kind of task is switched off. Nothing is amiss.
+    SwitchedOff,
     /// A person said so, for this reason.
     Person(String),
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::policy::{Cadence, Policy};
+use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::ids::{RoleName, TaskId};
 use crate::map::Map;
@@ -33,6 +34,10 @@ pub(super) struct TaskFacts {
     pub(super) wave: u32,
     pub(super) turn: WaveTurn,
     pub(super) retries: u32,
+    pub(super) rounds: u32,
+    pub(super) asks: bool,
+    pub(super) is_off: bool,
+    pub(super) least: Option<Complexity>,
     /// Its position in the order of starting.
     pub(super) rank: u32,
     pub(super) pool: usize,
@@ -80,6 +85,10 @@ impl Facts {
                 wave: graph.wave(index),
                 turn: WaveTurn::of(task),
                 retries: own.retries.unwrap_or(policy.retries),
+                rounds: own.rounds.unwrap_or(policy.rounds),
+                asks: own.asks,
+                is_off: own.is_off,
+                least: own.least,
                 rank: 0,
                 pool,
                 lane,

@@ -22,7 +22,7 @@ impl Run {
 
     /// How the run stands, if nothing runs and nothing will by itself.
     fn ending(&self) -> Option<Ending> {
-        let all_completed = self.state.counts.completed == self.graph.len();
+        let all_completed = self.state.counts.completed + self.state.not_needed == self.graph.len();
         match self.state.stage {
             _ if self.state.slots.running() > 0 => None,
             Stage::NotBegun | Stage::Going => None,

@@ -1,5 +1,7 @@
 //! What a run can be told, and why it may refuse to listen.
 
+use super::judgement::Judgement;
+use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
 use crate::moves::IllegalMove;
 use crate::time::Timestamp;
@@ -88,6 +90,18 @@ pub enum Input {
         /// For people.
         reason: String,
     },
+    /// A person has judged what there is. The run must be paused, except for feedback.
+    Decide {
+        /// When.
+        now: Timestamp,
+        /// What is to be done.
+        action: CheckpointAction,
+        /// Which tasks are to be done again; only for [`CheckpointAction::Revise`] and [`CheckpointAction::Improve`].
+        /// Without any, what the checkpoint judges is improved.
+        tasks: Vec<TaskIndex>,
+        /// In the person's words.
+        text: String,
+    },
 }
 
 impl Input {
@@ -104,7 +118,8 @@ impl Input {
             | Self::Stop { now }
             | Self::Retry { now, .. }
             | Self::Edited { now, .. }
-            | Self::Skip { now, .. } => *now,
+            | Self::Skip { now, .. }
+            | Self::Decide { now, .. } => *now,
         }
     }
 }
@@ -143,6 +158,8 @@ pub enum Outcome {
     Completed {
         /// What came out, in a few words.
         findings: Option<String>,
+        /// What it says about the work that it builds on, if it does.
+        judgement: Option<Box<Judgement>>,
     },
     /// The work is not done.
     Failed {
@@ -165,6 +182,13 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// The work is done, and nothing was said about the work of others.
+    pub const fn completed(findings: Option<String>) -> Self {
+        Self::Completed { findings, judgement: None }
+    }
+}
+
 /// What an error says about another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
@@ -175,6 +199,8 @@ pub enum ErrorClass {
         /// When that is, where the agent said so.
         until: Option<Timestamp>,
     },
+    /// What was delivered does not pass its checks: it can help a bounded number of times, with what is wrong in mind.
+    Rejected,
     /// It cannot help: nobody is logged in.
     Auth,
     /// It cannot help.
@@ -211,4 +237,10 @@ pub enum Refused {
     /// A task of a later wave is running.
     #[error("task number {} of a later wave is running", .0.0)]
     LaterWaveRuns(TaskIndex),
+    /// There is nothing that could be done again.
+    #[error("nothing is completed that could be done again")]
+    NothingToRevise,
+    /// Only a task that is over can be done again.
+    #[error("task number {} is not over", .0.0)]
+    NotOver(TaskIndex),
 }

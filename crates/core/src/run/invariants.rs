@@ -6,7 +6,7 @@ use super::event::Event;
 use super::facts::WaveTurn;
 use super::policy::Cadence;
 use super::skip::{Judgement, judge};
-use super::state::{Place, Run, Stage};
+use super::state::{Place, Run, Stage, TaskState};
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
 
@@ -34,6 +34,9 @@ pub enum Broken {
     /// A task of another wave than the current one is running, or out of turn.
     #[error("task number {} runs out of turn", .0.0)]
     Wave(TaskIndex),
+    /// What is sent back is not over, or the run is finished before it began anew.
+    #[error("task number {} was sent back and did not begin anew", .0.0)]
+    Recalled(TaskIndex),
     /// The numbers of tasks by status are wrong.
     #[error("the counts are wrong")]
     Counts,
@@ -53,8 +56,17 @@ pub fn check(run: &Run) -> Result<(), Broken> {
     let queued = run.state.tasks.iter().filter(|task| task.place == Place::Queue).count();
     let waiting = run.state.tasks.iter().filter(|task| matches!(task.place, Place::Waiting(_))).count();
     let doomed = run.state.tasks.iter().filter(|task| task.place == Place::Doomed).count();
+    let not_needed = run.state.tasks.iter().filter(|task| task.not_needed).count();
     let kept = (run.state.queue.len(), run.state.waiting.len(), run.state.doomed.len());
-    if !right || run.state.slots.running() != counts.in_progress || kept != (queued, waiting, doomed) {
+    let is_over = |task: &&TaskIndex| run.state.tasks[task.get()].status.is_over();
+    if let Some(task) = run.state.recalled.iter().find(|task| run.state.stage == Stage::Finished || !is_over(task)) {
+        return Err(Broken::Recalled(*task));
+    }
+    if !right
+        || not_needed != run.state.not_needed
+        || run.state.slots.running() != counts.in_progress
+        || kept != (queued, waiting, doomed)
+    {
         return Err(Broken::Counts);
     }
     check_residents(run)?;
@@ -75,21 +87,16 @@ pub(super) fn after(run: &Run, event: &Event) -> Result<(), Broken> {
 
 fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
     let (task, facts) = (&run.state.tasks[index.get()], &run.facts.tasks[index.get()]);
-    let dependencies = || run.graph.dependencies(index).iter().map(|on| run.state.tasks[on.get()].status);
-    let open = dependencies().filter(|status| !status.is_over()).count();
-    let bad = dependencies().filter(|status| matches!(status, TaskStatus::Failed | TaskStatus::Skipped)).count();
+    let dependencies = || run.graph.dependencies(index).iter().map(|on| &run.state.tasks[on.get()]);
+    let open = dependencies().filter(|on| !on.status.is_over()).count();
+    let is_bad = |on: &&TaskState| on.status.is_over() && on.status != TaskStatus::Completed && !on.not_needed;
+    let bad = dependencies().filter(is_bad).count();
     let judgement = judge(facts.run_on, task.open, task.bad);
     let is_running = task.status == TaskStatus::InProgress;
     if (task.open as usize, task.bad as usize) != (open, bad) || is_running && judgement != Judgement::Run {
         return Err(Broken::Dependencies(index));
     }
-    let place = match judgement {
-        _ if task.status != TaskStatus::Pending => Place::Nowhere,
-        Judgement::Wait => Place::Nowhere,
-        Judgement::Skip => Place::Doomed,
-        Judgement::Run if task.not_before > run.state.clock => Place::Waiting(task.not_before),
-        Judgement::Run => Place::Queue,
-    };
+    let place = run.place(index);
     let queued = run.state.queue.contains(facts);
     if task.place != place || queued != (place == Place::Queue) || task.status == TaskStatus::Ready {
         return Err(Broken::Place(index));
@@ -97,6 +104,9 @@ fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
     let has_worker = run.state.slots.task(task.slot) == Some(index);
     if is_running != has_worker || is_running && facts.lane.is_some() && !run.state.queue.is_busy(facts) {
         return Err(Broken::Worker(index));
+    }
+    if task.not_needed && task.status != TaskStatus::Skipped {
+        return Err(Broken::Place(index));
     }
     if task.failures.saturating_add(task.interruptions).saturating_add(task.refusals) > task.attempt {
         return Err(Broken::Attempts(index));

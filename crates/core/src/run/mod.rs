@@ -8,11 +8,12 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `wave_cadence`, `retry`, `skip`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `wave_cadence`, `retry`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod apply;
 mod decide;
+mod decision;
 mod edited;
 mod effect;
 mod event;
@@ -20,6 +21,7 @@ mod facts;
 mod finish;
 mod input;
 pub mod invariants;
+mod judgement;
 mod policy;
 mod queue;
 mod recover;
@@ -32,9 +34,11 @@ mod state;
 mod view;
 mod wave_cadence;
 
+pub use decision::Decision;
 pub use effect::{Effect, Ending, Step};
 pub use event::{Event, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
-pub use policy::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
+pub use judgement::{Cause, Judged, JudgedThen, Judgement};
+pub use policy::{AtCheckpoint, Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use view::{Counts, TaskView};

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::complexity::Complexity;
 use crate::graph::TaskIndex;
 use crate::task::words;
 use crate::time::Millis;
@@ -29,6 +30,16 @@ words! {
     }
 }
 
+words! {
+    /// What happens at a checkpoint where nobody decides.
+    AtCheckpoint {
+        /// The run stops, and can be resumed.
+        Stop = "stop",
+        /// The run goes on.
+        Resume = "resume",
+    }
+}
+
 /// What a person may choose about a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -40,6 +51,10 @@ pub struct Policy {
     pub retries: u32,
     /// How often a task is started again after its worker was lost.
     pub interruptions: u32,
+    /// How often work that was not accepted is done again.
+    pub rounds: u32,
+    /// How often work had been sent back before the run.
+    pub rounds_before: u32,
     /// How long a failed task waits.
     pub backoff: Backoff,
     /// What happens when all workers of a wave failed.
@@ -57,6 +72,8 @@ impl Default for Policy {
             slots: 3,
             retries: 3,
             interruptions: 5,
+            rounds: 2,
+            rounds_before: 0,
             backoff: Backoff::default(),
             wave_failed: WaveFailed::Ask,
             seed: 0,
@@ -70,6 +87,14 @@ impl Default for Policy {
 pub struct TaskPolicy {
     /// How often it is tried again, where that differs.
     pub retries: Option<u32>,
+    /// How often it is done again when it was not accepted, where that differs.
+    pub rounds: Option<u32>,
+    /// The run pauses after it until a person decides.
+    pub asks: bool,
+    /// It is not run at all, and nothing is amiss.
+    pub is_off: bool,
+    /// It is run only if no task that it depends on finds the work simpler than this.
+    pub least: Option<Complexity>,
     /// Whose quota it uses: agent, account and model as one number. There are few of them.
     pub pool: u32,
 }

@@ -36,6 +36,7 @@ impl Turn<'_> {
             let pause = self.run.state.pause.clone();
             self.emit(pause.map_or(Event::Resumed { at }, |reason| Event::Paused { reason, at }));
         }
+        self.end_what_is_void();
         self.ask();
     }
 }

@@ -77,7 +77,7 @@ impl Run {
 }
 
 /// Whether a task begins anew together with one that it depends on. What a person skipped stays skipped.
-fn follows(task: &TaskState, downstream: bool) -> bool {
+pub(super) fn follows(task: &TaskState, downstream: bool) -> bool {
     match task.status {
         TaskStatus::Skipped => task.skipped_by_rule,
         status => downstream && status.is_over(),

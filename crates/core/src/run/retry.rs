@@ -16,6 +16,8 @@ impl Run {
         };
         match class {
             ErrorClass::Auth | ErrorClass::Fatal => Then::Over,
+            ErrorClass::Rejected if task.rounds >= facts.rounds => Then::Over,
+            ErrorClass::Rejected => Then::Again { not_before: now },
             ErrorClass::Transient if task.failures >= facts.retries => Then::Over,
             ErrorClass::Transient => Then::Again { not_before: wait(task.failures + 1) },
             ErrorClass::Quota { until } => {
@@ -25,11 +27,16 @@ impl Run {
         }
     }
 
+    /// Whether workers are being ended on purpose.
+    pub(super) fn ends_workers(&self) -> bool {
+        self.state.stage == Stage::Stopping || !self.state.recalled.is_empty()
+    }
+
     /// After the loss of a worker: another attempt, unless that happens again and again. Workers that were ended on
     /// purpose do not count.
     pub(super) fn after_interruption(&self, work: Work, now: Timestamp) -> Then {
         let lost = self.state.tasks[work.task.get()].interruptions;
-        if self.state.stage == Stage::Stopping || lost < self.policy.interruptions {
+        if self.ends_workers() || lost < self.policy.interruptions {
             Then::Again { not_before: now }
         } else {
             Then::Over

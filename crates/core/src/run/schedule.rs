@@ -12,7 +12,8 @@ use crate::time::Timestamp;
 impl Run {
     /// Whether another worker may start.
     fn has_room(&self) -> bool {
-        self.state.stage == Stage::Going && self.state.slots.running() < self.policy.slots.max(1) as usize
+        let goes_on = self.state.stage == Stage::Going && self.state.recalled.is_empty();
+        goes_on && self.state.slots.running() < self.policy.slots.max(1) as usize
     }
 
     /// The best task that can start, whether or not there is a slot.
@@ -26,7 +27,7 @@ impl Run {
     /// Says which attempts will begin next, at most so many at a time, as far as that was not said before. They may begin
     /// as soon as the answer is durable.
     pub fn intend(&mut self, most: usize, now: Timestamp) -> Option<Event> {
-        if self.state.stage != Stage::Going {
+        if self.state.stage != Stage::Going || !self.state.recalled.is_empty() {
             return None;
         }
         let open = (0..self.facts.pools).filter(|pool| self.state.held[*pool] <= self.state.clock);
@@ -92,6 +93,7 @@ impl Turn<'_> {
         let work = Work { task, attempt: self.run.state.tasks[task.get()].attempt.saturating_add(1) };
         self.emit(Event::Claimed { work, slot, fast_advance, at: self.now });
         debug_assert!(self.run.running(work).is_some(), "only what can start is claimed");
-        self.effects.push(Effect::Spawn { work, slot });
+        let check_only = self.run.state.tasks[task.get()].check_only;
+        self.effects.push(if check_only { Effect::Check { work, slot } } else { Effect::Spawn { work, slot } });
     }
 }

@@ -27,13 +27,36 @@ pub(super) const fn judge(run_on: RunOn, open: u32, bad: u32) -> Judgement {
 }
 
 impl Run {
+    /// Why a task that could run need not, if so.
+    pub(super) fn needless(&self, task: TaskIndex) -> Option<SkipReason> {
+        let facts = &self.facts.tasks[task.get()];
+        if facts.is_off {
+            return Some(SkipReason::SwitchedOff);
+        }
+        let least = facts.least?;
+        let found = self
+            .graph
+            .dependencies(task)
+            .iter()
+            .filter_map(|on| self.state.tasks[on.get()].complexity.map(|complexity| (complexity, *on)));
+        let (complexity, on) = found.max_by_key(|(complexity, _)| *complexity)?;
+        (complexity < least).then_some(SkipReason::TooSimple(on, complexity))
+    }
+
     /// The next task that will never run, and why; nothing if there is no more. Each skip can bring forth others.
     pub(super) fn next_skip(&self) -> Option<(TaskIndex, SkipReason)> {
         let task = *self.state.doomed.first()?;
-        let reason = self.graph.dependencies(task).iter().find_map(|on| match self.state.tasks[on.get()].status {
-            TaskStatus::Failed => Some(SkipReason::DependencyFailed(*on)),
-            TaskStatus::Skipped => Some(SkipReason::DependencySkipped(*on)),
-            _ => None,
+        let state = &self.state.tasks[task.get()];
+        if judge(self.facts.tasks[task.get()].run_on, state.open, state.bad) == Judgement::Run {
+            return self.needless(task).map(|reason| (task, reason));
+        }
+        let is_bad = |on: &&TaskIndex| !self.state.tasks[on.get()].not_needed;
+        let reason = self.graph.dependencies(task).iter().filter(is_bad).find_map(|on| {
+            match self.state.tasks[on.get()].status {
+                TaskStatus::Failed => Some(SkipReason::DependencyFailed(*on)),
+                TaskStatus::Skipped => Some(SkipReason::DependencySkipped(*on)),
+                _ => None,
+            }
         });
         Some((task, reason.unwrap_or(SkipReason::NoDependencyFailed)))
     }
@@ -45,6 +68,10 @@ impl Run {
             SkipReason::DependencyFailed(on) => format!("dependency {} failed", id(on)),
             SkipReason::DependencySkipped(on) => format!("dependency {} was skipped", id(on)),
             SkipReason::NoDependencyFailed => "no dependency failed".to_owned(),
+            SkipReason::TooSimple(on, complexity) => {
+                format!("not needed: {} found the complexity {complexity}", id(on))
+            }
+            SkipReason::SwitchedOff => "not needed: switched off".to_owned(),
             SkipReason::Person(reason) => reason.clone(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::decision::Decision;
 use super::event::PauseReason;
 use super::facts::Facts;
 use super::input::Work;
@@ -11,9 +12,10 @@ use super::skip::{Judgement, judge};
 use super::slots::Slots;
 use super::view::Counts;
 use super::wave_cadence::WaveState;
+use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::moves::Moves;
-use crate::task::{Task, TaskStatus};
+use crate::task::{Task, TaskStatus, Verdict};
 use crate::time::Timestamp;
 
 /// The tasks of a plan, on their way from pending to over.
@@ -84,6 +86,13 @@ pub(super) struct State {
     pub(super) waves: Vec<WaveState>,
     /// How many waves are merged.
     pub(super) merged: u32,
+    /// What was sent back and has not begun anew. Nothing starts as long as there is any.
+    pub(super) recalled: BTreeSet<TaskIndex>,
+    /// How often work was sent back.
+    pub(super) rounds: u32,
+    /// How many tasks were skipped although nothing is amiss.
+    pub(super) not_needed: usize,
+    pub(super) decisions: Vec<Decision>,
 }
 
 /// Everything that changes about one task.
@@ -113,6 +122,16 @@ pub(super) struct TaskState {
     pub(super) error: Option<String>,
     /// It was skipped because of its dependencies.
     pub(super) skipped_by_rule: bool,
+    /// It was skipped, and nothing is amiss: what depends on it runs as if it were completed.
+    pub(super) not_needed: bool,
+    /// How often it was not accepted, and what was wrong with it the last time.
+    pub(super) rounds: u32,
+    pub(super) critique: Option<String>,
+    /// What it said about the work of others.
+    pub(super) verdict: Option<Verdict>,
+    pub(super) complexity: Option<Complexity>,
+    /// Only what it delivered is to be checked again.
+    pub(super) check_only: bool,
 }
 
 /// Where a pending task is kept.
@@ -155,6 +174,10 @@ impl Run {
             held: vec![NEVER; facts.pools],
             waves: vec![WaveState::default(); graph.wave_count() as usize],
             merged: 0,
+            recalled: BTreeSet::new(),
+            rounds: policy.rounds_before,
+            not_needed: 0,
+            decisions: Vec::new(),
         };
         let mut run = Self { graph, facts, policy, state };
         run.settle_in();
@@ -206,7 +229,8 @@ impl Run {
         let from = std::mem::replace(&mut self.state.tasks[task.get()].status, to);
         *self.state.counts.of_mut(from) -= 1;
         *self.state.counts.of_mut(to) += 1;
-        let ran = self.state.tasks[task.get()].attempt > 0;
+        let TaskState { attempt, not_needed, .. } = self.state.tasks[task.get()];
+        let (ran, is_bad) = (attempt > 0, |status| status != TaskStatus::Completed && !not_needed);
         let facts = &self.facts.tasks[task.get()];
         self.state.waves[facts.wave as usize - 1].count(facts.turn, from, to, ran);
         self.put_in_place(task);
@@ -218,27 +242,34 @@ impl Run {
             let state = &mut self.state.tasks[dependent.get()];
             if to.is_over() {
                 state.open -= 1;
-                state.bad += u32::from(to != TaskStatus::Completed);
+                state.bad += u32::from(is_bad(to));
             } else {
                 state.open += 1;
-                state.bad -= u32::from(from != TaskStatus::Completed);
+                state.bad -= u32::from(is_bad(from));
                 state.intended = state.intended.min(state.attempt); // it builds on an end that is not there any more
             }
             self.put_in_place(dependent);
         }
     }
 
-    /// Keeps a task where its status, its dependencies and the time say.
-    pub(super) fn put_in_place(&mut self, index: TaskIndex) {
-        let State { tasks, queue, waiting, doomed, clock, .. } = &mut self.state;
-        let (task, facts) = (&mut tasks[index.get()], &self.facts.tasks[index.get()]);
-        let place = match judge(facts.run_on, task.open, task.bad) {
+    /// Where its status, its dependencies and the time say that a task is to be kept.
+    pub(super) fn place(&self, index: TaskIndex) -> Place {
+        let (task, facts) = (&self.state.tasks[index.get()], &self.facts.tasks[index.get()]);
+        match judge(facts.run_on, task.open, task.bad) {
             _ if task.status != TaskStatus::Pending => Place::Nowhere,
             Judgement::Wait => Place::Nowhere,
             Judgement::Skip => Place::Doomed,
-            Judgement::Run if task.not_before > *clock => Place::Waiting(task.not_before),
+            Judgement::Run if self.needless(index).is_some() => Place::Doomed,
+            Judgement::Run if task.not_before > self.state.clock => Place::Waiting(task.not_before),
             Judgement::Run => Place::Queue,
-        };
+        }
+    }
+
+    /// Keeps a task where its status, its dependencies and the time say.
+    pub(super) fn put_in_place(&mut self, index: TaskIndex) {
+        let place = self.place(index);
+        let State { tasks, queue, waiting, doomed, .. } = &mut self.state;
+        let (task, facts) = (&mut tasks[index.get()], &self.facts.tasks[index.get()]);
         let before = std::mem::replace(&mut task.place, place);
         if before == place {
             return;
@@ -276,6 +307,12 @@ impl TaskState {
             findings: None,
             error: None,
             skipped_by_rule: false,
+            not_needed: false,
+            rounds: 0,
+            critique: None,
+            verdict: None,
+            complexity: None,
+            check_only: false,
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::input::Work;
 use super::state::{Place, Run, Stage};
+use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
-use crate::task::TaskStatus;
+use crate::task::{TaskStatus, Verdict};
 use crate::time::Timestamp;
 
 /// How many tasks there are of each status.
@@ -72,8 +73,18 @@ pub struct TaskView<'a> {
     pub since: Option<Timestamp>,
     /// What came out.
     pub findings: Option<&'a str>,
-    /// Why the last attempt failed, or why it was skipped.
+    /// Why the last attempt failed, why it was skipped, or why it begins anew.
     pub error: Option<&'a str>,
+    /// How often it was not accepted, since it last began anew.
+    pub rounds: u32,
+    /// What was wrong with it the last time.
+    pub critique: Option<&'a str>,
+    /// What it said about the work of others.
+    pub verdict: Option<Verdict>,
+    /// How much it found there to be to the work.
+    pub complexity: Option<Complexity>,
+    /// It was skipped, and nothing is amiss.
+    pub not_needed: bool,
 }
 
 impl Run {
@@ -96,6 +107,11 @@ impl Run {
             since: state.since,
             findings: state.findings.as_deref(),
             error: state.error.as_deref(),
+            rounds: state.rounds,
+            critique: state.critique.as_deref(),
+            verdict: state.verdict,
+            complexity: state.complexity,
+            not_needed: state.not_needed,
         })
     }
 
@@ -113,6 +129,16 @@ impl Run {
     /// What workers hold, by slot.
     pub fn at_work(&self) -> impl Iterator<Item = Work> {
         self.state.slots.tasks().map(|task| Work { task, attempt: self.state.tasks[task.get()].attempt })
+    }
+
+    /// How often work was sent back.
+    pub const fn rounds(&self) -> u32 {
+        self.state.rounds
+    }
+
+    /// How many tasks were skipped although nothing is amiss.
+    pub const fn not_needed(&self) -> usize {
+        self.state.not_needed
     }
 
     /// What the run is about at the moment.

@@ -102,8 +102,12 @@ impl Turn<'_> {
 
     /// Asks a person, if the run waits for an answer.
     pub(super) fn ask(&mut self) {
-        if let Stage::Paused(PauseReason::WaveFailed(wave)) = self.run.state.stage {
-            self.effects.push(Effect::AskWaveFailed { wave });
+        match self.run.state.stage {
+            Stage::Paused(PauseReason::WaveFailed(wave)) => self.effects.push(Effect::AskWaveFailed { wave }),
+            Stage::Paused(PauseReason::Checkpoint { task, cause }) => {
+                self.effects.push(Effect::AskCheckpoint { task, cause });
+            }
+            _ => {}
         }
     }
 }

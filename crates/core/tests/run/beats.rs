@@ -133,7 +133,7 @@ fn a_drain_that_lets_the_last_task_complete_finishes_the_run() {
 fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_again() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A"], slots(3)));
     let work = |task| Work { task: index(task), attempt: 1 };
-    let harvested = vec![WorkEnded { work: work(0), outcome: Outcome::Completed { findings: Some("x".to_owned()) } }];
+    let harvested = vec![WorkEnded { work: work(0), outcome: Outcome::completed(Some("x".to_owned())) }];
     let alive = vec![work(1), work(3)];
     let step = drive.tell(|now| Input::Recovered { now, alive, harvested, rebooted: false });
     assert_eq!(drive.started(&step), "C D");
@@ -213,7 +213,7 @@ fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
     assert_eq!(drive.picture(), picture);
     assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
     other.tell(retry(true));
-    assert_eq!(other.picture()[4], "fix pending");
+    assert_eq!(other.picture()[4], "fix pending: built on A, which is done again");
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn events() -> impl Strategy<Value = Event> {
     prop_oneof![
         2 => stages,
         6 => (work(), slot, time()).prop_map(|(work, slot, t)| Event::Claimed { work, slot, fast_advance: false, at: at(t) }),
-        3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, at: at(t) }),
+        3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, judged: None, at: at(t) }),
         3 => ends,
         1 => skip,
         1 => (prop::collection::vec((0..6_usize).prop_map(index), 0..4), time())

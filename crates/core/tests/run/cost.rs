@@ -47,7 +47,7 @@ fn makespan(run: &mut Run, duration: impl Fn(usize) -> i64) -> i64 {
         }
         let Reverse((end, work)) = running.pop().unwrap();
         now = end;
-        let ended = WorkEnded { work, outcome: Outcome::Completed { findings: None } };
+        let ended = WorkEnded { work, outcome: Outcome::completed(None) };
         step = run.step(Input::Ended { now: at(now), ended });
         assert_eq!(step.refused, None);
     }

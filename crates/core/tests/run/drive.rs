@@ -34,7 +34,7 @@ impl Drive {
     }
 
     pub(crate) fn complete(&mut self, id: &str) -> Step {
-        self.end(id, Outcome::Completed { findings: None })
+        self.end(id, Outcome::completed(None))
     }
 
     pub(crate) fn fail(&mut self, id: &str) -> Step {

@@ -6,6 +6,7 @@ mod beats;
 mod cost;
 mod drive;
 mod edits;
+mod judging;
 mod oracle;
 mod plan;
 mod random;

@@ -1,9 +1,12 @@
 //! Judges a list of events by scanning: was each of them right at its moment? Shares no code with the rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use team_executor_core::run::{Cadence, ErrorClass, Event, SkipReason, Then, WaveFailed, WaveThen, Work};
-use team_executor_core::{ExecMode, Position, RunOn, TaskIndex, TaskStatus};
+use team_executor_core::run::{
+    Cadence, Cause, ErrorClass, Event, Judged, JudgedThen, Judgement, SkipReason, TaskPolicy, Then, WaveFailed,
+    WaveThen, Work,
+};
+use team_executor_core::{CheckpointAction, Complexity, ExecMode, Position, RunOn, TaskIndex, TaskStatus, Verdict};
 
 use crate::plan::Plan;
 
@@ -22,6 +25,10 @@ pub(crate) struct Oracle<'a> {
     /// What was just completed, and where; nothing in the first step of an incarnation.
     completed: Option<(usize, u32)>,
     recovering: bool,
+    /// What was sent back and has not begun anew.
+    recalled: BTreeSet<usize>,
+    /// A person is to be asked after a drain or a stop.
+    asks_later: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +51,9 @@ pub(crate) struct Seen {
     not_before: i64,
     slot: Option<u32>,
     by_rule: bool,
+    pub(crate) not_needed: bool,
+    pub(crate) rounds: u32,
+    complexity: Option<Complexity>,
 }
 
 /// Says what is wrong, unless it holds.
@@ -66,6 +76,9 @@ impl<'a> Oracle<'a> {
             not_before: i64::MIN,
             slot: None,
             by_rule: false,
+            not_needed: false,
+            rounds: 0,
+            complexity: None,
         };
         Self {
             plan,
@@ -78,6 +91,8 @@ impl<'a> Oracle<'a> {
             last: i64::MIN,
             completed: None,
             recovering: false,
+            recalled: BTreeSet::new(),
+            asks_later: false,
         }
     }
 
@@ -99,19 +114,22 @@ impl<'a> Oracle<'a> {
             Event::Intended { works, .. } => self.intended(works)?,
             Event::Doubted { .. } => self.doubted(),
             Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
-            Event::Completed { work, .. } => self.ended(*work, TaskStatus::Completed)?,
+            Event::Completed { work, judged, .. } => self.done(*work, judged.as_deref())?,
             Event::Failed { work, class, then, .. } => self.failed(*work, *class, *then)?,
             Event::Interrupted { work, then, .. } => self.interrupted(*work, *then)?,
             Event::Skipped { task, reason, .. } => self.skipped(*task, reason)?,
-            Event::Reset { tasks, .. } => self.reset(tasks)?,
+            Event::Reset { tasks, .. } => self.reset(tasks, false)?,
+            Event::Returned { tasks, .. } => self.returned(tasks)?,
+            Event::Decided { action, tasks, .. } => self.decided(*action, tasks)?,
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
-            Event::Paused { .. } => self.stage = Stage::Paused,
-            Event::Resumed { .. } => self.stage = Stage::Going,
+            Event::Paused { .. } => (self.stage, self.asks_later) = (Stage::Paused, false),
+            Event::Resumed { .. } => (self.stage, self.asks_later) = (Stage::Going, false),
             Event::Draining { .. } => self.stage = Stage::Draining,
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
                 must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");
-                must!(self.stage != Stage::Paused, "finished while paused");
+                must!(self.stage != Stage::Paused && !self.asks_later, "finished while paused");
+                must!(self.recalled.is_empty(), "finished, and something was sent back");
                 self.stage = Stage::Finished;
             }
         }
@@ -128,12 +146,123 @@ impl<'a> Oracle<'a> {
             must!(self.verdict(task) != Some(false), "{task} should be skipped");
             must!(!self.can_start(task) || !self.has_room(), "{task} should run");
         }
-        if self.stage == Stage::Going {
+        let behind = |task: &usize| self.behind(*task).iter().any(|next| self.tasks[*next].slot.is_some());
+        let later = |task: &usize| self.later_wave_runs(*task);
+        let waits = self.recalled.iter().any(|task| behind(task) || later(task));
+        must!(self.recalled.is_empty() || waits, "what was sent back should begin anew");
+        if self.stage == Stage::Going && !waits {
             must!(self.tasks.iter().any(|task| !task.status.is_over()), "should be finished");
             let open = |task: usize| self.wave(task) == self.merged + 1 && !self.tasks[task].status.is_over();
             let wave = self.plan.policy.cadence == Cadence::Wave;
             must!(!wave || (0..self.tasks.len()).any(open), "wave {} should be merged", self.merged + 1);
         }
+        Ok(())
+    }
+
+    /// What must follow from what a worker says.
+    pub(crate) fn expect(&self, work: Work, judgement: Option<&Judgement>) -> Option<JudgedThen> {
+        let planned = self.own(work.task.get()).asks;
+        let nothing = Judgement::default();
+        let Judgement { verdict, rejects, critique, rounds, .. } = judgement.unwrap_or(&nothing);
+        let counts = |task: &usize| {
+            rejects.iter().any(|wanted| wanted.get() == *task)
+                && self.behind(*task).contains(&work.task.get())
+                && self.tasks[*task].status == TaskStatus::Completed
+        };
+        let rejected: Vec<_> = (0..self.tasks.len()).filter(counts).collect();
+        let out = |task: &usize| {
+            let bound = self.own(*task).rounds.unwrap_or(self.plan.policy.rounds);
+            self.tasks[*task].rounds >= rounds.unwrap_or(bound)
+        };
+        if judgement.is_none() && !planned {
+            None
+        } else if *verdict == Some(Verdict::Block) || !rejects.is_empty() && rejected.is_empty() {
+            Some(JudgedThen::Ask(Cause::Blocked))
+        } else if rejected.iter().any(out) {
+            Some(JudgedThen::Ask(Cause::OutOfRounds))
+        } else if !rejected.is_empty() {
+            let tasks = rejected.into_iter().map(crate::plan::index).collect();
+            Some(JudgedThen::SendBack { tasks, critique: critique.clone() })
+        } else if planned {
+            Some(JudgedThen::Ask(Cause::Planned))
+        } else {
+            Some(JudgedThen::GoOn)
+        }
+    }
+
+    fn own(&self, task: usize) -> TaskPolicy {
+        self.plan.policy.tasks.get(&crate::plan::index(task)).copied().unwrap_or_default()
+    }
+
+    /// Everything that depends on a task, directly or not.
+    fn behind(&self, task: usize) -> BTreeSet<usize> {
+        let direct = (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task));
+        direct.flat_map(|next| self.behind(next).into_iter().chain([next])).collect()
+    }
+
+    fn later_wave_runs(&self, task: usize) -> bool {
+        let later = |other: &usize| self.tasks[*other].slot.is_some() && self.wave(*other) > self.wave(task);
+        self.plan.policy.cadence == Cadence::Wave && (0..self.tasks.len()).any(|other| later(&other))
+    }
+
+    fn done(&mut self, work: Work, judged: Option<&Judged>) -> Result<(), String> {
+        self.ended(work, TaskStatus::Completed)?;
+        let Some(judged) = judged else { return Ok(()) };
+        self.tasks[work.task.get()].complexity = judged.complexity;
+        match &judged.then {
+            JudgedThen::GoOn => {}
+            JudgedThen::Ask(_) => self.ask(),
+            JudgedThen::SendBack { tasks, .. } => {
+                must!(!tasks.is_empty(), "nothing is sent back");
+                for task in tasks.iter().map(|task| task.get()) {
+                    self.tasks[task].rounds += 1;
+                    self.recalled.insert(task);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self) {
+        match self.stage {
+            Stage::Draining | Stage::Stopping => self.asks_later = true,
+            _ => self.stage = Stage::Paused,
+        }
+    }
+
+    fn decided(&mut self, action: CheckpointAction, tasks: &[TaskIndex]) -> Result<(), String> {
+        if action != CheckpointAction::Feedback {
+            must!(self.stage == Stage::Paused, "{action:?} while {:?}", self.stage);
+            (self.stage, self.asks_later) = (Stage::Going, false);
+        }
+        let none = matches!(action, CheckpointAction::Feedback | CheckpointAction::Resume);
+        must!(tasks.is_empty() == none, "{action:?} sends back {tasks:?}");
+        for task in tasks.iter().map(|task| task.get()) {
+            must!(self.tasks[task].status.is_over(), "{task} is not over and sent back");
+            self.tasks[task].rounds = 0;
+            self.recalled.insert(task);
+        }
+        Ok(())
+    }
+
+    fn returned(&mut self, tasks: &[TaskIndex]) -> Result<(), String> {
+        let mut all = self.recalled.clone();
+        let goes_back = |seen: &Seen| seen.status.is_over() && (seen.status != TaskStatus::Skipped || seen.by_rule);
+        loop {
+            let builds = |task: &usize| self.dependencies[*task].iter().any(|on| all.contains(on));
+            let more = (0..self.tasks.len()).filter(|task| !all.contains(task) && builds(task));
+            let more: Vec<_> = more.filter(|task| goes_back(&self.tasks[*task])).collect();
+            if more.is_empty() {
+                break;
+            }
+            all.extend(more);
+        }
+        let listed: BTreeSet<_> = tasks.iter().map(|task| task.get()).collect();
+        must!(!self.recalled.is_empty() && listed == all, "{listed:?} begin anew, not {all:?}");
+        must!(!listed.iter().any(|task| self.later_wave_runs(*task)), "a later wave runs");
+        let rounds: Vec<_> = self.tasks.iter().map(|task| task.rounds).collect();
+        self.reset(tasks, true)?;
+        self.tasks.iter_mut().zip(rounds).for_each(|(task, rounds)| task.rounds = rounds);
         Ok(())
     }
 
@@ -218,14 +347,29 @@ impl<'a> Oracle<'a> {
         let task = work.task.get();
         let failures = self.tasks[task].failures;
         let left = failures < self.plan.retries(task);
+        let bound = self.own(task).rounds.unwrap_or(self.plan.policy.rounds);
+        let rounds_left = self.tasks[task].rounds < bound;
         let retried = match class {
             ErrorClass::Quota { .. } => true,
             ErrorClass::Transient => left,
+            ErrorClass::Rejected => rounds_left,
             ErrorClass::Auth | ErrorClass::Fatal => false,
         };
         must!(retried == (then != Then::Over), "{class:?} after {failures} failures: {then:?}");
         self.ended(work, if retried { TaskStatus::Pending } else { TaskStatus::Failed })?;
+        if class == ErrorClass::Rejected {
+            self.tasks[task].rounds += 1;
+            let again = Then::Again { not_before: team_executor_core::Timestamp::from_micros(self.clock) };
+            must!(then == Then::Over || then == again, "a round waits: {then:?}");
+            if then == Then::Over {
+                self.ask();
+            }
+        }
         let Then::Again { not_before } = then else { return Ok(()) };
+        if class == ErrorClass::Rejected {
+            self.tasks[task].not_before = not_before.as_micros();
+            return Ok(());
+        }
         let wait = not_before.as_micros() - self.clock;
         if let ErrorClass::Quota { until } = class {
             must!(until.is_none_or(|until| not_before >= until) && wait >= 1_000_000, "waits {wait} for quota");
@@ -242,10 +386,11 @@ impl<'a> Oracle<'a> {
 
     fn interrupted(&mut self, work: Work, then: Then) -> Result<(), String> {
         let lost = self.tasks[work.task.get()].lost;
-        let again = self.stage == Stage::Stopping || lost < self.plan.policy.interruptions;
+        let ends = self.stage == Stage::Stopping || !self.recalled.is_empty();
+        let again = ends || lost < self.plan.policy.interruptions;
         must!(again == (then != Then::Over), "lost {lost} times: {then:?}");
         self.ended(work, if again { TaskStatus::Pending } else { TaskStatus::Failed })?;
-        self.tasks[work.task.get()].lost += u32::from(self.stage != Stage::Stopping);
+        self.tasks[work.task.get()].lost += u32::from(!ends);
         Ok(())
     }
 
@@ -253,7 +398,7 @@ impl<'a> Oracle<'a> {
         let task = task.get();
         must!(self.tasks[task].status == TaskStatus::Pending, "{task} cannot be skipped");
         let named = |on: &TaskIndex, status| {
-            let first_bad = |on: &&usize| matches!(self.tasks[**on].status, TaskStatus::Failed | TaskStatus::Skipped);
+            let first_bad = |on: &&usize| self.is_bad(**on);
             self.tasks[on.get()].status == status && self.dependencies[task].iter().find(first_bad) == Some(&on.get())
         };
         let right = match reason {
@@ -261,17 +406,24 @@ impl<'a> Oracle<'a> {
             SkipReason::DependencySkipped(on) => named(on, TaskStatus::Skipped),
             SkipReason::NoDependencyFailed => {
                 self.plan.tasks[task].run_on == RunOn::Failure
-                    && self.dependencies[task].iter().all(|on| self.tasks[*on].status == TaskStatus::Completed)
+                    && self.dependencies[task].iter().all(|on| !self.is_bad(*on))
+            }
+            SkipReason::SwitchedOff => self.own(task).is_off,
+            SkipReason::TooSimple(on, complexity) => {
+                self.dependencies[task].contains(&on.get())
+                    && self.tasks[on.get()].complexity == Some(*complexity)
+                    && self.own(task).least.is_some_and(|least| *complexity < least)
             }
             SkipReason::Person(_) => true,
         };
         let by_rule = !matches!(reason, SkipReason::Person(_));
         must!(right && (!by_rule || self.verdict(task) == Some(false)), "{task} skipped: {reason:?}");
         (self.tasks[task].status, self.tasks[task].by_rule) = (TaskStatus::Skipped, by_rule);
+        self.tasks[task].not_needed = matches!(reason, SkipReason::SwitchedOff | SkipReason::TooSimple(..));
         Ok(())
     }
 
-    fn reset(&mut self, tasks: &[TaskIndex]) -> Result<(), String> {
+    fn reset(&mut self, tasks: &[TaskIndex], sent_back: bool) -> Result<(), String> {
         must!(!tasks.is_empty(), "an empty reset");
         for task in tasks.iter().map(|task| task.get()) {
             must!(self.tasks[task].status.is_over(), "{task} is not over");
@@ -280,12 +432,15 @@ impl<'a> Oracle<'a> {
                 let listed = tasks.iter().any(|task| task.get() == next);
                 must!(seen.slot.is_none(), "{next} runs on {task}");
                 must!(seen.status != TaskStatus::Skipped || !seen.by_rule || listed, "{next} stays skipped");
-                must!(seen.status != TaskStatus::Skipped || seen.by_rule || !listed, "{next} was skipped by hand");
+                let by_hand = seen.status == TaskStatus::Skipped && !seen.by_rule;
+                must!(sent_back || !by_hand || !listed, "{next} was skipped by hand");
             }
         }
         for task in tasks.iter().map(|task| task.get()) {
             let seen = &mut self.tasks[task];
             (seen.status, seen.failures, seen.lost, seen.not_before) = (TaskStatus::Pending, 0, 0, i64::MIN);
+            (seen.not_needed, seen.rounds, seen.complexity) = (false, 0, None);
+            self.recalled.remove(&task);
             self.merged = self.merged.min(self.wave(task) - 1);
             // What was intended on its end is intended no more.
             for next in (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task)) {
@@ -326,14 +481,22 @@ impl<'a> Oracle<'a> {
     fn verdict(&self, task: usize) -> Option<bool> {
         let on: Vec<_> = self.dependencies[task].iter().map(|on| self.tasks[*on].status).collect();
         let over = on.iter().all(|status| status.is_over());
-        let bad = on.iter().any(|status| matches!(status, TaskStatus::Failed | TaskStatus::Skipped));
+        let bad = self.dependencies[task].iter().any(|on| self.is_bad(*on));
+        let found = self.dependencies[task].iter().filter_map(|on| self.tasks[*on].complexity).max();
+        let too_simple = self.own(task).least.is_some_and(|least| found.is_some_and(|found| found < least));
+        let needless = self.own(task).is_off || too_simple;
+        let runs = || over.then_some(!needless);
         match self.plan.tasks[task].run_on {
             _ if self.tasks[task].status != TaskStatus::Pending => None,
             RunOn::Success if bad => Some(false),
-            RunOn::Success => over.then_some(true),
-            RunOn::Failure => over.then_some(bad),
-            RunOn::Always => over.then_some(true),
+            RunOn::Failure if !bad => over.then_some(false),
+            _ => runs(),
         }
+    }
+
+    fn is_bad(&self, task: usize) -> bool {
+        let seen = &self.tasks[task];
+        matches!(seen.status, TaskStatus::Failed | TaskStatus::Skipped) && !seen.not_needed
     }
 
     /// Whether nothing but slots stands between the task and its worker.
@@ -355,7 +518,8 @@ impl<'a> Oracle<'a> {
 
     fn has_room(&self) -> bool {
         let running = self.tasks.iter().filter(|task| task.slot.is_some()).count();
-        self.stage == Stage::Going && running < self.plan.policy.slots.max(1) as usize
+        let goes_on = self.stage == Stage::Going && self.recalled.is_empty();
+        goes_on && running < self.plan.policy.slots.max(1) as usize
     }
 
     /// What makes a task go first.

@@ -1,16 +1,21 @@
 //! Random plans, random policies, random worlds.
 
 use proptest::prelude::*;
-use team_executor_core::run::{Backoff, Cadence, Ending, ErrorClass, Event, Outcome, Policy, TaskPolicy, WaveFailed};
-use team_executor_core::{ExecMode, Position, Priority, RoleName, RunOn, Task, TaskStatus};
+use team_executor_core::run::{
+    Backoff, Cadence, Ending, ErrorClass, Event, Judgement, Outcome, Policy, TaskPolicy, WaveFailed,
+};
+use team_executor_core::{
+    CheckpointAction, Complexity, ExecMode, Position, Priority, RoleName, RunOn, Task, TaskIndex, TaskStatus, Verdict,
+};
 
 use crate::plan::{Plan, at, id, index};
 use crate::world::{Act, World};
 
 fn policies() -> impl Strategy<Value = Policy> {
     let (cadence, wave_failed) = (prop::sample::select(Cadence::ALL), prop::sample::select(WaveFailed::ALL));
-    (cadence, 0..4_u32, 0..3_u32, 0..3_u32, wave_failed, any::<u64>()).prop_map(
-        |(cadence, slots, retries, interruptions, wave_failed, seed)| Policy {
+    (cadence, 0..4_u32, 0..3_u32, 0..3_u32, wave_failed, any::<u64>(), 0..3_u32).prop_map(
+        |(cadence, slots, retries, interruptions, wave_failed, seed, rounds)| Policy {
+            rounds,
             cadence,
             slots,
             retries,
@@ -28,11 +33,21 @@ fn tasks() -> impl Strategy<Value = (Task, u16, TaskPolicy)> {
     let run_on = prop_oneof![3 => Just(RunOn::Success), 1 => Just(RunOn::Failure), 1 => Just(RunOn::Always)];
     let mode = prop_oneof![2 => Just(ExecMode::CsvWave), 1 => Just(ExecMode::Interactive)];
     let words = (prop::sample::select(Priority::ALL), mode, prop::sample::select(Position::ALL), run_on);
-    let own = (prop::option::weighted(0.2, 0..3_u32), 0..2_u32);
-    (words, 0..2_usize, any::<(u16, u16)>(), own).prop_map(|(words, role, bits, (retries, pool))| {
+    let least = prop::option::weighted(0.2, prop::sample::select(Complexity::ALL));
+    let rounds = prop::option::weighted(0.2, 0..3_u32);
+    let own = (prop::option::weighted(0.2, 0..3_u32), 0..2_u32, rounds, least, 0..100_u32);
+    let own = own.prop_map(|(retries, pool, rounds, least, chance)| TaskPolicy {
+        retries,
+        pool,
+        rounds,
+        least,
+        asks: chance < 10,
+        is_off: (10..20).contains(&chance),
+    });
+    (words, 0..2_usize, any::<(u16, u16)>(), own).prop_map(|(words, role, bits, own)| {
         let mut task = Task::new(id("T"), RoleName::parse(["writer", "tester"][role]).unwrap());
         (task.priority, task.exec_mode, task.position, task.run_on) = words;
-        (task, bits.0 & bits.1, TaskPolicy { retries, pool })
+        (task, bits.0 & bits.1, own)
     })
 }
 
@@ -49,9 +64,24 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
+fn judgements() -> impl Strategy<Value = Judgement> {
+    let verdict = prop::option::weighted(0.5, prop::sample::select(Verdict::ALL));
+    let complexity = prop::option::weighted(0.5, prop::sample::select(Complexity::ALL));
+    let rejects = prop::collection::vec((0..14_u32).prop_map(TaskIndex), 0..4);
+    let rounds = prop::option::weighted(0.2, 0..3_u32);
+    (verdict, complexity, rejects, rounds).prop_map(|(verdict, complexity, rejects, rounds)| Judgement {
+        verdict,
+        rejects,
+        critique: "not good".to_owned(),
+        rounds,
+        complexity,
+    })
+}
+
 fn outcomes() -> impl Strategy<Value = Outcome> {
     let class = prop_oneof![
         4 => Just(ErrorClass::Transient),
+        2 => Just(ErrorClass::Rejected),
         1 => Just(ErrorClass::Auth),
         2 => Just(ErrorClass::Fatal),
         1 => Just(ErrorClass::Quota { until: None }),
@@ -59,7 +89,10 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     ];
     let error = || "it broke".to_owned();
     prop_oneof![
-        8 => Just(Outcome::Completed { findings: Some("done".to_owned()) }),
+        8 => Just(Outcome::completed(Some("done".to_owned()))),
+        4 => judgements().prop_map(|judgement| {
+            Outcome::Completed { findings: Some("judged".to_owned()), judgement: Some(Box::new(judgement)) }
+        }),
         5 => class.prop_map(move |class| Outcome::Failed { class, error: error() }),
         1 => Just(Outcome::TimedOut { error: error() }),
         1 => Just(Outcome::CouldNotStart { error: error() }),
@@ -78,6 +111,8 @@ fn acts() -> impl Strategy<Value = Act> {
             1 => Just(Act::Stop),
             2 => (any::<Option<usize>>(), any::<bool>()).prop_map(|(which, downstream)| Act::Retry { which, downstream }),
             1 => any::<usize>().prop_map(|which| Act::Skip { which }),
+            3 => (prop::sample::select(CheckpointAction::ALL), any::<Option<usize>>())
+                .prop_map(|(action, which)| Act::Decide { action, which }),
         ]
     };
     let set_back = prop_oneof![3 => Just(0), 1 => 0..50_000_i64];
@@ -94,7 +129,7 @@ fn happen(plan: &Plan, acts: &[Act]) -> Result<(Vec<Event>, Option<Ending>), Tes
         world.act(act)?;
     }
     world.finish()?;
-    let completed = world.run.counts().of(TaskStatus::Completed) == plan.tasks.len();
+    let completed = world.run.counts().of(TaskStatus::Completed) + world.run.not_needed() == plan.tasks.len();
     let expected = if completed { Ending::AllCompleted } else { Ending::WithFailures };
     prop_assert_eq!(world.over, Some(expected));
     Ok((world.durable, world.over))

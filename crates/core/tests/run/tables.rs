@@ -51,7 +51,7 @@ fn how_an_attempt_ends_decides_how_many_there_are() {
 #[test]
 fn one_task_can_have_retries_of_its_own() {
     let mut policy = Policy { retries: 0, ..slots(2) };
-    policy.tasks.insert(index(1), TaskPolicy { retries: Some(1), pool: 0 });
+    policy.tasks.insert(index(1), TaskPolicy { retries: Some(1), ..TaskPolicy::default() });
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy));
     drive.end("A", failed(ErrorClass::Transient));
     drive.end("B", failed(ErrorClass::Transient));
@@ -80,7 +80,7 @@ fn a_failed_task_waits_longer_each_time() {
 fn a_quota_holds_its_pool_and_no_other() {
     let mut policy = slots(2);
     for (task, pool) in [(0, 7), (1, 7), (2, 7), (3, 9)] {
-        policy.tasks.insert(index(task), TaskPolicy { retries: Some(0), pool });
+        policy.tasks.insert(index(task), TaskPolicy { retries: Some(0), pool, ..TaskPolicy::default() });
     }
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C P0:", "D P2:"], policy));
     assert_eq!(drive.started(&step), "C A");

@@ -1,8 +1,8 @@
 //! A world around a run: workers that end as chance wills, people who interfere, crashes at any point of a step.
 
 use proptest::prelude::TestCaseError;
-use team_executor_core::TaskStatus;
 use team_executor_core::run::{Effect, Event, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants};
+use team_executor_core::{CheckpointAction, TaskStatus};
 
 use crate::oracle::{Oracle, Stage};
 use crate::plan::{Plan, at, index};
@@ -29,6 +29,10 @@ pub(crate) enum Act {
     },
     Skip {
         which: usize,
+    },
+    Decide {
+        action: CheckpointAction,
+        which: Option<usize>,
     },
     /// The next input is the last; of its events only some are durable, or all of them and its effects are carried out.
     Crash {
@@ -71,9 +75,20 @@ impl<'a> World<'a> {
         }
         let Some(input) = self.input(act) else { return Ok(()) };
         let before = self.run.clone();
+        let expected = match &input {
+            Input::Ended { ended: WorkEnded { work, outcome: Outcome::Completed { judgement, .. } }, .. } => {
+                self.oracle.expect(*work, judgement.as_deref())
+            }
+            _ => None,
+        };
         self.pass(&input);
         let step = self.run.step(input.clone());
         self.check_refusal(&input, &before, &step)?;
+        let judged = step.events.iter().find_map(|event| match event {
+            Event::Completed { judged: Some(judged), .. } => Some(judged.then.clone()),
+            _ => None,
+        });
+        check(judged == expected, "something else should follow from a judgement")?;
         self.keep(step)
     }
 
@@ -87,7 +102,7 @@ impl<'a> World<'a> {
                     let wake = self.wake.ok_or_else(|| fail("nothing runs and nothing is waited for"))?;
                     self.act(&Act::Wait { millis: wake - self.now })?;
                 }
-                _ => self.act(&Act::End { which: 0, outcome: Outcome::Completed { findings: None } })?,
+                _ => self.act(&Act::End { which: 0, outcome: Outcome::completed(None) })?,
             }
         }
         Err(fail("it never ends"))
@@ -111,6 +126,10 @@ impl<'a> World<'a> {
                 Input::Retry { now, which, downstream: *downstream }
             }
             Act::Skip { which } => Input::Skip { now, task: task(*which), reason: "not needed".to_owned() },
+            Act::Decide { action, which } => {
+                let tasks = which.map(task).into_iter().collect();
+                Input::Decide { now, action: *action, tasks, text: "better".to_owned() }
+            }
             Act::Crash { .. } => return None,
         })
     }
@@ -128,13 +147,15 @@ impl<'a> World<'a> {
         (self.over, self.wake) = (None, None);
         for effect in &step.effects {
             match effect {
-                Effect::Spawn { work, .. } => {
+                Effect::Spawn { work, .. } | Effect::Check { work, .. } => {
                     check(!self.workers.iter().any(|w| w.task == work.task), "two workers on one task")?;
                     self.workers.push(*work);
                 }
                 Effect::EndWorker { work } => check(self.workers.contains(work), "no such worker")?,
                 Effect::WakeAt { at } => self.wake = Some(at.as_micros() / 1000 + 1),
-                Effect::AskWaveFailed { .. } => check(self.oracle.stage == Stage::Paused, "asks and goes on")?,
+                Effect::AskWaveFailed { .. } | Effect::AskCheckpoint { .. } => {
+                    check(self.oracle.stage == Stage::Paused, "asks and goes on")?
+                }
                 Effect::Over { ending } => self.over = Some(*ending),
             }
         }
@@ -179,7 +200,7 @@ impl<'a> World<'a> {
             match fates >> (2 * nth) & 3 {
                 0 => {}
                 1 => alive.push(*work),
-                _ => harvested.push(WorkEnded { work: *work, outcome: Outcome::Completed { findings: None } }),
+                _ => harvested.push(WorkEnded { work: *work, outcome: Outcome::completed(None) }),
             }
         }
         let rebooted = fates >> 63 == 1;
@@ -219,6 +240,7 @@ impl<'a> World<'a> {
             let status = if ready { TaskStatus::Ready } else { seen.status };
             let view = self.run.view(index(task)).ok_or_else(|| fail("no view"))?;
             check((view.status, view.attempt) == (status, seen.attempt), "a status is wrong")?;
+            check((view.rounds, view.not_needed) == (seen.rounds, seen.not_needed), "a round is wrong")?;
         }
         let statuses = (0..self.plan.tasks.len()).filter_map(|task| self.run.status(index(task)));
         let statuses: Vec<_> = statuses.collect();

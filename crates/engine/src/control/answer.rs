@@ -1,7 +1,7 @@
 //! What came of a request, in words and as a line of JSON.
 
-use team_executor_core::TaskIndex;
 use team_executor_core::run::{Event, Refused, Run};
+use team_executor_core::{CheckpointAction, TaskIndex};
 use team_executor_files::json::{self, Layout, Value, Writer};
 
 use super::VERSION;
@@ -97,7 +97,11 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
             running => format!("no new workers start; the executor ends when the last of {running} has ended"),
         },
         Event::Stopping { .. } => "the workers are ended, and the executor ends".to_owned(),
-        Event::Reset { tasks, .. } => {
+        Event::Decided { action, .. } => match action {
+            CheckpointAction::Feedback => "noted, and told to every worker that starts from now on".to_owned(),
+            _ => format!("decided: {action}"),
+        },
+        Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => {
             return tasks.iter().map(|task| format!("{} is to run again", id(*task))).collect();
         }
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),

@@ -14,7 +14,7 @@ pub(crate) mod server;
 pub use answer::Answer;
 pub use client::{holder, is_heard, send};
 pub use offline::{Applied, Target, apply};
-pub use question::Decision;
+pub use question::Checkpoints;
 pub use request::{Request, Wanted};
 
 use std::sync::mpsc::Sender;

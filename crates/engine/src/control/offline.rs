@@ -47,7 +47,7 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     let Opened { run: mut at, mut journal, plan, records, rebooted, .. } = opened;
     let mut session = target.session.clone();
     plan.put_into(&mut session.tasks);
-    let policy = Policy { cadence: plan.cadence, seed: plan.seed, wave_failed: WaveFailed::Ask, ..Policy::default() };
+    let policy = Policy { wave_failed: WaveFailed::Ask, ..plan.policy(target.session) };
     let records = records.iter().map(String::as_str);
     let mut rules = replay::rules(&session.tasks, graph, &at.id, policy, records)?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();

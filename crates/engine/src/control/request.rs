@@ -1,8 +1,7 @@
 //! What a run can be asked, and its line of JSON. What is not exactly such a line is refused.
 
-use team_executor_core::TaskIndex;
-use team_executor_core::Timestamp;
 use team_executor_core::run::{Input, Which};
+use team_executor_core::{CheckpointAction, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
@@ -36,6 +35,15 @@ pub enum Request {
         /// For people.
         reason: String,
     },
+    /// A person has judged what there is.
+    Decide {
+        /// What is to be done.
+        action: CheckpointAction,
+        /// Which tasks are to be done again, by their ids.
+        tasks: Vec<String>,
+        /// In the person's words.
+        text: String,
+    },
 }
 
 /// Which tasks are to run again.
@@ -49,6 +57,8 @@ pub enum Wanted {
 
 /// Reasons that are longer are refused.
 const REASON_CHARS: usize = 1000;
+/// What a person says at a checkpoint may be longer.
+const TEXT_CHARS: usize = 10_000;
 
 impl Request {
     /// The request as a line, without its end.
@@ -68,6 +78,12 @@ impl Request {
             Self::Skip { task, reason } => {
                 text("task", task);
                 text("reason", reason);
+            }
+            Self::Decide { action, tasks, text: words } => {
+                text("action", action.word());
+                text("text", words);
+                out.key("tasks");
+                out.texts(tasks);
             }
             Self::Retry { which, downstream } => {
                 if let Wanted::Tasks(tasks) = which {
@@ -104,6 +120,12 @@ impl Request {
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
                 (Self::Retry { which: fields.wanted()?, downstream }, &["tasks", "downstream"])
             }
+            "decide" => {
+                let action = CheckpointAction::from_word(&fields.text("action")?);
+                let action = action.ok_or("the request has no readable `action`")?;
+                let tasks = fields.wanted_of("tasks")?.ok_or("the request has no readable `tasks`")?;
+                (Self::Decide { action, tasks, text: fields.words("text", TEXT_CHARS)? }, &["action", "tasks", "text"])
+            }
             "skip" => (Self::Skip { task: fields.text("task")?, reason: fields.reason()? }, &["task", "reason"]),
             _ => return Err("the request is unknown".to_owned()),
         };
@@ -122,6 +144,10 @@ impl Request {
             Self::Resume => Input::Resume { now },
             Self::Drain => Input::Drain { now },
             Self::Stop => Input::Stop { now },
+            Self::Decide { action, tasks, text } => {
+                let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
+                Input::Decide { now, action: *action, tasks, text: text.clone() }
+            }
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
@@ -155,6 +181,7 @@ impl Request {
             Self::Stop => "stop",
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
+            Self::Decide { .. } => "decide",
         }
     }
 }
@@ -170,20 +197,33 @@ impl Fields<'_, '_> {
     }
 
     fn reason(&self) -> Result<String, String> {
-        let reason = self.text("reason")?;
-        if reason.chars().count() > REASON_CHARS {
-            return Err(format!("the reason has more than {REASON_CHARS} characters"));
+        self.words("reason", REASON_CHARS)
+    }
+
+    fn words(&self, name: &str, most: usize) -> Result<String, String> {
+        let words = self.text(name)?;
+        if words.chars().count() > most {
+            return Err(format!("the {name} has more than {most} characters"));
         }
-        Ok(reason)
+        Ok(words)
+    }
+
+    /// A list of texts; nothing if there is no such field.
+    fn wanted_of(&self, name: &str) -> Result<Option<Vec<String>>, String> {
+        let Some(list) = self.root.get(name) else { return Ok(None) };
+        let texts = list.items().map(|text| text.as_text().map(|text| text.into_owned()));
+        match texts.collect::<Option<Vec<String>>>() {
+            Some(texts) if list.kind() == Kind::Array => Ok(Some(texts)),
+            _ => Err(format!("the request has no readable `{name}`")),
+        }
     }
 
     /// Every failed task, where none is named.
     fn wanted(&self) -> Result<Wanted, String> {
-        let Some(tasks) = self.root.get("tasks") else { return Ok(Wanted::Failed) };
-        let ids = tasks.items().map(|id| id.as_text().map(|id| id.into_owned()));
-        match ids.collect::<Option<Vec<String>>>() {
-            Some(ids) if tasks.kind() == Kind::Array && !ids.is_empty() => Ok(Wanted::Tasks(ids)),
-            _ => Err("the request has no readable `tasks`".to_owned()),
+        match self.wanted_of("tasks")? {
+            None => Ok(Wanted::Failed),
+            Some(ids) if !ids.is_empty() => Ok(Wanted::Tasks(ids)),
+            Some(_) => Err("the request has no readable `tasks`".to_owned()),
         }
     }
 }
@@ -203,6 +243,8 @@ mod tests {
             Request::Retry { which: Wanted::Failed, downstream: false },
             Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
             Request::Skip { task: "A".to_owned(), reason: String::new() },
+            Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
+            Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },
         ] {
             let line = request.write();
             assert!(!line.contains('\n'), "{line}");
@@ -225,6 +267,8 @@ mod tests {
             (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has a field that it does not know"),
             (r#"{"version":1,"request":"pause"}"#, "no readable `reason`"),
             (&long, "more than 1000 characters"),
+            (r#"{"version":1,"request":"decide","action":"explode","tasks":[],"text":""}"#, "no readable `action`"),
+            (r#"{"version":1,"request":"decide","action":"resume","text":""}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry"}"#, "no readable `downstream`"),
             (r#"{"version":1,"request":"retry","tasks":[],"downstream":false}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry","tasks":"A","downstream":false}"#, "no readable `tasks`"),

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use team_executor_agents::Harvest;
-use team_executor_core::run::Policy;
 use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::tasks_csv;
@@ -147,8 +146,8 @@ fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Re
         return Err(unknown(says, "undo the change, or move the run's folder away to begin anew"));
     }
     let mut session = session.clone();
+    let policy = plan.policy(&session);
     plan.put_into(&mut session.tasks);
-    let policy = Policy { cadence: plan.cadence, seed: plan.seed, ..Policy::default() };
     let run = path.file_name().unwrap_or_default().to_string_lossy();
     let rules = replay::rules(&session.tasks, graph, &run, policy, texts.iter().skip(1).copied());
     let rules = rules.map_err(|failure| unknown(failure.to_string(), "see the journal above"))?;

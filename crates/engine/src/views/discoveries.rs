@@ -33,20 +33,26 @@ pub(super) fn attempt_begins<D: Disk>(disk: &D, task: &TaskId) -> Result<(), Rep
 /// What an attempt came to, with what it left in the folder: to say nothing at all is to have failed, and so is to say
 /// that one has.
 pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outcome {
-    let Outcome::Completed { findings } = outcome else { return outcome };
+    let Outcome::Completed { findings, judgement } = outcome else { return outcome };
     let findings = findings.filter(|findings| !findings.trim().is_empty());
     let failed = |error: String| Outcome::Failed { class: ErrorClass::Transient, error };
     match Left::of(disk, task) {
         Left::Nothing if findings.is_none() => failed("No discovery file produced".to_owned()),
-        Left::Nothing => Outcome::Completed { findings },
+        Left::Nothing => Outcome::Completed { findings, judgement },
         Left::Unreadable => failed(format!("its discovery {FOLDER}/{} cannot be read", name(task))),
         Left::Discovery(found, ..) if found.status == Some(TaskStatus::Failed) => {
             failed(found.error.unwrap_or_else(|| format!("its discovery {FOLDER}/{} says that it failed", name(task))))
         }
         Left::Discovery(found, ..) => {
-            Outcome::Completed { findings: findings.or(Some(found.findings).filter(|text| !text.is_empty())) }
+            let findings = findings.or(Some(found.findings).filter(|text| !text.is_empty()));
+            Outcome::Completed { findings, judgement }
         }
     }
+}
+
+/// The text of a task's discovery, if there is one.
+pub(super) fn text<D: Disk>(disk: &D, task: &TaskId) -> Option<String> {
+    disk.read(&name(task)).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// Makes sure that a task which is over has a discovery that agrees with it. What a worker wrote is completed where it
@@ -129,7 +135,7 @@ mod tests {
     }
 
     fn completed(findings: &str) -> Outcome {
-        Outcome::Completed { findings: Some(findings.to_owned()) }
+        Outcome::completed(Some(findings.to_owned()))
     }
 
     fn error(outcome: Outcome) -> String {

@@ -120,11 +120,19 @@ impl<D: Disk> Views<D> {
         }
     }
 
+    /// What an attempt left where the dialect demands something.
+    pub fn left(&self, task: &TaskId) -> Option<String> {
+        self.folders.discoveries.as_ref().and_then(|disk| discoveries::text(disk, task))
+    }
+
     /// Something happened. What others wait for is written at once, the rest when there is time.
     pub fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
         let mut problems = Vec::new();
         let one = event.task();
-        let many = if let Event::Reset { tasks, .. } = event { tasks.as_slice() } else { &[] };
+        let many = match event {
+            Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => tasks.as_slice(),
+            _ => &[],
+        };
         let is_interactive = |task: &TaskIndex| {
             session.tasks.get(task.get()).is_some_and(|task| task.exec_mode == ExecMode::Interactive)
         };
@@ -164,7 +172,7 @@ impl<D: Disk> Views<D> {
         summary: &str,
     ) -> Vec<String> {
         state::refresh(session, rules, &self.about.run);
-        session.status = state::at_its_end(session, at_end);
+        session.status = state::at_its_end(session, rules, at_end);
         let mut problems = self.side(session, rules, Durability::Durable);
         note(&mut problems, self.waves.remove(&self.folders.run));
         for (name, text) in [

@@ -2,7 +2,7 @@
 
 use team_executor_core::moves::Moves as _;
 use team_executor_core::run::Run;
-use team_executor_core::{ActiveWorker, Session, SessionStatus, Task, TaskIndex, TaskStatus};
+use team_executor_core::{ActiveWorker, Checkpoint, Session, SessionStatus, Task, TaskIndex, TaskStatus};
 
 /// Puts the state of the run into the session.
 pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
@@ -15,6 +15,17 @@ pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
         |task: &Task, attempt| ActiveWorker { task: Some(task.id.clone()), agent: agent(run_id, task, attempt) };
     let at_work = run.at_work().filter_map(|work| Some(worker(session.tasks.get(work.task.get())?, work.attempt)));
     session.active_workers = at_work.collect();
+    session.gc_rounds = run.rounds();
+    for decision in run.decisions() {
+        let id = decision.checkpoint.and_then(|task| session.tasks.get(task.get())).map(|task| task.id.to_string());
+        let id = id.unwrap_or_else(|| "pause".to_owned());
+        let (timestamp, action) = (Some(decision.at), decision.action);
+        let entry = Checkpoint { id, timestamp, action, context: decision.text.clone() };
+        // A run that goes on finds what it has written before.
+        if !session.checkpoints.contains(&entry) {
+            session.checkpoints.push(entry);
+        }
+    }
     session.updated_at = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
 }
 
@@ -26,6 +37,7 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
     if view.since.is_some() {
         task.findings = view.findings.map(str::to_owned);
         task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
+        task.verdict = view.verdict;
     }
     task.updated_at = view.since.or(task.updated_at);
 }
@@ -46,15 +58,16 @@ pub(crate) fn while_it_runs(status: SessionStatus) -> SessionStatus {
 }
 
 /// Where a session stands when a run ends: `at_end` if every task is completed, else paused. Only along the legal moves.
-pub(crate) fn at_its_end(session: &Session, at_end: SessionStatus) -> SessionStatus {
-    let all = session.tasks.iter().all(|task| task.status == TaskStatus::Completed);
-    let to = if all { at_end } else { SessionStatus::Paused };
+pub(crate) fn at_its_end(session: &Session, run: &Run, at_end: SessionStatus) -> SessionStatus {
+    let all_done = run.counts().completed + run.not_needed() == session.tasks.len();
+    let to = if all_done { at_end } else { SessionStatus::Paused };
     session.status.moved(to).unwrap_or(session.status)
 }
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::{RoleName, SessionId, TaskId};
+    use team_executor_core::run::Policy;
+    use team_executor_core::{Graph, RoleName, SessionId, TaskId};
 
     use super::*;
 
@@ -67,12 +80,15 @@ mod tests {
         assert_eq!(while_it_runs(Archived), Archived);
         let mut session = Session::new(SessionId::parse("TC-1").unwrap());
         session.tasks = vec![Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap())];
-        assert_eq!(at_its_end(&session, Completed), Paused);
+        let run = |session: &Session| {
+            Run::new(&session.tasks, Graph::seal(&session.tasks).graph.unwrap(), Policy::default()).unwrap()
+        };
+        assert_eq!(at_its_end(&session, &run(&session), Completed), Paused);
         session.tasks[0].status = TaskStatus::Completed;
         for at_end in [Active, Completed, Paused] {
-            assert_eq!(at_its_end(&session, at_end), at_end);
+            assert_eq!(at_its_end(&session, &run(&session), at_end), at_end);
         }
         session.status = Archived;
-        assert_eq!(at_its_end(&session, Completed), Archived);
+        assert_eq!(at_its_end(&session, &run(&session), Completed), Archived);
     }
 }

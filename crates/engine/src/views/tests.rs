@@ -61,7 +61,7 @@ impl World {
             let work = Work { task: TaskIndex(task), attempt: 1 };
             problems.extend(views.starts(&mut self.session, &self.rules, work.task));
             problems.extend(views.render(&mut self.session, &self.rules, self.journal));
-            let outcome = Outcome::Completed { findings: Some(format!("found {task}")) };
+            let outcome = Outcome::completed(Some(format!("found {task}")));
             let now = at(i64::from(task) + 2);
             problems.extend(self.step(&mut views, Input::Ended { now, ended: WorkEnded { work, outcome } }));
         }

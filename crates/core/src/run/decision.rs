@@ -1,0 +1,83 @@
+//! What a person decides at a checkpoint.
+
+use super::decide::Turn;
+use super::event::{Event, PauseReason};
+use super::input::Refused;
+use super::state::{Run, Stage};
+use crate::bus::CheckpointAction;
+use crate::graph::TaskIndex;
+use crate::task::TaskStatus;
+use crate::time::Timestamp;
+
+/// One decision of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// At which checkpoint, if the run was at one.
+    pub checkpoint: Option<TaskIndex>,
+    /// What was decided.
+    pub action: CheckpointAction,
+    /// What was sent back.
+    pub tasks: Vec<TaskIndex>,
+    /// In the person's words.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Run {
+    /// Everything that people have decided so far.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.state.decisions
+    }
+
+    /// The checkpoint at which the run stands.
+    pub(super) const fn checkpoint(&self) -> Option<TaskIndex> {
+        match &self.state.stage {
+            Stage::Paused(PauseReason::Checkpoint { task, .. }) => Some(*task),
+            _ => None,
+        }
+    }
+
+    /// What is judged at a checkpoint: the task itself if it failed, else what it depends on.
+    pub fn judged_at(&self, checkpoint: TaskIndex) -> Vec<TaskIndex> {
+        let status = |task: TaskIndex| self.state.tasks.get(task.get()).map(|task| task.status);
+        if status(checkpoint) != Some(TaskStatus::Completed) {
+            return vec![checkpoint];
+        }
+        let completed = |task: &TaskIndex| status(*task) == Some(TaskStatus::Completed);
+        self.graph.dependencies(checkpoint).iter().copied().filter(completed).collect()
+    }
+}
+
+impl Turn<'_> {
+    pub(super) fn person_decides(
+        &mut self,
+        action: CheckpointAction,
+        tasks: Vec<TaskIndex>,
+        text: String,
+    ) -> Result<(), Refused> {
+        let checkpoint = self.run.checkpoint();
+        if action != CheckpointAction::Feedback && !matches!(self.run.state.stage, Stage::Paused(_)) {
+            return Err(self.wrong_stage());
+        }
+        let tasks = match action {
+            CheckpointAction::Resume | CheckpointAction::Feedback => Vec::new(),
+            CheckpointAction::Recheck => checkpoint.into_iter().collect(),
+            CheckpointAction::Improve | CheckpointAction::Revise if !tasks.is_empty() => tasks,
+            _ => checkpoint.map(|checkpoint| self.run.judged_at(checkpoint)).unwrap_or_default(),
+        };
+        for task in &tasks {
+            let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(*task))?.status;
+            if !status.is_over() {
+                return Err(Refused::NotOver(*task));
+            }
+        }
+        let sends_back = !matches!(action, CheckpointAction::Resume | CheckpointAction::Feedback);
+        if sends_back && tasks.is_empty() {
+            return Err(Refused::NothingToRevise);
+        }
+        self.emit(Event::Decided { checkpoint, action, tasks, text, at: self.now });
+        self.end_what_is_void();
+        Ok(())
+    }
+}

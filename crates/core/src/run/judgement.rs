@@ -1,0 +1,146 @@
+//! What a worker says about the work that its task builds on, and what becomes of it: bounded rounds of doing it again, or a
+//! question to a person.
+
+use std::collections::BTreeSet;
+
+use super::decide::Turn;
+use super::effect::Effect;
+use super::event::Event;
+use super::input::Work;
+use super::reset::follows;
+use super::state::Run;
+use crate::complexity::Complexity;
+use crate::graph::TaskIndex;
+use crate::task::{TaskStatus, Verdict, words};
+
+/// What a worker says about the work that its task builds on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// A supervisor's word.
+    pub verdict: Option<Verdict>,
+    /// What must be done again. Only what the task builds on, directly or not, counts.
+    pub rejects: Vec<TaskIndex>,
+    /// Why.
+    pub critique: String,
+    /// How often at most, where this kind of rejection has a bound of its own.
+    pub rounds: Option<u32>,
+    /// How much there is to the work.
+    pub complexity: Option<Complexity>,
+}
+
+/// A judgement, and what follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// A supervisor's word.
+    pub verdict: Option<Verdict>,
+    /// How much there is to the work.
+    pub complexity: Option<Complexity>,
+    /// What becomes of the run.
+    pub then: JudgedThen,
+}
+
+/// What becomes of a run after a judgement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JudgedThen {
+    /// It goes on.
+    GoOn,
+    /// Some tasks are done again, and then everything that was built on them.
+    SendBack {
+        /// Which.
+        tasks: Vec<TaskIndex>,
+        /// What is wrong with them.
+        critique: String,
+    },
+    /// It pauses until a person decides.
+    Ask(Cause),
+}
+
+words! {
+    /// Why a person is asked at a checkpoint.
+    Cause {
+        /// The plan wants it after this task.
+        Planned = "planned",
+        /// A supervisor said `block`.
+        Blocked = "blocked",
+        /// Work was sent back as often as it may be, and is still not accepted.
+        OutOfRounds = "out_of_rounds",
+    }
+}
+
+impl Run {
+    /// What follows from what a worker said when it completed its task; nothing if it said nothing and nobody is asked.
+    pub(super) fn after_judgement(&self, work: Work, judgement: Option<Box<Judgement>>) -> Option<Box<Judged>> {
+        let planned = self.facts.tasks[work.task.get()].asks;
+        if judgement.is_none() && !planned {
+            return None;
+        }
+        let Judgement { verdict, rejects, critique, rounds, complexity } = *judgement.unwrap_or_default();
+        let rejected = if rejects.is_empty() { Vec::new() } else { self.built_on(work.task, &rejects) };
+        let bound = |task: &TaskIndex| rounds.unwrap_or(self.facts.tasks[task.get()].rounds);
+        let has_rounds = |task: &TaskIndex| self.state.tasks[task.get()].rounds < bound(task);
+        let then = match verdict {
+            Some(Verdict::Block) => JudgedThen::Ask(Cause::Blocked),
+            _ if !rejects.is_empty() && rejected.is_empty() => JudgedThen::Ask(Cause::Blocked),
+            _ if !rejected.iter().all(has_rounds) => JudgedThen::Ask(Cause::OutOfRounds),
+            _ if !rejected.is_empty() => JudgedThen::SendBack { tasks: rejected, critique },
+            _ if planned => JudgedThen::Ask(Cause::Planned),
+            _ => JudgedThen::GoOn,
+        };
+        Some(Box::new(Judged { verdict, complexity, then }))
+    }
+
+    /// Which of these tasks are completed and lie below the task.
+    fn built_on(&self, task: TaskIndex, of: &[TaskIndex]) -> Vec<TaskIndex> {
+        let mut below = BTreeSet::new();
+        let mut next = vec![task];
+        while let Some(task) = next.pop() {
+            next.extend(self.graph.dependencies(task).iter().filter(|on| below.insert(**on)));
+        }
+        let is_completed = |task: &TaskIndex| self.state.tasks[task.get()].status == TaskStatus::Completed;
+        let wanted: BTreeSet<_> = of.iter().copied().collect();
+        wanted.into_iter().filter(|task| below.contains(task)).filter(is_completed).collect()
+    }
+
+    /// Everything that was built on what is sent back, and that itself: what is over, and what still runs.
+    fn sent_back(&self) -> (Vec<TaskIndex>, Vec<Work>) {
+        let mut over = self.state.recalled.clone();
+        let (mut seen, mut running) = (over.clone(), Vec::new());
+        let mut next: Vec<_> = over.iter().copied().collect();
+        while let Some(task) = next.pop() {
+            for &dependent in self.graph.dependents(task) {
+                let state = &self.state.tasks[dependent.get()];
+                if !seen.insert(dependent) {
+                    continue;
+                }
+                if state.status == TaskStatus::InProgress {
+                    running.push(Work { task: dependent, attempt: state.attempt });
+                } else if follows(state, true) {
+                    over.insert(dependent);
+                    next.push(dependent);
+                }
+            }
+        }
+        (over.into_iter().collect(), running)
+    }
+}
+
+impl Turn<'_> {
+    /// Workers that build on what is sent back are ended: what they do is void.
+    pub(super) fn end_what_is_void(&mut self) {
+        if !self.run.state.recalled.is_empty() {
+            let (_, running) = self.run.sent_back();
+            self.effects.extend(running.into_iter().map(|work| Effect::EndWorker { work }));
+        }
+    }
+
+    /// What was sent back begins anew as soon as nothing runs that could not run then.
+    pub(super) fn return_all(&mut self) {
+        if self.run.state.recalled.is_empty() {
+            return;
+        }
+        let (tasks, running) = self.run.sent_back();
+        if running.is_empty() && !tasks.iter().any(|task| self.run.is_behind(*task)) {
+            self.emit(Event::Returned { tasks, at: self.now });
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a worker's result says about the work of others. A result is text of a worker: only these fields count, only with
+//! these words, and only about what the task builds on.
+
+use std::collections::BTreeMap;
+
+use team_executor_core::run::{Judgement, TaskPolicy};
+use team_executor_core::{Complexity, Graph, Session, Task, TaskIndex, Verdict};
+use team_executor_files::json::{self, Value};
+
+/// The ids of tasks that a supervisor judges begin so.
+const SUPERVISED: &str = "CHECKPOINT";
+/// The ids of tasks after which a person judges begin so.
+const FOR_A_PERSON: &str = "QUALITY";
+/// A team that cannot agree sends work back only once; then a person decides.
+const CONSENSUS_ROUNDS: u32 = 1;
+/// What is kept of a critique.
+const CRITIQUE_CHARS: usize = 4000;
+
+/// What the plan itself says about checkpoints, added to what differs for single tasks anyway.
+pub(crate) fn with_checkpoints(
+    mut tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    session: &Session,
+) -> BTreeMap<TaskIndex, TaskPolicy> {
+    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+        let (asks, is_off) = (task.id.has_prefix(FOR_A_PERSON), is_supervised(task) && !session.supervision);
+        if asks || is_off {
+            let own = tasks.entry(index).or_default();
+            (own.asks, own.is_off) = (own.asks || asks, own.is_off || is_off);
+        }
+    }
+    tasks
+}
+
+/// Whether the task is a supervisor's, who must say something.
+pub(crate) fn is_supervised(task: &Task) -> bool {
+    task.id.has_prefix(SUPERVISED)
+}
+
+/// What the result of a task says about the work that it builds on; nothing if it says nothing. A supervisor who does not
+/// say whether to go on has not done the task.
+pub(crate) fn of(
+    result: Option<&str>,
+    task: &Task,
+    index: TaskIndex,
+    graph: &Graph,
+) -> Result<Option<Judgement>, String> {
+    let document = result.and_then(|text| json::parse(text).ok());
+    let said = document.as_ref().map(|document| read(document.root(), index, graph)).unwrap_or_default();
+    if !is_supervised(task) {
+        // Only supervisors can stop everything.
+        let said = Judgement { verdict: None, ..said };
+        return Ok((said != Judgement { critique: said.critique.clone(), ..Judgement::default() }).then_some(said));
+    }
+    if said.verdict.is_none() {
+        let words = Verdict::WORDS.join(", ");
+        return Err(format!("a CHECKPOINT must say supervision_verdict in its result: {words}"));
+    }
+    Ok(Some(said))
+}
+
+fn read(root: Value<'_, '_>, index: TaskIndex, graph: &Graph) -> Judgement {
+    let text = |value: Option<Value<'_, '_>>| value.and_then(Value::as_text).map(std::borrow::Cow::into_owned);
+    let data = root.get("data");
+    let of_data = |name: &str| data.and_then(|data| data.get(name));
+    let verdict = text(root.get("supervision_verdict")).and_then(|word| Verdict::from_word(&word));
+    let complexity = text(of_data("complexity")).and_then(|word| Complexity::from_word(&word.to_lowercase()));
+    let consensus = of_data("consensus_blocked");
+    let severity = text(consensus.and_then(|blocked| blocked.get("severity")));
+    let is_blocked = severity.is_some_and(|severity| severity.eq_ignore_ascii_case("high"));
+    let is_rejected = text(of_data("verdict")).is_some_and(|word| word.eq_ignore_ascii_case("reject"));
+    let mut rejects = Vec::new();
+    if is_blocked || is_rejected {
+        let named = of_data("rejects").into_iter().flat_map(|named| named.items().collect::<Vec<_>>());
+        rejects.extend(named.filter_map(|id| graph.index_of(&id.as_text()?)));
+        if rejects.is_empty() {
+            rejects.extend(graph.dependencies(index));
+        }
+    }
+    let reason = text(of_data("critique")).or_else(|| text(consensus.and_then(|blocked| blocked.get("reason"))));
+    let critique = reason.or_else(|| text(root.get("findings"))).unwrap_or_default();
+    let critique = critique.chars().take(CRITIQUE_CHARS).collect();
+    let rounds = (is_blocked && !is_rejected).then_some(CONSENSUS_ROUNDS);
+    Judgement { verdict, rejects, critique, rounds, complexity }
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, SessionId, TaskId};
+
+    use super::*;
+
+    fn session() -> (Session, Graph) {
+        let ids = ["PLAN-001", "IMPL-001", "REVIEW-001", "CHECKPOINT-001", "QUALITY-001"];
+        let task = |id: &str| Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap());
+        let mut tasks: Vec<_> = ids.iter().map(|id| task(id)).collect();
+        for nth in 1..tasks.len() {
+            tasks[nth].dependencies = vec![tasks[nth - 1].id.clone()];
+        }
+        let graph = Graph::seal(&tasks).graph.unwrap();
+        (Session { tasks, ..Session::new(SessionId::parse("TC-1").unwrap()) }, graph)
+    }
+
+    fn said(task: u32, result: &str) -> Result<Option<Judgement>, String> {
+        let (session, graph) = session();
+        of(Some(result), &session.tasks[task as usize], TaskIndex(task), &graph)
+    }
+
+    #[test]
+    fn a_rejection_names_tasks_or_means_what_the_task_depends_on() {
+        let all = said(2, r#"{"findings":"bad","data":{"verdict":"reject"}}"#).unwrap().unwrap();
+        assert_eq!((all.rejects, all.critique.as_str(), all.rounds), (vec![TaskIndex(1)], "bad", None));
+        let one = said(2, r#"{"data":{"verdict":"Reject","rejects":["PLAN-001","NO-1"],"critique":"vague"}}"#);
+        let one = one.unwrap().unwrap();
+        assert_eq!((one.rejects, one.critique.as_str()), (vec![TaskIndex(0)], "vague"));
+        assert_eq!(said(2, r#"{"findings":"fine","data":{"verdict":"approve"}}"#), Ok(None));
+        for not_a_result in ["", "[]", "null", r#"{"data":"reject"}"#, r#"{"verdict":"reject"}"#] {
+            assert_eq!(said(2, not_a_result), Ok(None), "{not_a_result}");
+        }
+    }
+
+    /// R: E-11
+    #[test]
+    fn a_team_that_cannot_agree_sends_work_back_once_if_it_matters_much() {
+        let blocked = |severity: &str| {
+            said(2, &format!(r#"{{"data":{{"consensus_blocked":{{"severity":"{severity}","reason":"two ways"}}}}}}"#))
+        };
+        let high = blocked("HIGH").unwrap().unwrap();
+        assert_eq!((high.rejects, high.critique.as_str(), high.rounds), (vec![TaskIndex(1)], "two ways", Some(1)));
+        assert_eq!((blocked("MEDIUM"), blocked("LOW")), (Ok(None), Ok(None)));
+    }
+
+    /// R: T-03
+    #[test]
+    fn a_checkpoint_without_a_verdict_is_not_done_and_nobody_else_can_block() {
+        assert!(said(3, r#"{"status":"completed","findings":"looked"}"#).unwrap_err().contains("pass, warn, block"));
+        assert!(said(3, r#"{"supervision_verdict":"maybe"}"#).is_err());
+        for word in Verdict::WORDS {
+            let verdict = said(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap().verdict;
+            assert_eq!(verdict.map(Verdict::word), Some(*word));
+        }
+        assert_eq!(said(2, r#"{"supervision_verdict":"block"}"#), Ok(None));
+    }
+
+    #[test]
+    fn the_plan_says_where_a_person_judges_and_whether_supervisors_are_there() {
+        let (mut session, _) = session();
+        let asks = |session: &Session| {
+            let tasks = with_checkpoints(BTreeMap::new(), session);
+            tasks.into_iter().map(|(task, own)| (task.0, own.asks, own.is_off)).collect::<Vec<_>>()
+        };
+        assert_eq!(asks(&session), [(4, true, false)]);
+        session.supervision = false;
+        assert_eq!(asks(&session), [(3, false, true), (4, true, false)]);
+    }
+}

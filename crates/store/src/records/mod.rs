@@ -1,0 +1,136 @@
+//! What the journal's lines say: events of a run, with tasks by their ids. A record that is not known is refused, never
+//! skipped: an older program must not continue what a newer one began.
+
+mod read;
+mod write;
+
+use team_executor_core::Timestamp;
+use team_executor_files::json::{self, Value};
+
+pub use read::{Unreadable, read};
+pub use write::write;
+
+/// The version of the records.
+pub const VERSION: u32 = 1;
+
+/// When these records say that the run was finished; nothing if they do not, or if tasks began anew after that.
+pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> {
+    let mut finished = None;
+    for record in all {
+        // Most records are of another sort: only those that may count are read.
+        if ["{\"type\":\"reset\"", "{\"type\":\"returned\""].iter().any(|start| record.starts_with(start)) {
+            finished = None;
+        } else if record.starts_with("{\"type\":\"finished\"") {
+            let document = json::parse(record).ok();
+            let at = document.as_ref().and_then(|document| document.root().get("at")).and_then(Value::as_i64);
+            finished = at.map(Timestamp::from_micros);
+        }
+    }
+    finished
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::run::{
+        Cause, ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work,
+    };
+    use team_executor_core::{CheckpointAction, Complexity, TaskIndex, Verdict};
+
+    use super::*;
+
+    const IDS: [&str; 3] = ["IMPL-001", "任务 \"2\"", "1"];
+
+    fn every_event() -> Vec<Event> {
+        let at = Timestamp::from_micros(1_764_000_000_000_001);
+        let work = Work { task: TaskIndex(1), attempt: 7 };
+        let again = Then::Again { not_before: Timestamp::from_micros(-5) };
+        let failed = |class, then| Event::Failed { work, class, error: "no\n\"way\"".to_owned(), then, at };
+        let skipped = |reason| Event::Skipped { task: TaskIndex(2), reason, at };
+        let merged = |then| Event::WaveMerged { wave: 4, then, at };
+        let judged = |then| {
+            let (verdict, complexity) = (Some(Verdict::Warn), Some(Complexity::High));
+            Some(Box::new(Judged { verdict, complexity, then }))
+        };
+        let back = JudgedThen::SendBack { tasks: vec![TaskIndex(0)], critique: "\"no\"".to_owned() };
+        vec![
+            Event::Began { at },
+            Event::Recovered { at },
+            Event::Intended { works: vec![work, Work { task: TaskIndex(2), attempt: 1 }], at },
+            Event::Doubted { at },
+            Event::Claimed { work, slot: 3, fast_advance: true, at },
+            Event::Completed { work, findings: None, judged: None, at },
+            Event::Completed { work, findings: Some(String::new()), judged: judged(JudgedThen::GoOn), at },
+            Event::Completed { work, findings: None, judged: judged(JudgedThen::Ask(Cause::Blocked)), at },
+            Event::Completed { work, findings: None, judged: judged(back), at },
+            failed(ErrorClass::Rejected, Then::Over),
+            Event::Returned { tasks: vec![TaskIndex(1)], at },
+            Event::Decided {
+                checkpoint: Some(TaskIndex(1)),
+                action: CheckpointAction::Revise,
+                tasks: vec![TaskIndex(0)],
+                text: "better\n".to_owned(),
+                at,
+            },
+            Event::Decided {
+                checkpoint: None,
+                action: CheckpointAction::Feedback,
+                tasks: Vec::new(),
+                text: String::new(),
+                at,
+            },
+            Event::Paused { reason: PauseReason::Checkpoint { task: TaskIndex(2), cause: Cause::Planned }, at },
+            skipped(SkipReason::TooSimple(TaskIndex(0), Complexity::Low)),
+            skipped(SkipReason::SwitchedOff),
+            failed(ErrorClass::Transient, again),
+            failed(ErrorClass::Quota { until: None }, again),
+            failed(ErrorClass::Quota { until: Some(at) }, again),
+            failed(ErrorClass::Auth, Then::Over),
+            failed(ErrorClass::Fatal, Then::Over),
+            Event::Interrupted { work, then: again, at },
+            Event::Interrupted { work, then: Then::Over, at },
+            skipped(SkipReason::DependencyFailed(TaskIndex(0))),
+            skipped(SkipReason::DependencySkipped(TaskIndex(1))),
+            skipped(SkipReason::NoDependencyFailed),
+            skipped(SkipReason::Person("not needed".to_owned())),
+            Event::Reset { tasks: vec![TaskIndex(0), TaskIndex(2)], at },
+            merged(WaveThen::GoOn),
+            merged(WaveThen::Ask),
+            merged(WaveThen::Abort),
+            Event::Paused { reason: PauseReason::Told("lunch".to_owned()), at },
+            Event::Paused { reason: PauseReason::WaveFailed(2), at },
+            Event::Resumed { at },
+            Event::Draining { at },
+            Event::Stopping { at },
+            Event::Finished { at },
+        ]
+    }
+
+    #[test]
+    fn every_event_is_read_back() {
+        for event in every_event() {
+            let record = write(&event, |task| IDS[task.get()]);
+            assert!(!record.contains('\n'), "{record}");
+            let index = |id: &str| IDS.iter().position(|known| *known == id).map(|at| TaskIndex(at as u32));
+            assert_eq!(read(&record, index), Ok(event), "{record}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        let index = |id: &str| (id == "A").then_some(TaskIndex(0));
+        let read = |record: &str| read(record, index).map_err(|error| error.to_string());
+        assert_eq!(
+            read(r#"{"type":"teleported","at":1}"#),
+            Err("the record `teleported` is not known; it was written by another version".to_owned())
+        );
+        assert_eq!(
+            read(r#"{"type":"claimed","task":"B","attempt":1,"slot":0,"fast_advance":false,"at":1}"#),
+            Err("the record names the task `B`, which the session does not have".to_owned())
+        );
+        assert_eq!(
+            read(r#"{"type":"claimed","task":"A","slot":0,"fast_advance":false,"at":1}"#),
+            Err("the record `claimed` has no readable `attempt`".to_owned())
+        );
+        assert!(read("nonsense").is_err());
+    }
+}

@@ -1,0 +1,212 @@
+//! From a record to its event.
+
+use team_executor_core::run::{
+    Cause, ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work,
+};
+use team_executor_core::{CheckpointAction, Complexity, TaskIndex, Timestamp, Verdict};
+use team_executor_files::json::{self, Value};
+
+/// Why a record cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It is not a record of this version.
+    #[error("the record `{0}` is not known; it was written by another version")]
+    Unknown(String),
+    /// A field is missing or holds something else.
+    #[error("the record `{record}` has no readable `{field}`")]
+    Field {
+        /// The record.
+        record: String,
+        /// The field.
+        field: &'static str,
+    },
+    /// It names a task that the session does not have.
+    #[error("the record names the task `{0}`, which the session does not have")]
+    Task(String),
+}
+
+/// The event of a record.
+pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<Event, Unreadable> {
+    let document = json::parse(record).map_err(|_| Unreadable::Unknown(record.chars().take(40).collect()))?;
+    let root = document.root();
+    let name = root.get("type").and_then(Value::as_text).unwrap_or_default().into_owned();
+    let fields = Fields { root, name: &name, index: &index };
+    let at = fields.time("at")?;
+    Ok(match name.as_str() {
+        "began" => Event::Began { at },
+        "recovered" => Event::Recovered { at },
+        "intended" => {
+            let works = fields.get("tasks")?.entries().map(|entry| {
+                let attempt = entry.value.as_i64().and_then(|attempt| u32::try_from(attempt).ok());
+                let attempt = attempt.ok_or_else(|| fields.bad("tasks"))?;
+                Ok(Work { task: fields.resolve(&entry.name())?, attempt })
+            });
+            Event::Intended { works: works.collect::<Result<_, Unreadable>>()?, at }
+        }
+        "doubted" => Event::Doubted { at },
+        "claimed" => Event::Claimed {
+            work: fields.work()?,
+            slot: fields.number("slot")?,
+            fast_advance: fields.get("fast_advance")?.as_bool().ok_or_else(|| fields.bad("fast_advance"))?,
+            at,
+        },
+        "completed" => {
+            let judged = fields.judged()?.map(Box::new);
+            Event::Completed { work: fields.work()?, findings: fields.text("findings").ok(), judged, at }
+        }
+        "failed" => Event::Failed {
+            work: fields.work()?,
+            class: fields.class()?,
+            error: fields.text("error")?,
+            then: fields.then()?,
+            at,
+        },
+        "interrupted" => Event::Interrupted { work: fields.work()?, then: fields.then()?, at },
+        "skipped" => Event::Skipped { task: fields.task("task")?, reason: fields.skip_reason()?, at },
+        "reset" => Event::Reset { tasks: fields.tasks("tasks")?, at },
+        "returned" => Event::Returned { tasks: fields.tasks("tasks")?, at },
+        "decided" => Event::Decided {
+            checkpoint: fields.text("checkpoint").ok().map(|name| fields.resolve(&name)).transpose()?,
+            action: fields.word("action", CheckpointAction::from_word)?,
+            tasks: fields.tasks("tasks")?,
+            text: fields.text("text")?,
+            at,
+        },
+        "wave_merged" => Event::WaveMerged { wave: fields.number("wave")?, then: fields.wave_then()?, at },
+        "paused" => Event::Paused { reason: fields.pause_reason()?, at },
+        "resumed" => Event::Resumed { at },
+        "draining" => Event::Draining { at },
+        "stopping" => Event::Stopping { at },
+        "finished" => Event::Finished { at },
+        _ => return Err(Unreadable::Unknown(name)),
+    })
+}
+
+/// The fields of one record.
+struct Fields<'a, 'd, 's> {
+    root: Value<'d, 's>,
+    name: &'a str,
+    index: &'a dyn Fn(&str) -> Option<TaskIndex>,
+}
+
+impl<'d, 's> Fields<'_, 'd, 's> {
+    fn bad(&self, field: &'static str) -> Unreadable {
+        Unreadable::Field { record: self.name.to_owned(), field }
+    }
+
+    fn get(&self, field: &'static str) -> Result<Value<'d, 's>, Unreadable> {
+        self.root.get(field).ok_or_else(|| self.bad(field))
+    }
+
+    fn text(&self, field: &'static str) -> Result<String, Unreadable> {
+        Ok(self.get(field)?.as_text().ok_or_else(|| self.bad(field))?.into_owned())
+    }
+
+    fn number(&self, field: &'static str) -> Result<u32, Unreadable> {
+        let number = self.get(field)?.as_i64().and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| self.bad(field))
+    }
+
+    fn time(&self, field: &'static str) -> Result<Timestamp, Unreadable> {
+        self.get(field)?.as_i64().map(Timestamp::from_micros).ok_or_else(|| self.bad(field))
+    }
+
+    fn resolve(&self, name: &str) -> Result<TaskIndex, Unreadable> {
+        (self.index)(name).ok_or_else(|| Unreadable::Task(name.to_owned()))
+    }
+
+    fn task(&self, field: &'static str) -> Result<TaskIndex, Unreadable> {
+        self.resolve(&self.text(field)?)
+    }
+
+    fn tasks(&self, field: &'static str) -> Result<Vec<TaskIndex>, Unreadable> {
+        let names = self.get(field)?.items().map(|task| task.as_text().unwrap_or_default());
+        names.map(|name| self.resolve(&name)).collect()
+    }
+
+    fn word<T>(&self, field: &'static str, known: impl Fn(&str) -> Option<T>) -> Result<T, Unreadable> {
+        known(&self.text(field)?).ok_or_else(|| self.bad(field))
+    }
+
+    /// A word that may be missing, but not another one.
+    fn word_if_any<T>(&self, field: &'static str, known: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Unreadable> {
+        self.root.get(field).map(|_| self.word(field, known)).transpose()
+    }
+
+    fn judged(&self) -> Result<Option<Judged>, Unreadable> {
+        let Some(root) = self.root.get("judged") else { return Ok(None) };
+        let fields = Fields { root, ..*self };
+        let then = match fields.word_if_any("ask", Cause::from_word)? {
+            Some(cause) => JudgedThen::Ask(cause),
+            None if root.get("send_back").is_some() => {
+                JudgedThen::SendBack { tasks: fields.tasks("send_back")?, critique: fields.text("critique")? }
+            }
+            None => JudgedThen::GoOn,
+        };
+        let verdict = fields.word_if_any("verdict", Verdict::from_word)?;
+        let complexity = fields.word_if_any("complexity", Complexity::from_word)?;
+        Ok(Some(Judged { verdict, complexity, then }))
+    }
+
+    fn work(&self) -> Result<Work, Unreadable> {
+        Ok(Work { task: self.task("task")?, attempt: self.number("attempt")? })
+    }
+
+    fn class(&self) -> Result<ErrorClass, Unreadable> {
+        match self.text("class")?.as_str() {
+            "transient" => Ok(ErrorClass::Transient),
+            "quota" => Ok(ErrorClass::Quota { until: self.time("until").ok() }),
+            "rejected" => Ok(ErrorClass::Rejected),
+            "auth" => Ok(ErrorClass::Auth),
+            "fatal" => Ok(ErrorClass::Fatal),
+            _ => Err(self.bad("class")),
+        }
+    }
+
+    fn then(&self) -> Result<Then, Unreadable> {
+        match self.time("again") {
+            Ok(not_before) => Ok(Then::Again { not_before }),
+            Err(_) => self.get("over").map(|_| Then::Over),
+        }
+    }
+
+    fn wave_then(&self) -> Result<WaveThen, Unreadable> {
+        match self.text("then")?.as_str() {
+            "go_on" => Ok(WaveThen::GoOn),
+            "ask" => Ok(WaveThen::Ask),
+            "abort" => Ok(WaveThen::Abort),
+            _ => Err(self.bad("then")),
+        }
+    }
+
+    fn pause_reason(&self) -> Result<PauseReason, Unreadable> {
+        match self.text("told") {
+            Ok(words) => Ok(PauseReason::Told(words)),
+            Err(_) if self.root.get("checkpoint").is_some() => {
+                let cause = self.word("cause", Cause::from_word)?;
+                Ok(PauseReason::Checkpoint { task: self.task("checkpoint")?, cause })
+            }
+            Err(_) => self.number("wave_failed").map(PauseReason::WaveFailed),
+        }
+    }
+
+    fn skip_reason(&self) -> Result<SkipReason, Unreadable> {
+        if let Ok(name) = self.text("dependency_failed") {
+            return Ok(SkipReason::DependencyFailed(self.resolve(&name)?));
+        }
+        if let Ok(name) = self.text("too_simple") {
+            let complexity = self.word("complexity", Complexity::from_word)?;
+            return Ok(SkipReason::TooSimple(self.resolve(&name)?, complexity));
+        }
+        if self.root.get("switched_off").is_some() {
+            return Ok(SkipReason::SwitchedOff);
+        }
+        if let Ok(name) = self.text("dependency_skipped") {
+            return Ok(SkipReason::DependencySkipped(self.resolve(&name)?));
+        }
+        if let Ok(words) = self.text("person") {
+            return Ok(SkipReason::Person(words));
+        }
+        self.get("no_dependency_failed").map(|_| SkipReason::NoDependencyFailed)
+    }
+}

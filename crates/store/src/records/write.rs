@@ -1,0 +1,182 @@
+//! From an event to its record.
+
+use team_executor_core::TaskIndex;
+use team_executor_core::run::{ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work};
+use team_executor_files::json::{Layout, Writer};
+
+/// The record of an event, on one line.
+pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
+    let mut line = Line { out: Writer::new(Layout::Compact) };
+    line.out.begin_object();
+    match event {
+        Event::Began { .. } => line.text("type", "began"),
+        Event::Recovered { .. } => line.text("type", "recovered"),
+        Event::Intended { works, .. } => {
+            line.text("type", "intended");
+            line.out.key("tasks");
+            line.out.begin_object();
+            for work in works {
+                line.plain(id(work.task), work.attempt);
+            }
+            line.out.end_object();
+        }
+        Event::Doubted { .. } => line.text("type", "doubted"),
+        Event::Claimed { work, slot, fast_advance, .. } => {
+            line.text("type", "claimed");
+            line.work(*work, &id);
+            line.plain("slot", slot);
+            line.plain("fast_advance", fast_advance);
+        }
+        Event::Completed { work, findings, judged, .. } => {
+            line.text("type", "completed");
+            line.work(*work, &id);
+            if let Some(findings) = findings {
+                line.text("findings", findings);
+            }
+            if let Some(judged) = judged {
+                line.judged(judged, &id);
+            }
+        }
+        Event::Failed { work, class, error, then, .. } => {
+            line.text("type", "failed");
+            line.work(*work, &id);
+            line.text("class", class_word(*class));
+            if let ErrorClass::Quota { until: Some(until) } = class {
+                line.plain("until", until.as_micros());
+            }
+            line.text("error", error);
+            line.then(*then);
+        }
+        Event::Interrupted { work, then, .. } => {
+            line.text("type", "interrupted");
+            line.work(*work, &id);
+            line.then(*then);
+        }
+        Event::Skipped { task, reason, .. } => {
+            line.text("type", "skipped");
+            line.text("task", id(*task));
+            match reason {
+                SkipReason::DependencyFailed(task) => line.text("dependency_failed", id(*task)),
+                SkipReason::DependencySkipped(task) => line.text("dependency_skipped", id(*task)),
+                SkipReason::NoDependencyFailed => line.plain("no_dependency_failed", true),
+                SkipReason::TooSimple(task, complexity) => {
+                    line.text("too_simple", id(*task));
+                    line.text("complexity", complexity.word());
+                }
+                SkipReason::SwitchedOff => line.plain("switched_off", true),
+                SkipReason::Person(words) => line.text("person", words),
+            }
+        }
+        Event::Reset { tasks, .. } => {
+            line.text("type", "reset");
+            line.tasks("tasks", tasks, &id);
+        }
+        Event::Returned { tasks, .. } => {
+            line.text("type", "returned");
+            line.tasks("tasks", tasks, &id);
+        }
+        Event::Decided { checkpoint, action, tasks, text, .. } => {
+            line.text("type", "decided");
+            if let Some(checkpoint) = checkpoint {
+                line.text("checkpoint", id(*checkpoint));
+            }
+            line.text("action", action.word());
+            line.tasks("tasks", tasks, &id);
+            line.text("text", text);
+        }
+        Event::WaveMerged { wave, then, .. } => {
+            line.text("type", "wave_merged");
+            line.plain("wave", wave);
+            line.text("then", wave_word(*then));
+        }
+        Event::Paused { reason, .. } => {
+            line.text("type", "paused");
+            match reason {
+                PauseReason::Told(words) => line.text("told", words),
+                PauseReason::WaveFailed(wave) => line.plain("wave_failed", wave),
+                PauseReason::Checkpoint { task, cause } => {
+                    line.text("checkpoint", id(*task));
+                    line.text("cause", cause.word());
+                }
+            }
+        }
+        Event::Resumed { .. } => line.text("type", "resumed"),
+        Event::Draining { .. } => line.text("type", "draining"),
+        Event::Stopping { .. } => line.text("type", "stopping"),
+        Event::Finished { .. } => line.text("type", "finished"),
+    }
+    line.plain("at", event.at().as_micros());
+    line.out.end_object();
+    line.out.finish().trim_end().to_owned()
+}
+
+struct Line {
+    out: Writer,
+}
+
+impl Line {
+    fn text(&mut self, key: &str, text: &str) {
+        self.out.key(key);
+        self.out.text(text);
+    }
+
+    fn plain(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.out.key(key);
+        self.out.plain(value);
+    }
+
+    fn work<'i>(&mut self, work: Work, id: &impl Fn(TaskIndex) -> &'i str) {
+        self.text("task", id(work.task));
+        self.plain("attempt", work.attempt);
+    }
+
+    fn tasks<'i>(&mut self, key: &str, tasks: &[TaskIndex], id: &impl Fn(TaskIndex) -> &'i str) {
+        self.out.key(key);
+        self.out.texts(tasks.iter().map(|task| id(*task)));
+    }
+
+    fn judged<'i>(&mut self, judged: &Judged, id: &impl Fn(TaskIndex) -> &'i str) {
+        self.out.key("judged");
+        self.out.begin_object();
+        if let Some(verdict) = judged.verdict {
+            self.text("verdict", verdict.word());
+        }
+        if let Some(complexity) = judged.complexity {
+            self.text("complexity", complexity.word());
+        }
+        match &judged.then {
+            JudgedThen::GoOn => {}
+            JudgedThen::Ask(cause) => self.text("ask", cause.word()),
+            JudgedThen::SendBack { tasks, critique } => {
+                self.tasks("send_back", tasks, id);
+                self.text("critique", critique);
+            }
+        }
+        self.out.end_object();
+    }
+
+    fn then(&mut self, then: Then) {
+        match then {
+            Then::Again { not_before } => self.plain("again", not_before.as_micros()),
+            Then::Over => self.plain("over", true),
+        }
+    }
+}
+
+const fn class_word(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Transient => "transient",
+        ErrorClass::Quota { .. } => "quota",
+        ErrorClass::Rejected => "rejected",
+        ErrorClass::Auth => "auth",
+        ErrorClass::Fatal => "fatal",
+    }
+}
+
+const fn wave_word(then: WaveThen) -> &'static str {
+    match then {
+        WaveThen::GoOn => "go_on",
+        WaveThen::Ask => "ask",
+        WaveThen::Abort => "abort",
+    }
+}
