@@ -43,5 +43,5 @@ pub use notice::Notice;
 pub use options::{Failure, Options};
 pub use replay::rules;
 pub use report::Report;
-pub use status::{Running, Status, prompt, status};
+pub use status::{Checkpoint, Judged, Running, Status, prompt, status};
 pub use worker::{Worker, Workers};

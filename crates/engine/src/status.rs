@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{Counts, PauseReason, Policy, Run, Stage};
-use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
+use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{records, recover, run_folder};
 
 use crate::clock;
@@ -38,6 +38,36 @@ pub struct Status {
     pub ready: Vec<TaskIndex>,
     /// The last attempt at each task, from 1; 0 if it was never tried.
     pub attempts: Vec<u32>,
+    /// How each task was judged.
+    pub judged: Vec<Judged>,
+    /// Where the run waits for a person, if it does.
+    pub checkpoint: Option<Checkpoint>,
+    /// What people have decided, in order.
+    pub decisions: Vec<Decision>,
+    /// How often work was sent back.
+    pub rounds: u32,
+}
+
+/// How a task was judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// How often it was not accepted.
+    pub rounds: u32,
+    /// What it said about the work of others.
+    pub verdict: Option<Verdict>,
+    /// Why it failed, was skipped or begins anew.
+    pub why: Option<String>,
+}
+
+/// Where a run waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Which task it comes after.
+    pub task: TaskIndex,
+    /// Why.
+    pub cause: Cause,
+    /// What is to be judged, each with the folder of what it delivered.
+    pub judges: Vec<(TaskIndex, Option<PathBuf>)>,
 }
 
 impl Status {
@@ -76,6 +106,19 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         attempt: work.attempt,
         seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
     });
+    let checkpoint = match run.stage() {
+        Stage::Paused(PauseReason::Checkpoint { task, cause }) => Some(Checkpoint {
+            task: *task,
+            cause: *cause,
+            judges: run.judged_at(*task).into_iter().map(|task| (task, delivered(&path, &tasks[task.get()]))).collect(),
+        }),
+        _ => None,
+    };
+    let judged = |task| {
+        let view = run.view(task);
+        let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
+        view.map(|view| Judged { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned) })
+    };
     Ok(Some(Status {
         run: id,
         is_heard: control::is_heard(&path),
@@ -84,6 +127,9 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         reason: match run.stage() {
             Stage::Paused(PauseReason::Told(reason)) => Some(reason.clone()),
             Stage::Paused(PauseReason::WaveFailed(wave)) => Some(format!("every task of wave {wave} failed")),
+            Stage::Paused(PauseReason::Checkpoint { task, .. }) => {
+                Some(format!("checkpoint after {}", tasks[task.get()].id))
+            }
             _ => None,
         },
         finished: *run.stage() == Stage::Finished,
@@ -91,8 +137,18 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         running: running.collect(),
         attempts: indexes().map(|task| run.view(task).map_or(0, |view| view.attempt)).collect(),
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
+        judged: indexes().map(|task| judged(task).unwrap_or_default()).collect(),
+        checkpoint,
+        decisions: run.decisions().to_vec(),
+        rounds: run.rounds(),
         statuses,
     }))
+}
+
+/// The folder of what a task delivered, if there is one.
+fn delivered(run: &Path, task: &Task) -> Option<PathBuf> {
+    let folder = run.join("artifacts").join(run_folder::component(task.id.as_str()));
+    folder.is_dir().then_some(folder)
 }
 
 /// What a worker is told about a task, as the newest run of the session stands, or before any run. After an attempt began

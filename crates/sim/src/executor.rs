@@ -1,10 +1,10 @@
 //! One executor from its start to its end: the real rules, journal, lock and replacement of files, driven as the program
 //! drives them, with simulated keepers instead of processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{Effect, Ending, Input, Stage, Which, Work, WorkEnded};
-use team_executor_core::{Session, TaskIndex, TaskStatus};
+use team_executor_core::{CheckpointAction, Session, TaskIndex, TaskStatus};
 use team_executor_engine::conductor::Conductor;
 use team_executor_files::tasks_csv;
 use team_executor_store::sim_disk::SimFile;
@@ -13,7 +13,7 @@ use team_executor_store::{Durability, Lock, replace};
 use crate::audit::VIEW;
 use crate::keeper::Order;
 use crate::start::{Started, start};
-use crate::worker::End;
+use crate::worker::{End, Script};
 use crate::world::{Happening, Message, Stop, World};
 
 /// What happened is durable after this long at the latest, in microseconds.
@@ -32,7 +32,7 @@ pub enum Ended {
 pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
     world.incarnation += 1;
     world.lives = true;
-    let Started { lock, conductor, first, began } = start(world)?;
+    let Started { lock, conductor, first, began, unchecked } = start(world)?;
     let session = world.scenario.session.clone();
     let mut executor = Executor {
         world,
@@ -41,11 +41,17 @@ pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
         session,
         keepers: BTreeMap::new(),
         busy: BTreeMap::new(),
+        checking: BTreeSet::new(),
         wake: None,
         ending: None,
         commit_at: None,
         dirty: true,
     };
+    for work in unchecked {
+        // What is checked runs nowhere, and has its place.
+        executor.busy.insert(work, u32::MAX - work.task.0);
+        executor.check(work);
+    }
     executor.drive(first, began)
 }
 
@@ -58,6 +64,8 @@ struct Executor<'w, 's> {
     keepers: BTreeMap<u32, usize>,
     /// Where each attempt runs.
     busy: BTreeMap<Work, u32>,
+    /// What of that is being checked.
+    checking: BTreeSet<Work>,
     wake: Option<u64>,
     ending: Option<Ending>,
     /// When what happened is to be durable.
@@ -139,7 +147,12 @@ impl Executor<'_, '_> {
     fn carry_out(&mut self, effect: Effect) {
         self.world.note(|| format!("{effect:?}"));
         match effect {
-            Effect::Spawn { work, slot } | Effect::Check { work, slot } => {
+            Effect::Check { work, slot } => {
+                self.busy.insert(work, slot);
+                self.world.audit.checked_again(work);
+                self.check(work);
+            }
+            Effect::Spawn { work, slot } => {
                 let keeper = match self.keepers.get(&slot) {
                     Some(keeper) => *keeper,
                     None => self.world.new_keeper(),
@@ -198,9 +211,18 @@ impl Executor<'_, '_> {
 
     fn input(&mut self, message: Message) -> Result<Option<Input>, Stop> {
         let now = self.world.time();
-        let ended = |work, end: End| Input::Ended { now, ended: WorkEnded { work, outcome: end.outcome() } };
+        let scenario = self.world.scenario;
+        let ended =
+            |work, end: End| Input::Ended { now, ended: WorkEnded { work, outcome: end.outcome(scenario, work) } };
         match message {
+            Message::Ended(work, End::Completed)
+                if self.busy.contains_key(&work) && Script::of(scenario, work).says.checked.is_some() =>
+            {
+                self.check(work);
+                Ok(None)
+            }
             Message::Ended(work, end) => Ok(self.busy.remove(&work).map(|_| ended(work, end))),
+            Message::Checked(work) => Ok(self.busy.remove(&work).map(|_| ended(work, End::Completed))),
             Message::KeeperDied(keeper) => {
                 let slot = self.keepers.iter().find(|(_, of)| **of == keeper).map(|(slot, _)| *slot);
                 let Some(slot) = slot else { return Ok(None) };
@@ -208,12 +230,26 @@ impl Executor<'_, '_> {
                 let Some(work) = self.busy.iter().find(|(_, of)| **of == slot).map(|(work, _)| *work) else {
                     return Ok(None);
                 };
-                self.busy.remove(&work);
                 let end = crate::start::left_by(self.world, keeper, work)?;
+                let checked = Script::of(scenario, work).says.checked.is_some();
+                if self.checking.contains(&work) || end == End::Completed && checked {
+                    self.check(work);
+                    return Ok(None);
+                }
+                self.busy.remove(&work);
                 Ok(Some(ended(work, end)))
             }
             Message::Request => Ok(Some(self.request())),
         }
+    }
+
+    /// What an attempt delivered is looked at; that takes a while.
+    fn check(&mut self, work: Work) {
+        if !self.checking.insert(work) {
+            return; // it is being looked at
+        }
+        let incarnation = self.world.incarnation;
+        self.world.soon(500_000, Happening::Message(incarnation, Message::Checked(work)));
     }
 
     /// Something that a person may ask for.
@@ -221,13 +257,18 @@ impl Executor<'_, '_> {
         let now = self.world.time();
         let chance = &mut self.world.chance;
         let task = TaskIndex(chance.count(u32::try_from(self.session.tasks.len()).unwrap_or(1) + 1));
-        match chance.below(8) {
+        match chance.below(10) {
             0 => Input::Pause { now, reason: "lunch".to_owned() },
             1 => Input::Resume { now },
             2 => Input::Drain { now },
             3 => Input::Stop { now },
             4 | 5 => Input::Skip { now, task, reason: "no".to_owned() },
-            6 => Input::Retry { now, which: Which::AllFailed, downstream: chance.once_in(2) },
+            6 | 7 => {
+                let action = chance.pick(CheckpointAction::ALL);
+                let tasks = if chance.once_in(2) { vec![task] } else { Vec::new() };
+                Input::Decide { now, action, tasks, text: "better".to_owned() }
+            }
+            8 => Input::Retry { now, which: Which::AllFailed, downstream: chance.once_in(2) },
             _ => Input::Retry { now, which: Which::Tasks(vec![task]), downstream: chance.once_in(2) },
         }
     }

@@ -3,8 +3,8 @@
 
 use team_executor_core::run::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
 use team_executor_core::{
-    ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId, TaskIndex,
-    TaskStatus,
+    Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
+    TaskIndex, TaskStatus,
 };
 
 use crate::chance::Chance;
@@ -43,6 +43,8 @@ pub struct Weather {
     pub workers: bool,
     /// A second executor comes by.
     pub intruders: bool,
+    /// Workers judge the work of others, deliveries are checked, and people are asked.
+    pub judges: bool,
     /// What becomes of each task is the same however often it is tried.
     pub steady: bool,
 }
@@ -83,6 +85,7 @@ impl Weather {
             requests: chance.once_in(3) && !steady,
             workers: !chance.once_in(4),
             intruders: chance.once_in(4),
+            judges: chance.once_in(2),
             steady,
         }
     }
@@ -126,7 +129,13 @@ fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Po
     let mut own = std::collections::BTreeMap::new();
     for task in (0..).map(TaskIndex).take(tasks) {
         let retries = chance.once_in(6).then(|| chance.count(3));
-        own.insert(task, TaskPolicy { retries, pool: chance.count(pools), ..TaskPolicy::default() });
+        let mut policy = TaskPolicy { retries, pool: chance.count(pools), ..TaskPolicy::default() };
+        if weather.judges {
+            policy.rounds = chance.once_in(4).then(|| chance.count(3));
+            (policy.asks, policy.is_off) = (chance.once_in(8), chance.once_in(10));
+            policy.least = chance.once_in(5).then(|| chance.pick(Complexity::ALL));
+        }
+        own.insert(task, policy);
     }
     let first = chance.pick(&[0, 100, 1000]);
     let jitter = chance.pick(&[0, 50]);
@@ -137,6 +146,7 @@ fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Po
         interruptions: if weather.steady { 1000 } else { 1 + chance.count(5) },
         backoff: Backoff { first: Millis(first), factor: 2, cap: Millis(4000), jitter },
         wave_failed: chance.pick(WaveFailed::ALL),
+        rounds: chance.count(3),
         seed,
         tasks: own,
         ..Policy::default()
@@ -158,5 +168,6 @@ mod tests {
         assert!(any(|s| s.tasks().iter().any(|task| task.run_on == RunOn::Failure)));
         assert!(any(|s| s.tasks().iter().any(|task| task.status.is_over())));
         assert!(any(|s| s.weather.rot) && any(|s| !s.weather.power));
+        assert!(any(|s| s.policy.tasks.values().any(|own| own.asks)) && any(|s| s.policy.rounds == 0));
     }
 }

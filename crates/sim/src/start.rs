@@ -15,7 +15,7 @@ use team_executor_store::{
 
 use crate::executor::failing;
 use crate::ledger;
-use crate::worker::End;
+use crate::worker::{End, Script};
 use crate::world::{Stop, World};
 
 /// How long a keeper of an earlier executor has to end its worker, in microseconds.
@@ -29,6 +29,8 @@ pub(crate) struct Started {
     pub(crate) conductor: Conductor<SimFile>,
     /// What the rules are told first; nothing if everything is over.
     pub(crate) first: Option<Input>,
+    /// What ended well and is still to be checked.
+    pub(crate) unchecked: Vec<Work>,
     /// An earlier executor had begun the run.
     pub(crate) began: bool,
 }
@@ -47,17 +49,20 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
     let began = records.len() > 1;
     let number = world.incarnation;
     world.note(|| format!("executor {number} starts: {} records, rebooted {rebooted}", records.len()));
+    let mut unchecked = Vec::new();
     let first = if *rules.stage() == Stage::Finished {
         None
     } else if began {
-        let harvested = harvest(world, &rules)?;
-        Some(Input::Recovered { now: world.time(), alive: Vec::new(), harvested, rebooted })
+        let (harvested, left) = harvest(world, &rules)?;
+        unchecked.clone_from(&left);
+        Some(Input::Recovered { now: world.time(), alive: left, harvested, rebooted })
     } else {
         harvest(world, &rules)?; // a worker can only be there if its claim is
         Some(Input::Start { now: world.time() })
     };
     let began = began && first.is_some();
-    Ok(Started { lock, conductor: Conductor::new(scenario.tasks(), rules, journal), first, began })
+    let conductor = Conductor::new(scenario.tasks(), rules, journal);
+    Ok(Started { lock, conductor, first, began, unchecked })
 }
 
 /// Takes the lock, and finds out whether the machine was started since someone else had it.
@@ -122,8 +127,8 @@ fn reopen_journal(world: &mut World<'_>) -> Result<(Journal<SimFile>, Vec<String
     Ok((journal, records))
 }
 
-/// What became of the workers of earlier executors; none of them lives after this.
-fn harvest(world: &mut World<'_>, rules: &Run) -> Result<Vec<WorkEnded>, Stop> {
+/// What became of the workers of earlier executors, and what of it is still to be checked; none of them lives after this.
+fn harvest(world: &mut World<'_>, rules: &Run) -> Result<(Vec<WorkEnded>, Vec<Work>), Stop> {
     let names = failing(world, world.ledgers.list())?;
     let mut ends = BTreeMap::new();
     for name in names {
@@ -134,11 +139,16 @@ fn harvest(world: &mut World<'_>, rules: &Run) -> Result<Vec<WorkEnded>, Stop> {
     world.audit.before_recovery(&world.ledgers, &alive)?;
     // What is lost is said, or is left to the rules.
     let say_lost = world.chance.once_in(2);
-    let ended = rules.at_work().filter_map(|work| {
+    let (mut ended, mut unchecked) = (Vec::new(), Vec::new());
+    for work in rules.at_work() {
         let end = ends.get(&ledger::key(work)).copied().unwrap_or(End::Interrupted);
-        (say_lost || end != End::Interrupted).then(|| WorkEnded { work, outcome: end.outcome() })
-    });
-    Ok(ended.collect())
+        if end == End::Completed && Script::of(world.scenario, work).says.checked.is_some() {
+            unchecked.push(work);
+        } else if say_lost || end != End::Interrupted {
+            ended.push(WorkEnded { work, outcome: end.outcome(world.scenario, work) });
+        }
+    }
+    Ok((ended, unchecked))
 }
 
 /// Waits until the keeper that has this ledger is gone, and reads it.

@@ -1,7 +1,8 @@
 //! What a simulated worker does, and how its end is written and told.
 
 use team_executor_agents::{Ended, Limit};
-use team_executor_core::run::{ErrorClass, Outcome, Work};
+use team_executor_core::run::{ErrorClass, Judgement, Outcome, Work};
+use team_executor_core::{Complexity, TaskIndex, Verdict};
 
 use crate::chance::Chance;
 use crate::scenario::Scenario;
@@ -17,6 +18,21 @@ pub struct Script {
     pub deaf: bool,
     /// How long things that it left behind go on, in microseconds.
     pub leaves: u64,
+    /// What it says if it completes its task.
+    pub says: Says,
+}
+
+/// What a worker that has completed its task says and delivers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Says {
+    /// What it delivers is checked, and whether that passes.
+    pub checked: Option<bool>,
+    /// A supervisor's word.
+    pub verdict: Option<Verdict>,
+    /// What the task depends on must be done again.
+    pub rejects: bool,
+    /// How much there is to the work.
+    pub complexity: Option<Complexity>,
 }
 
 /// How a worker ended.
@@ -75,6 +91,37 @@ impl Script {
             takes: chance.below(if quick { 3_000 } else { 3_000_000 }),
             deaf: rough && chance.once_in(4),
             leaves: if rough && chance.once_in(4) { chance.below(2_000_000) } else { 0 },
+            says: if weather.judges { Says::of(&mut chance) } else { Says::default() },
+        }
+    }
+}
+
+impl Says {
+    fn of(chance: &mut Chance) -> Self {
+        Self {
+            checked: chance.once_in(2).then(|| !chance.once_in(3)),
+            verdict: chance.once_in(4).then(|| chance.pick(Verdict::ALL)),
+            rejects: chance.once_in(5),
+            complexity: chance.once_in(3).then(|| chance.pick(Complexity::ALL)),
+        }
+    }
+
+    /// What the rules are told, once the checks are done.
+    fn outcome(self, needs: &[TaskIndex]) -> Outcome {
+        if self.checked == Some(false) {
+            return Outcome::Failed { class: ErrorClass::Rejected, error: "rejected".to_owned() };
+        }
+        let judgement = Judgement {
+            verdict: self.verdict,
+            rejects: if self.rejects { needs.to_vec() } else { Vec::new() },
+            critique: "bad".to_owned(),
+            rounds: None,
+            complexity: self.complexity,
+        };
+        let says_something = self.verdict.is_some() || self.rejects || self.complexity.is_some();
+        Outcome::Completed {
+            findings: Some("found".to_owned()),
+            judgement: says_something.then(|| Box::new(judgement)),
         }
     }
 }
@@ -105,12 +152,12 @@ impl End {
         WORDS.iter().find(|(end, _)| *end == self).map_or("", |(_, word)| word)
     }
 
-    /// What the rules are told.
-    pub fn outcome(self) -> Outcome {
+    /// What the rules are told about an attempt that ended so.
+    pub fn outcome(self, scenario: &Scenario, work: Work) -> Outcome {
         let error = self.word().to_owned();
         let failed = |class| Outcome::Failed { class, error: error.clone() };
         match self {
-            Self::Completed => Outcome::completed(Some("found".to_owned())),
+            Self::Completed => Script::of(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
             Self::Auth => failed(ErrorClass::Auth),

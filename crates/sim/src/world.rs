@@ -94,6 +94,8 @@ pub enum Message {
     Ended(Work, End),
     /// A keeper is gone.
     KeeperDied(usize),
+    /// What an attempt delivered was checked.
+    Checked(Work),
     /// Someone asks for something.
     Request,
 }

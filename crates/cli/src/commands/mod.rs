@@ -28,6 +28,7 @@ use crate::printer::Printer;
 
 pub(crate) use plan::mark;
 pub(crate) use report::{JsonFinding, JsonHidden};
+pub(crate) use status::why;
 pub(crate) use validate::count;
 
 /// Carries out what the user asked for.

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
-use team_executor_engine::{self as engine, Status};
-use team_executor_files::{Code, Finding};
+use team_executor_core::run::Cause;
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict};
+use team_executor_engine::{self as engine, Judged, Status};
+use team_executor_files::{Code, Finding, time};
 use team_executor_store::JournalError;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
@@ -119,7 +120,8 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
         let since = of_worker.map(|running| format!("  attempt {}, {} s", running.attempt, running.seconds));
         let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
         let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
-        let line = format!("{} {}{}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
+        let note = note(&status.judged[task.get()]);
+        let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
     }
     writeln!(out)?;
@@ -129,10 +131,42 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
     });
     list(out, "Running", running, ", ", width)?;
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
+    for decision in &status.decisions {
+        let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
+        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+        let line = format!("Decided{at} at {}: {}{text}", time::format(decision.at), decision.action);
+        writeln!(out, "{}", escape::cut(&line, width))?;
+    }
+    if let Some(checkpoint) = &status.checkpoint {
+        writeln!(out, "\nCheckpoint after {}: {}", id(checkpoint.task), why(checkpoint.cause))?;
+        for (task, folder) in &checkpoint.judges {
+            let folder = folder.as_ref().map(|folder| format!(": {}", folder.display())).unwrap_or_default();
+            writeln!(out, "  judge {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
+        }
+        let named = escape::shell_word(&format!("--session={path}"));
+        writeln!(out, "Decide with: team-executor checkpoint resume|improve|revise|recheck|feedback {named}")?;
+    }
     if !status.finished && !status.is_heard {
         writeln!(out, "\nNo executor has it. Go on with: team-executor resume --session={}", escape::line(path))?;
     }
     Ok(())
+}
+
+/// How a task was judged, in a few words.
+fn note(judged: &Judged) -> String {
+    let rounds = if judged.rounds > 0 { format!("  round {}", judged.rounds) } else { String::new() };
+    let verdict = judged.verdict.map(|verdict| format!("  says {verdict}")).unwrap_or_default();
+    let why = judged.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
+    format!("{rounds}{verdict}{why}")
+}
+
+/// Why a person is asked.
+pub(crate) const fn why(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Planned => "a person is to judge here",
+        Cause::Blocked => "a supervisor says block",
+        Cause::OutOfRounds => "work was sent back as often as it may be",
+    }
 }
 
 #[derive(Serialize)]
@@ -148,6 +182,9 @@ struct JsonStatus<'a> {
     tasks: Vec<JsonTask<'a>>,
     running: Vec<JsonRunning<'a>>,
     ready: Vec<&'a str>,
+    rounds: u32,
+    checkpoint: Option<JsonCheckpoint<'a>>,
+    decisions: Vec<JsonDecision<'a>>,
 }
 
 #[derive(Serialize)]
@@ -155,6 +192,31 @@ struct JsonTask<'a> {
     id: &'a str,
     wave: u32,
     status: &'static str,
+    rounds: u32,
+    verdict: Option<&'static str>,
+    why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonCheckpoint<'a> {
+    task: &'a str,
+    cause: &'static str,
+    judges: Vec<JsonJudged<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonJudged<'a> {
+    task: &'a str,
+    folder: Option<String>,
+}
+
+#[derive(Serialize)]
+struct JsonDecision<'a> {
+    checkpoint: Option<&'a str>,
+    action: &'static str,
+    tasks: Vec<&'a str>,
+    text: &'a str,
+    at: String,
 }
 
 #[derive(Serialize)]
@@ -180,7 +242,17 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
         tasks: (0..)
             .map(TaskIndex)
             .zip(statuses)
-            .map(|(task, status)| JsonTask { id: id(task), wave: graph.wave(task), status: status.word() })
+            .map(|(task, stands)| {
+                let judged = status.and_then(|status| status.judged.get(task.get()));
+                JsonTask {
+                    id: id(task),
+                    wave: graph.wave(task),
+                    status: stands.word(),
+                    rounds: judged.map_or(0, |judged| judged.rounds),
+                    verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
+                    why: judged.and_then(|judged| judged.why.as_deref()),
+                }
+            })
             .collect(),
         running: status
             .map_or(&[][..], |status| &status.running)
@@ -193,5 +265,29 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
             })
             .collect(),
         ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
+        rounds: status.map_or(0, |status| status.rounds),
+        checkpoint: status.and_then(|status| status.checkpoint.as_ref()).map(|checkpoint| JsonCheckpoint {
+            task: id(checkpoint.task),
+            cause: checkpoint.cause.word(),
+            judges: checkpoint
+                .judges
+                .iter()
+                .map(|(task, folder)| JsonJudged {
+                    task: id(*task),
+                    folder: folder.as_ref().map(|folder| folder.display().to_string()),
+                })
+                .collect(),
+        }),
+        decisions: status
+            .map_or(&[][..], |status| &status.decisions)
+            .iter()
+            .map(|decision| JsonDecision {
+                checkpoint: decision.checkpoint.map(id),
+                action: decision.action.word(),
+                tasks: decision.tasks.iter().map(|task| id(*task)).collect(),
+                text: &decision.text,
+                at: time::format(decision.at),
+            })
+            .collect(),
     }
 }

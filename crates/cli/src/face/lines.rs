@@ -6,7 +6,7 @@ use team_executor_core::run::Cause;
 use team_executor_engine::Notice;
 use team_executor_engine::notice::Judged;
 
-use crate::commands::{count, mark};
+use crate::commands::{count, mark, why};
 use crate::escape;
 
 /// The line for a notice, at most so many columns wide; nothing for what only a live view shows.
@@ -73,12 +73,7 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
 
 /// What a person is to judge, with what can be typed.
 fn checkpoint(task: &str, cause: Cause, judged: &[Judged], asked: bool, width: usize) -> String {
-    let why = match cause {
-        Cause::Planned => "a person is to judge here",
-        Cause::Blocked => "a supervisor says block",
-        Cause::OutOfRounds => "work was sent back as often as it may be",
-    };
-    let mut lines = vec![format!("Checkpoint after {task}: {why}")];
+    let mut lines = vec![format!("Checkpoint after {task}: {}", why(cause))];
     for one in judged {
         let rounds = if one.rounds > 0 { format!(" (round {})", one.rounds) } else { String::new() };
         lines.push(format!("  {}{rounds} {}", one.task, one.findings));

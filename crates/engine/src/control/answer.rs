@@ -123,6 +123,7 @@ fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &
         (Refused::Move(refused), Request::Retry { .. }) => {
             format!("only what failed or was skipped runs again, and a task that was named is {}", refused.from)
         }
+        (Refused::NotOver(task), _) => format!("'{}' is not over, so it cannot be done again", id(task)),
         (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
         (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
         (refused, _) => refused.to_string(),

@@ -1,7 +1,7 @@
 //! What the auditor works out by itself about the tasks: who waits for whom, the waves, whose quota.
 
 use team_executor_core::run::{Cadence, WaveFailed};
-use team_executor_core::{ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
+use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
 
 use crate::scenario::Scenario;
 
@@ -28,6 +28,11 @@ pub(crate) struct TaskFacts {
     pub(crate) priority: Priority,
     pub(crate) pool: u32,
     pub(crate) retries: u32,
+    pub(crate) rounds: u32,
+    /// The run pauses after it, it is switched off, or it is not for simpler work than this.
+    pub(crate) asks: bool,
+    pub(crate) is_off: bool,
+    pub(crate) least: Option<Complexity>,
     /// The role whose one resident worker has it.
     pub(crate) resident: Option<String>,
 }
@@ -55,6 +60,10 @@ impl Facts {
                 priority: task.priority,
                 pool: own.pool,
                 retries: own.retries.unwrap_or(scenario.policy.retries),
+                rounds: own.rounds.unwrap_or(scenario.policy.rounds),
+                asks: own.asks,
+                is_off: own.is_off,
+                least: own.least,
                 resident: resident.then(|| task.role.to_string()),
             });
         }
@@ -78,12 +87,12 @@ impl Facts {
     }
 }
 
-/// Whether the statuses of what it needs let a task run; nothing if that is not known yet.
-pub(crate) fn admits(run_on: RunOn, needs: impl Iterator<Item = TaskStatus>) -> Option<bool> {
+/// Whether what it needs lets a task run; nothing if that is not known yet. Of each the status, and whether it was not needed.
+pub(crate) fn admits(run_on: RunOn, needs: impl Iterator<Item = (TaskStatus, bool)>) -> Option<bool> {
     let (mut open, mut bad) = (false, false);
-    for status in needs {
+    for (status, not_needed) in needs {
         open |= !status.is_over();
-        bad |= matches!(status, TaskStatus::Failed | TaskStatus::Skipped);
+        bad |= matches!(status, TaskStatus::Failed | TaskStatus::Skipped) && !not_needed;
     }
     match run_on {
         RunOn::Success if bad => Some(false),

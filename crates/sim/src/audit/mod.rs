@@ -3,6 +3,7 @@
 
 mod facts;
 mod files;
+mod judging;
 mod model;
 mod reader;
 mod workers;
@@ -17,7 +18,7 @@ use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{History, records};
 
 use crate::scenario::Scenario;
-use crate::worker::End;
+use crate::worker::{End, Says};
 use facts::Facts;
 use model::{Model, Stage, demand, index};
 use reader::Reader;
@@ -42,7 +43,7 @@ pub struct Auditor<'s> {
     /// What was said to be so.
     announced: Vec<String>,
     /// How workers really ended.
-    truth: BTreeMap<Work, End>,
+    truth: BTreeMap<Work, (End, Says)>,
     starts: Vec<workers::Starts>,
     expected: Vec<(Work, End)>,
     power_cuts: u32,
@@ -62,7 +63,7 @@ impl Book {
         Self { reader: Reader::default(), model: Model::new(facts) }
     }
 
-    fn read(&mut self, bytes: &[u8], judge: Option<&BTreeMap<Work, End>>) -> Verdict {
+    fn read(&mut self, bytes: &[u8], judge: Option<&BTreeMap<Work, (End, Says)>>) -> Verdict {
         demand!(bytes.len() >= self.reader.offset, "I7: the journal has become shorter");
         for record in self.reader.added(bytes) {
             if let Some(truth) = judge {
@@ -203,6 +204,7 @@ impl<'s> Auditor<'s> {
         if let Some(task) = model.neglected() {
             return Err(format!("I12: T{task} could start and does not"));
         }
+        demand!(!model.is_held_back(), "I15: what was sent back does not begin anew");
         let running = model.running().count();
         demand!(running == busy, "I12: {running} tasks are in progress, {busy} workers are known");
         Ok(())

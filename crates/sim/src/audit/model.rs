@@ -1,15 +1,15 @@
 //! The auditor's own idea of a run: what each record may say and what it does, written plainly and without a look at the
 //! rules that are under test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use team_executor_core::TaskStatus;
 use team_executor_core::run::{WaveFailed, Work};
+use team_executor_core::{Complexity, TaskStatus};
 
 use super::facts::{Facts, admits};
 use super::reader::Record;
-use crate::worker::End;
+use crate::worker::{End, Says};
 
 /// A run as its records tell it.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub(crate) struct Model {
     clock: i64,
     /// The clock when the rules last had to start what can start.
     settled: i64,
+    /// What was sent back and has not begun anew.
+    pub(super) recalled: BTreeSet<usize>,
+    /// A person is to be asked when the run goes on.
+    pub(super) asks_later: bool,
 }
 
 /// One task.
@@ -39,6 +43,14 @@ pub(crate) struct TaskModel {
     pub(crate) counted: (u32, bool),
     /// When its status last changed; nothing before its first change.
     pub(crate) since: Option<i64>,
+    /// It was skipped, and nothing is amiss.
+    pub(crate) not_needed: bool,
+    /// How often it was not accepted, since it last began anew by itself.
+    pub(crate) rounds: u32,
+    /// How often it was done again because of a judgement.
+    pub(crate) returns: u32,
+    pub(super) complexity: Option<Complexity>,
+    pub(super) by_rule: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +86,11 @@ impl Model {
             not_before: i64::MIN,
             counted: (0, false),
             since: None,
+            not_needed: false,
+            rounds: 0,
+            returns: 0,
+            complexity: None,
+            by_rule: false,
         });
         Self {
             tasks: tasks.collect(),
@@ -83,6 +100,8 @@ impl Model {
             held: BTreeMap::new(),
             clock: i64::MIN,
             settled: i64::MIN,
+            recalled: BTreeSet::new(),
+            asks_later: false,
         }
     }
 
@@ -92,7 +111,7 @@ impl Model {
 
     pub(crate) fn admits(&self, task: usize) -> Option<bool> {
         let facts = &self.facts.tasks[task];
-        admits(facts.run_on, facts.needs.iter().map(|on| self.tasks[*on].status))
+        admits(facts.run_on, facts.needs.iter().map(|on| (self.tasks[*on].status, self.tasks[*on].not_needed)))
     }
 
     pub(crate) fn all_over(&self) -> bool {
@@ -115,6 +134,7 @@ impl Model {
         let (own, state) = (&self.facts.tasks[task], &self.tasks[task]);
         state.status == TaskStatus::Pending
             && self.admits(task) == Some(true)
+            && !self.is_needless(task)
             && state.not_before <= clock
             && self.held.get(&own.pool).is_none_or(|until| *until <= clock)
             && (own.resident.is_none() || self.running().all(|other| self.facts.tasks[other].resident != own.resident))
@@ -122,7 +142,7 @@ impl Model {
     }
 
     fn has_room(&self) -> bool {
-        self.stage == Stage::Going && self.running().count() < self.facts.slots
+        self.stage == Stage::Going && self.recalled.is_empty() && self.running().count() < self.facts.slots
     }
 
     /// A task that could start and was not started.
@@ -149,8 +169,8 @@ impl Model {
         }
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {
-            ("began" | "resumed", _) => self.stage = Stage::Going,
-            ("paused", _) => self.stage = Stage::Paused,
+            ("began" | "resumed", _) => (self.stage, self.asks_later) = (Stage::Going, false),
+            ("paused", _) => (self.stage, self.asks_later) = (Stage::Paused, false),
             ("draining", _) => self.stage = Stage::Draining,
             ("stopping", _) => self.stage = Stage::Stopping,
             ("finished", _) => self.stage = Stage::Finished,
@@ -160,6 +180,8 @@ impl Model {
                 }
             }
             ("doubted", _) => self.tasks.iter_mut().for_each(|task| task.attempt = task.attempt.max(task.intended)),
+            ("returned", _) => self.take_back(record, at),
+            ("decided", _) => self.decide(record),
             ("reset", _) => record.tasks().into_iter().for_each(|(task, _)| self.reset(task, at)),
             ("wave_merged", _) => {
                 self.merged = record.number("wave").and_then(|wave| u32::try_from(wave).ok()).unwrap_or(0);
@@ -174,8 +196,9 @@ impl Model {
         }
     }
 
-    fn reset(&mut self, task: usize, at: i64) {
-        let TaskModel { attempt, intended, .. } = self.tasks[task];
+    pub(super) fn reset(&mut self, task: usize, at: i64) {
+        let TaskModel { attempt, intended, returns, .. } = self.tasks[task];
+        self.recalled.remove(&task);
         self.tasks[task] = TaskModel {
             status: TaskStatus::Pending,
             attempt,
@@ -187,6 +210,11 @@ impl Model {
             not_before: i64::MIN,
             counted: (0, false),
             since: Some(at),
+            not_needed: false,
+            rounds: 0,
+            returns,
+            complexity: None,
+            by_rule: false,
         };
         // Who needs it cannot begin any more as was intended.
         for other in (0..self.tasks.len()).filter(|other| self.facts.tasks[*other].needs.contains(&task)) {
@@ -209,30 +237,48 @@ impl Model {
                 own.status = TaskStatus::InProgress;
                 return;
             }
-            "completed" => own.status = TaskStatus::Completed,
-            "skipped" => own.status = TaskStatus::Skipped,
+            "completed" => {
+                own.status = TaskStatus::Completed;
+                own.complexity = record.text("complexity").and_then(Complexity::from_word);
+                return self.heed(record);
+            }
+            "skipped" => {
+                own.status = TaskStatus::Skipped;
+                own.by_rule = record.text("person").is_none();
+                own.not_needed = record.value("too_simple").or(record.value("switched_off")).is_some();
+            }
+            "failed" if record.text("class") == Some("rejected") => own.rounds += 1,
             "failed" if record.text("class") == Some("quota") => {
                 own.refusals += 1;
                 let held = self.held.entry(self.facts.tasks[task].pool).or_insert(i64::MIN);
                 *held = (*held).max(again.unwrap_or(i64::MIN));
             }
             "failed" => own.failures += 1,
-            _ => own.interruptions += u32::from(self.stage != Stage::Stopping),
+            _ => own.interruptions += u32::from(self.stage != Stage::Stopping && self.recalled.is_empty()),
         }
         if matches!(kind, "failed" | "interrupted") {
             own.counted = (own.attempt, kind == "failed");
             own.status = if again.is_some() { TaskStatus::Pending } else { TaskStatus::Failed };
             own.not_before = again.unwrap_or(own.not_before);
+            if kind == "failed" && again.is_none() && record.text("class") == Some("rejected") {
+                self.ask();
+            }
         }
     }
 
     /// Whether a record may come next; `truth` is how the workers really ended.
-    pub(crate) fn judge(&self, record: Record<'_>, truth: &BTreeMap<Work, End>) -> Result<(), String> {
+    pub(crate) fn judge(&self, record: Record<'_>, truth: &BTreeMap<Work, (End, Says)>) -> Result<(), String> {
         let kind = record.text("type").unwrap_or_default();
         match kind {
             "plan" => return Ok(()),
             "began" => demand!(self.stage == Stage::NotBegun, "I5: the run begins twice"),
-            "finished" => demand!(self.all_over(), "I12: the run is finished and a task is not over"),
+            "finished" => {
+                demand!(self.all_over(), "I12: the run is finished and a task is not over");
+                let asks = self.asks_later || self.stage == Stage::Paused;
+                demand!(!asks && self.recalled.is_empty(), "I12: the run is finished, and somebody was to be asked");
+            }
+            "returned" => self.judge_return(record)?,
+            "decided" => self.judge_decision(record)?,
             "wave_merged" => self.judge_merge(record)?,
             _ => {}
         }
@@ -280,6 +326,11 @@ impl Model {
     fn judge_skip(&self, task: usize, record: Record<'_>) -> Result<(), String> {
         demand!(self.tasks[task].status == TaskStatus::Pending, "skipped and not pending: {}", record.0);
         let by_rule = record.text("person").is_none();
+        if record.value("switched_off").or(record.value("too_simple")).is_some() {
+            let right = self.admits(task) == Some(true) && self.is_needless(task);
+            demand!(right, "I9: said not to be needed, and it is: {}", record.0);
+            return Ok(());
+        }
         demand!(!by_rule || self.admits(task) == Some(false), "skipped without a reason: {}", record.0);
         for (key, status) in [("dependency_failed", TaskStatus::Failed), ("dependency_skipped", TaskStatus::Skipped)] {
             let Some(on) = record.task(key) else { continue };
@@ -294,14 +345,16 @@ impl Model {
         kind: &str,
         task: usize,
         record: Record<'_>,
-        truth: &BTreeMap<Work, End>,
+        truth: &BTreeMap<Work, (End, Says)>,
     ) -> Result<(), String> {
         let own = &self.tasks[task];
         let work = Work { task: index(task), attempt: attempt(record) };
         let runs = own.status == TaskStatus::InProgress && own.attempt == work.attempt;
         demand!(runs, "I5: an attempt ends that does not run: {}", record.0);
         let really = truth.get(&work).copied();
-        let class = match really {
+        let says = really.map(|(_, says)| says).unwrap_or_default();
+        let class = match really.map(|(end, _)| end) {
+            Some(End::Completed) if says.checked == Some(false) => "rejected",
             Some(End::Completed) => "completed",
             Some(End::Transient | End::TimedOut | End::CouldNotStart) => "transient",
             Some(End::Quota) => "quota",
@@ -311,6 +364,9 @@ impl Model {
         };
         let said = if kind == "failed" { record.text("class").unwrap_or_default() } else { kind };
         demand!(said == "interrupted" || said == class, "I1: said {said}, it really was {class}: {}", record.0);
+        if said == "completed" {
+            self.judge_judgement(task, says, record)?;
+        }
         self.judge_then(task, said, record)
     }
 
@@ -320,7 +376,9 @@ impl Model {
         let at = record.number("at").unwrap_or(0);
         let times = match said {
             "completed" => return Ok(()),
-            "interrupted" if self.stage == Stage::Stopping || own.interruptions < self.facts.interruptions => Some(0),
+            "interrupted" if self.stage == Stage::Stopping || !self.recalled.is_empty() => Some(0),
+            "interrupted" if own.interruptions < self.facts.interruptions => Some(0),
+            "rejected" if own.rounds < facts.rounds => Some(0),
             "transient" if own.failures < facts.retries => Some(own.failures + 1),
             "quota" => Some(own.refusals + 1),
             _ => None,

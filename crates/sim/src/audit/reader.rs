@@ -109,7 +109,12 @@ impl<'a> Record<'a> {
 
     /// The tasks of a list or a table, with the number that each has in a table.
     pub(crate) fn tasks(self) -> Vec<(usize, u32)> {
-        let list = self.value("tasks").unwrap_or_default();
+        self.list("tasks")
+    }
+
+    /// The same for another key.
+    pub(crate) fn list(self, key: &str) -> Vec<(usize, u32)> {
+        let list = self.value(key).unwrap_or_default();
         let list = list.trim_start_matches(['[', '{']).split([']', '}']).next().unwrap_or_default();
         let entries = list.split(',').filter_map(|entry| {
             let (name, number) = entry.split_once(':').unwrap_or((entry, "0"));

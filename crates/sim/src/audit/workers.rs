@@ -10,7 +10,7 @@ use team_executor_store::sim_disk::SimDisk;
 use super::model::{demand, index};
 use super::reader::{Record, task};
 use super::{Auditor, Verdict};
-use crate::worker::End;
+use crate::worker::{End, Script};
 
 /// What is known of the workers of one task.
 #[derive(Debug, Default)]
@@ -62,7 +62,9 @@ impl Auditor<'_> {
         (starts.last, starts.count) = (attempt, starts.count + 1);
         let (count, free) = (starts.count, starts.free);
         if !self.scenario.weather.requests {
-            let most = 1 + facts.retries + self.facts.interruptions + free + self.power_cuts;
+            let own = &self.written.model.tasks[task];
+            let once = 1 + facts.retries + self.facts.interruptions + facts.rounds;
+            let most = once * (1 + own.returns) + free + self.power_cuts;
             demand!(count <= most, "I8: T{name} is started {count} times, at most {most} are allowed");
         }
         Ok(())
@@ -70,10 +72,15 @@ impl Auditor<'_> {
 
     /// A worker has ended, or could not start.
     pub fn ended(&mut self, work: Work, end: End) {
-        self.truth.insert(work, end);
+        self.truth.insert(work, (end, Script::of(self.scenario, work).says));
         if let Some(starts) = self.starts.get_mut(work.task.get()) {
             starts.free += u32::from(end == End::Quota);
         }
+    }
+
+    /// What a task delivered before is checked again, without a worker.
+    pub fn checked_again(&mut self, work: Work) {
+        self.truth.insert(work, (End::Completed, Script::of(self.scenario, work).says));
     }
 
     /// A worker was ended on purpose.
@@ -102,8 +109,12 @@ impl Auditor<'_> {
         for (work, end) in std::mem::take(&mut self.expected) {
             let (task, name) = (work.task.get(), work.task.0);
             let status = self.durable.model.tasks[task].status;
+            let says = Script::of(self.scenario, work).says;
+            let returned = self.durable.model.tasks[task].returns > 0;
             let kept = match end {
-                End::Completed => status == TaskStatus::Completed,
+                // It is being checked, was found wanting, or has been sent back since.
+                End::Completed if says.checked.is_some() => status != TaskStatus::Pending || returned,
+                End::Completed => status == TaskStatus::Completed || returned,
                 // It has counted: the last record about it says so.
                 _ => self.durable.model.tasks[task].counted == (work.attempt, true),
             };

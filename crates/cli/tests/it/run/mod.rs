@@ -7,6 +7,7 @@ mod core_rules;
 mod edits;
 mod ends;
 mod files;
+mod judged;
 mod reconcile;
 mod views;
 mod workers;
