@@ -198,7 +198,7 @@ fn a_person_at_a_terminal_is_asked_and_a_run_alone_does_what_was_chosen() {
     assert_eq!((code, ["A", "QUALITY-001", "B"].map(|task| starts(&world, task))), (Some(0), [2, 2, 1]), "{shown}");
 
     let world = session();
-    let alone = run(&world, SCRIPTED, &["--at-checkpoint", "resume", "--checkpoint-wait", "0.01s"]);
+    let alone = run(&world, SCRIPTED, &["--at-checkpoint", "resume", "--checkpoint-wait", "1s"]);
     assert_eq!((alone.code, starts(&world, "B")), (Some(0), 1), "{alone}");
     let decisions = &status(&world)["decisions"];
     assert!(decisions[0]["text"].as_str().is_some_and(|text| text.contains("nobody decided")), "{decisions}");
