@@ -65,6 +65,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("resume", &[&["resume"], &RUN[..]].concat(), &["resume", "--session=nowhere"]),
         ("retry", &["retry", "--failed", session], &["retry", "NOPE", session]),
         ("skip", &["skip", "B", session], &["skip", "NOPE", session]),
+        ("checkpoint", &["checkpoint", session], &["checkpoint", "revise", "NOPE", session]),
         ("pause", &[], &["pause", session]),
         ("stop", &[], &["stop", session]),
         ("export", &["export", session, "--to", "out"], &["export", "--session=nowhere", "--to", "out"]),

@@ -93,7 +93,11 @@ impl Dispatcher<'_> {
         }
         let wave = question::wave(self.rules());
         match (question::understood(line, self.rules()), wave) {
-            (None, _) => {
+            (None, Some(wave)) => {
+                self.ask_about_wave(wave);
+                Ok(())
+            }
+            (None, None) => {
                 (self.tell)(Notice::Warning("that was not understood".to_owned()));
                 self.listen();
                 Ok(())

@@ -62,10 +62,12 @@ fn a_tasks_json_session_runs_in_both_cadences_and_every_completed_task_has_a_dis
         let world = fixture("tasks-json-spec-literal");
         let session = world.dir().join("tasks-json-spec-literal");
         let theirs = read(session.join("discoveries/BUILD-001.json"));
-        let run = world.run(&arguments("--session=tasks-json-spec-literal", DID, &["--cadence", cadence]));
+        let passes = r#"echo did $TEAM_EXECUTOR_TASK; case $TEAM_EXECUTOR_TASK in CHECKPOINT*) echo "{\"status\":\"completed\",\"findings\":\"did $TEAM_EXECUTOR_TASK\",\"supervision_verdict\":\"pass\"}" > $TEAM_EXECUTOR_RESULT; esac"#;
+        let run = world.run(&arguments("--session=tasks-json-spec-literal", passes, &["--cadence", cadence]));
         assert_eq!(run.code, Some(0), "{run}");
         let state = json(session.join("tasks.json"));
         assert_eq!(state["status"], "completed");
+        assert_eq!(state["tasks"]["CHECKPOINT-001"]["supervision_verdict"], "pass");
         assert_eq!(state["completed_waves"], serde_json::json!([1, 2, 3]));
         assert_eq!(state["active_agents"], serde_json::json!({}));
         assert_eq!(state["tasks"]["CHECKPOINT-001"]["findings"], "did CHECKPOINT-001");
