@@ -1,7 +1,7 @@
 //! A session folder on disk: everything is opened below one directory that is held open, so no path and no link leads out.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek as _, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,22 @@ impl DiskFolder {
     /// The path as it was given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The last bytes of a regular file below the folder, at most so many, and how long the whole is.
+    pub fn read_end(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), ReadError> {
+        let file = self.open_below(path, OFlags::empty())?;
+        let stat = fstat(&file).map_err(|error| ReadError::Refused(reason(error)))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(ReadError::NotAFile);
+        }
+        let length = u64::try_from(stat.st_size).unwrap_or(0);
+        let mut file = File::from(file);
+        let mut bytes = Vec::new();
+        let start = SeekFrom::Start(length.saturating_sub(most));
+        let read = file.seek(start).and_then(|_| file.take(most).read_to_end(&mut bytes));
+        read.map_err(|error| ReadError::Refused(error.to_string()))?;
+        Ok((bytes, length))
     }
 
     fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
@@ -152,6 +168,9 @@ mod tests {
         assert_eq!(folder.read("sub", 5), Err(ReadError::NotAFile));
         assert_eq!(folder.list("sub"), Ok(vec!["b.txt".to_owned()]));
         assert_eq!(folder.list("a.txt"), Err(ReadError::NotAFolder));
+        assert_eq!(folder.read_end("a.txt", 2), Ok((b"lo".to_vec(), 5)));
+        assert_eq!(folder.read_end("a.txt", 9), Ok((b"hello".to_vec(), 5)));
+        assert_eq!(folder.read_end("sub", 9), Err(ReadError::NotAFile));
         assert_eq!(folder.list("none"), Err(ReadError::Missing));
     }
 

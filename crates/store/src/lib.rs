@@ -2,10 +2,11 @@
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
-//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is),
+//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of many writers), [`run_folder`] (where all of it is),
 //! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 pub mod adopt;
+pub mod append;
 pub mod copy;
 #[cfg(test)]
 mod crash_tests;
@@ -35,6 +36,7 @@ pub mod sim_inode;
 mod sim_outside;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside};
+pub use append::{Log, Turn};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
 pub use examine::{Examined, cut_damage, examine};

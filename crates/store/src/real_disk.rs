@@ -57,6 +57,11 @@ impl RealDisk {
         self.regular(name, OFlags::RDONLY)
     }
 
+    /// A regular file of that name, made if it is missing, whose writes go to its end.
+    pub(crate) fn append_file(&self, name: &str) -> Result<File, Errno> {
+        self.regular(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+    }
+
     fn regular(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
         let name = component(name)?;
         let file = retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?;
