@@ -54,6 +54,11 @@ impl<D: Disk> Views<D> {
         &self.derived
     }
 
+    /// The folder of the discoveries, if the dialect has one.
+    pub(crate) const fn discoveries(&self) -> Option<&D> {
+        self.folders.discoveries.as_ref()
+    }
+
     /// What a file says now, if it can be read.
     pub(crate) fn bytes(&self, place: Place, name: &str) -> Option<Vec<u8>> {
         self.disk(place)?.read(name).ok()
