@@ -28,6 +28,7 @@ use crate::options::{Failure, Options};
 use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::report::Report;
+use crate::reported::Reports;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
 use crate::{adopt, assign, clock, judgement, layout, outcome, prompt, replay, views};
@@ -76,6 +77,10 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
     let mut problems = adopted.warnings;
     let started = Instant::now();
+    if resumed {
+        let reports = Reports { run: &at, session: &options.folder, discoveries: views.discoveries() };
+        problems.extend(reports.catch_up(&mut session, &rules));
+    }
     problems.extend(views.begin(&mut session, &rules, at.journal_length()));
     problems.extend(views.render(&mut session, &rules, at.journal_length()));
     let rendered = Some((started, started.elapsed()));
@@ -386,6 +391,8 @@ impl Dispatcher<'_> {
     }
 
     fn announce(&mut self, event: Event) {
+        let reports = Reports { run: &self.at, session: &self.options.folder, discoveries: self.views.discoveries() };
+        tell_problems(reports.take_over(&mut self.session, &event), self.tell);
         let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
         tell_problems(problems, self.tell);
         let counts = self.rules().counts();

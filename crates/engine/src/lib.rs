@@ -28,6 +28,7 @@ mod prompt;
 mod prompts;
 mod replay;
 pub mod report;
+mod reported;
 pub mod run_at;
 pub mod runs;
 mod session_status;
