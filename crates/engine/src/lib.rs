@@ -4,12 +4,14 @@
 //! journal), `prompt` and `assign` (what a worker is given), `outcome` and `judgement` (what it came to and what it says),
 //! `reported` and [`wisdom`] (what it reports besides), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
-//! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
+//! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
+//! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
 mod adopt;
 pub mod archive;
 mod assign;
+pub mod bus;
 mod clock;
 mod conclude;
 pub mod conductor;

@@ -74,7 +74,7 @@ impl RunAt {
 
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(AGENTS).join(format!("{}.result.json", attempt_name(task, attempt)))
+        self.path.join(AGENTS).join(result_name(task, attempt))
     }
 
     /// Where the ledgers of keepers are.
@@ -117,8 +117,18 @@ impl RunAt {
     /// Names an attempt for ever, on this machine and on others: a run of the same name in another project began at another
     /// time. What is left of an attempt is found by this name, so no other may have it.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
-        format!("{}~{:x}/{task}/{attempt}", self.id, self.begun.as_micros())
+        key(&self.id, self.begun, task, attempt)
     }
+}
+
+/// Names an attempt of a run that began then.
+pub(crate) fn key(run: &str, begun: Timestamp, task: &str, attempt: u32) -> String {
+    format!("{run}~{:x}/{task}/{attempt}", begun.as_micros())
+}
+
+/// The name of the file that an attempt may write its result to.
+pub(crate) fn result_name(task: &str, attempt: u32) -> String {
+    format!("{}.result.json", attempt_name(task, attempt))
 }
 
 /// Where what an attempt prints is: standard output, then standard error.

@@ -97,7 +97,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     }
     let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
     let id = run_at::name_of(&path);
-    let (tasks, run) = look(session, graph, &id, &path)?;
+    let (_, tasks, run) = look(session, graph, &id, &path)?;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses = run.statuses();
     let now = clock::now();
@@ -162,14 +162,14 @@ pub fn prompt(
 ) -> Result<String, Failure> {
     let project = run_folder::project_root(folder, current);
     let run = match run_at::newest(&run_at::runs(&project), folder) {
-        Some(id) => look(session, graph, &id, &run_folder::run_path(&project, &id))?.1,
+        Some(id) => look(session, graph, &id, &run_folder::run_path(&project, &id))?.2,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
     Ok(crate::prompt::of(session, &run, task, folder))
 }
 
-/// The tasks as a run began with them, and the rules after all of its records.
-fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Vec<Task>, Run), Failure> {
+/// The plan of a run, the tasks as it began with them, and the rules after all of its records.
+pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Vec<Task>, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
     let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
@@ -183,7 +183,7 @@ fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Vec<
     let mut tasks = session.tasks.clone();
     plan.put_into(&mut tasks);
     let run = replay::rules(&tasks, graph, id, plan.policy(session), lines)?;
-    Ok((tasks, run))
+    Ok((plan, tasks, run))
 }
 
 fn seconds(since: Timestamp, now: Timestamp) -> u64 {

@@ -1,0 +1,141 @@
+//! A person adds a task to a session that no run has open: to its own file, through the writer of its dialect, and only if
+//! the session is valid with it.
+
+use std::path::Path;
+
+use team_executor_core::{RoleName, Session, Task, TaskId};
+use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load};
+use team_executor_store::run_folder::project_root;
+use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
+
+use super::Refusal;
+use crate::views::own_file;
+use crate::{clock, run_at, runs};
+
+/// The task that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct NewTask<'a> {
+    /// Unique in its session.
+    pub id: &'a str,
+    /// For people.
+    pub title: &'a str,
+    /// What is to be done.
+    pub description: &'a str,
+    /// Who does it.
+    pub role: &'a str,
+    /// What must be done before.
+    pub dependencies: &'a [String],
+    /// The wave that is expected; it follows from the dependencies.
+    pub wave: Option<u32>,
+}
+
+/// Adds a task, and gives the session with it. Nothing is changed unless all of it is valid.
+pub fn create(
+    session: &Session,
+    dialect: Dialect,
+    folder: &Path,
+    current: &Path,
+    new: &NewTask<'_>,
+) -> Result<Session, Refusal> {
+    let path = folder.display();
+    if dialect == Dialect::Tc {
+        let help = format!("add it to {path}/task-analysis.json, then: team-executor validate --session={path}");
+        return Err(Refusal::new("tasks of this session are derived from task-analysis.json", help));
+    }
+    let open = || run_at::newest(&run_at::runs(&project_root(folder, current)), folder);
+    if let Some(run) = open() {
+        let is_finished =
+            runs::known(&project_root(folder, current)).iter().any(|known| known.id == run && known.finished);
+        if !is_finished {
+            let help = format!("run it to its end first: team-executor run --session={path}");
+            return Err(Refusal::new(
+                format!("the run {run} is open, and a run keeps the tasks that it began with"),
+                help,
+            ));
+        }
+    }
+    let (mut with, name) = (session.clone(), own_file::name(dialect, folder));
+    with.tasks.push(task(session, new)?);
+    let files = DiskFolder::open(folder);
+    let files = files.map_err(|_| Refusal::new(format!("{path} cannot be opened"), "check it with: ls -ld"))?;
+    let before = files.read(name, limits::TASKS_BYTES).map_err(|error| Refusal::disk(name, error))?;
+    let original = String::from_utf8_lossy(&before);
+    // The new task's own wave is put right when the graph is known.
+    let draft = graph(&with).map_err(|what| refused(what, folder))?;
+    let text = own_file::text(dialect, &original, &with, &draft);
+    let loaded = load(&Over { files: &files, name, text: &text }, &run_at::name_of(folder), Some(dialect));
+    let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
+    if let Some(error) = error {
+        return Err(refused(error.message.clone(), folder));
+    }
+    let Some((with, graph)) = loaded.session else { return Err(refused("it is not valid".to_owned(), folder)) };
+    let wave = graph.index_of(new.id).map(|index| graph.wave(index));
+    if new.wave.is_some() && new.wave != wave {
+        let what = format!("by its dependencies the task is in wave {}", wave.unwrap_or_default());
+        return Err(Refusal::new(what, "leave --wave out, or change --deps"));
+    }
+    write(folder, name, &before, &text)?;
+    Ok(with)
+}
+
+fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal> {
+    let wrong = |what: String, help: &str| Refusal::new(what, help);
+    let id = TaskId::parse(new.id).map_err(|error| wrong(error.to_string(), "choose another id"))?;
+    if session.tasks.iter().any(|task| task.id == id) {
+        return Err(wrong(format!("there is a task '{id}' already"), "choose another id"));
+    }
+    let role = RoleName::parse(new.role).map_err(|error| wrong(error.to_string(), "name the role: --assignee ROLE"))?;
+    let dependencies = new.dependencies.iter().map(|id| {
+        let known = session.tasks.iter().find(|task| task.id.as_str() == id);
+        let known = known.map(|task| task.id.clone());
+        known.ok_or_else(|| wrong(format!("there is no task '{id}' to depend on"), "team-executor task list shows all"))
+    });
+    Ok(Task {
+        title: new.title.to_owned(),
+        description: new.description.to_owned(),
+        dependencies: dependencies.collect::<Result<_, _>>()?,
+        created_at: Some(clock::now()),
+        updated_at: Some(clock::now()),
+        ..Task::new(id, role)
+    })
+}
+
+fn graph(session: &Session) -> Result<team_executor_core::Graph, String> {
+    let sealed = team_executor_core::Graph::seal(&session.tasks);
+    sealed.graph.ok_or_else(|| "the tasks would not hang together".to_owned())
+}
+
+fn refused(what: String, folder: &Path) -> Refusal {
+    let help = format!("nothing was changed; the session as it is: team-executor plan --session={}", folder.display());
+    Refusal::new(format!("with the task the session is not valid: {what}"), help)
+}
+
+/// Replaces the file if it is still what the task was added to.
+fn write(folder: &Path, name: &str, before: &[u8], text: &str) -> Result<(), Refusal> {
+    let disk = RealDisk::open_folder(folder).map_err(|errno| Refusal::disk(name, std::io::Error::from(errno)))?;
+    if disk.read(name).ok().as_deref() != Some(before) {
+        return Err(Refusal::new(format!("{name} was changed in this moment"), "try again"));
+    }
+    replace(&disk, name, text.as_bytes(), Durability::Durable).map_err(|error| Refusal::disk(name, error))
+}
+
+/// A session folder in which one file says something else.
+struct Over<'a> {
+    files: &'a DiskFolder,
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Folder for Over<'_> {
+    fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        if path == self.name { Ok(self.text.as_bytes().to_vec()) } else { self.files.read(path, limit) }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        self.files.list(path)
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.files.has(path)
+    }
+}

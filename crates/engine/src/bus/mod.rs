@@ -1,0 +1,39 @@
+//! What workers and people say to each other and about tasks, from outside of the executor: the message bus of a session,
+//! and what may be changed of its tasks. Nothing here starts or decides anything in a run.
+//!
+//! Reading order: [`attempt`] (who asks, if a worker does), [`log`] (a message is said), [`heard`] (what was said),
+//! [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`create`] (a person adds a task).
+
+pub mod attempt;
+pub mod create;
+pub mod heard;
+pub mod log;
+pub mod own;
+pub mod state;
+
+pub use attempt::Attempt;
+pub use create::{NewTask, create};
+pub use heard::{Filter, Heard};
+pub use log::{Draft, broadcast, log};
+pub use own::OwnReport;
+
+/// Why nothing was done, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Refusal {
+    /// What is wrong.
+    pub what: String,
+    /// Something to type.
+    pub help: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { what: what.into(), help: help.into() }
+    }
+
+    /// The disk says no.
+    pub(crate) fn disk(what: &str, error: impl std::fmt::Display) -> Self {
+        Self::new(format!("{what}: {error}"), "check the folder with: ls -la; and the room on the disk with: df -h")
+    }
+}

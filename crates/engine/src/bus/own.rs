@@ -1,0 +1,139 @@
+//! A worker reports how its own task ended: its result file, whole and in the shape of a discovery, and nothing else.
+
+use team_executor_core::moves::Moves as _;
+use team_executor_core::{Task, TaskStatus};
+use team_executor_files::json::{self, Kind, Layout, Writer};
+use team_executor_files::reading::Reading;
+use team_executor_files::{MemoryFolder, discovery, findings_text, time};
+use team_executor_store::{Durability, RealDisk, replace};
+
+use super::{Attempt, Refusal};
+use crate::{clock, run_at};
+
+/// How a task ended, in its worker's words.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnReport<'a> {
+    /// Completed or failed.
+    pub status: TaskStatus,
+    /// What came out.
+    pub findings: Option<&'a str>,
+    /// Why it failed.
+    pub error: Option<&'a str>,
+    /// The rest of a discovery, as JSON text.
+    pub data: Option<&'a str>,
+}
+
+impl OwnReport<'_> {
+    /// Writes the result of an attempt whose task is the one that was verified. The last report counts.
+    pub fn write(&self, attempt: &Attempt, task: &Task) -> Result<(), Refusal> {
+        let help = "team-executor task update --status completed --findings TEXT, or --status failed --error TEXT";
+        let refused = |what: String| Refusal::new(what, help);
+        TaskStatus::InProgress.moved(self.status).map_err(|illegal| refused(illegal.to_string()))?;
+        let is_filled = |text: Option<&str>| text.is_some_and(|text| !text.trim().is_empty());
+        match self.status {
+            TaskStatus::Completed if !is_filled(self.findings) => {
+                return Err(refused("a completed task has findings".to_owned()));
+            }
+            TaskStatus::Failed if !is_filled(self.error) => {
+                return Err(refused("a failed task has an error".to_owned()));
+            }
+            _ => {}
+        }
+        let findings = self.findings.unwrap_or_default();
+        self.check(task, &findings_text::cut(findings))?;
+        let folder = attempt.result();
+        let folder = folder.parent().map(RealDisk::open_folder);
+        let folder = folder.and_then(Result::ok).ok_or_else(|| refused("the folder of the run is gone".to_owned()))?;
+        let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(task, findings));
+        let written = replace(&folder, &name, text.as_bytes(), Durability::Durable);
+        written.map_err(|error| Refusal::disk("the result was not written", error))
+    }
+
+    /// Refuses what a discovery would not have.
+    fn check(&self, task: &Task, findings: &str) -> Result<(), Refusal> {
+        let help = "the data of a result: team-executor schema discovery";
+        let data = self.data.map(json::parse).transpose();
+        let data = data.map_err(|error| Refusal::new(format!("the data is no JSON: {}", error.message), help))?;
+        if data.is_some_and(|data| data.root().kind() != Kind::Object) {
+            return Err(Refusal::new("the data is no object", help));
+        }
+        let file = format!("{}/{}.json", discovery::FOLDER, task.id);
+        let folder = MemoryFolder::default().with(&file, self.text(task, findings));
+        let mut reading = Reading::new(&folder, discovery::FOLDER);
+        let found = discovery::read(&mut reading, &file.as_str().into());
+        match reading.findings.iter().next() {
+            Some(finding) => Err(Refusal::new(format!("the data is not that of a result: {}", finding.message), help)),
+            None if found.is_none() => Err(Refusal::new("the result could not be read back", help)),
+            None => Ok(()),
+        }
+    }
+
+    fn text(&self, task: &Task, findings: &str) -> String {
+        let mut out = Writer::new(Layout::Pretty);
+        out.begin_object();
+        let now = time::format(clock::now());
+        let error = self.error.filter(|_| self.status == TaskStatus::Failed);
+        for (key, text) in [
+            ("task_id", Some(task.id.as_str())),
+            ("worker", Some(task.id.as_str())),
+            ("timestamp", Some(&now)),
+            ("status", Some(self.status.word())),
+            ("findings", Some(findings)),
+            ("error", error),
+        ] {
+            if let Some(text) = text {
+                out.key(key);
+                out.text(text);
+            }
+        }
+        out.key("data");
+        out.raw(self.data.unwrap_or("{}").trim());
+        out.end_object();
+        out.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, TaskId};
+
+    use super::*;
+
+    const DONE: OwnReport<'_> =
+        OwnReport { status: TaskStatus::Completed, findings: Some("done"), error: None, data: None };
+
+    #[test]
+    fn only_a_whole_result_is_written_and_only_as_a_legal_move() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("agents")).unwrap();
+        let attempt = Attempt {
+            session: dir.path().to_owned(),
+            run: dir.path().to_owned(),
+            task: "A".to_owned(),
+            number: 1,
+            key: String::new(),
+        };
+        let task = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap());
+        for (report, why) in [
+            (OwnReport { status: TaskStatus::Skipped, ..DONE }, "task cannot go from in_progress to skipped"),
+            (OwnReport { status: TaskStatus::Pending, ..DONE }, "task cannot go from in_progress to pending"),
+            (OwnReport { findings: Some(" "), ..DONE }, "a completed task has findings"),
+            (OwnReport { status: TaskStatus::Failed, ..DONE }, "a failed task has an error"),
+            (OwnReport { data: Some("{"), ..DONE }, "the data is no JSON: "),
+            (OwnReport { data: Some("[]"), ..DONE }, "the data is no object"),
+            (OwnReport { data: Some(r#"{"verification":"hoped"}"#), ..DONE }, "the data is not that of a result: "),
+            (OwnReport { data: Some(r#"{"a":1},"status":"failed","x":{}"#), ..DONE }, "the data is no JSON: "),
+        ] {
+            let refused = report.write(&attempt, &task).unwrap_err();
+            assert!(refused.what.starts_with(why), "{refused}");
+            assert!(!attempt.result().exists());
+        }
+        let long = "日".repeat(700);
+        let data = r#"{"decisions":["d"],"wisdom":{"issues":["i"]}}"#;
+        OwnReport { findings: Some(&long), data: Some(data), ..DONE }.write(&attempt, &task).unwrap();
+        let text = std::fs::read_to_string(attempt.result()).unwrap();
+        assert!(text.contains(&long) && text.contains(data), "{text}");
+        OwnReport { status: TaskStatus::Failed, error: Some("no"), ..DONE }.write(&attempt, &task).unwrap();
+        assert!(std::fs::read_to_string(attempt.result()).unwrap().contains("\"error\": \"no\""));
+    }
+}

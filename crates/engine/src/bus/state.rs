@@ -1,0 +1,39 @@
+//! Where the tasks of a session stand, by its newest run, for somebody who only looks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use team_executor_core::{Graph, Session, TaskId};
+use team_executor_files::discovery::{self, TaskDiscovery};
+use team_executor_files::reading::Reading;
+use team_executor_store::DiskFolder;
+use team_executor_store::run_folder::{component, project_root};
+
+use crate::options::Failure;
+use crate::views::state::refresh;
+use crate::{run_at, status};
+
+/// The session as its newest run says it is, or as its own files do if it was never run.
+pub fn now(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Session, Failure> {
+    let project = project_root(folder, current);
+    match run_at::newest_of_all(&project, folder) {
+        Some(run) => of_run(session, graph, &run),
+        None => Ok(session.clone()),
+    }
+}
+
+/// The session as a run says it is.
+pub fn of_run(session: &Session, graph: &Graph, run: &Path) -> Result<Session, Failure> {
+    let id = run_at::name_of(run);
+    let (_, tasks, rules) = status::look(session, graph, &id, run)?;
+    let mut shown = Session { tasks, ..session.clone() };
+    refresh(&mut shown, &rules, &id);
+    Ok(shown)
+}
+
+/// What a task's discovery says, if there is one that is its own.
+pub fn discovery(folder: &Path, task: &TaskId) -> Option<TaskDiscovery> {
+    let disk = DiskFolder::open(folder).ok()?;
+    let file: Arc<str> = format!("{}/{}.json", discovery::FOLDER, component(task.as_str())).into();
+    discovery::read(&mut Reading::new(&disk, ""), &file).filter(|found| found.task == *task)
+}
