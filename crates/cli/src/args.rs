@@ -1,5 +1,6 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
+mod bus;
 mod options;
 mod settings;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use self::bus::*;
 pub(crate) use self::options::*;
 pub(crate) use self::settings::Settings;
 
@@ -63,6 +65,8 @@ impl Args {
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
             Some(Command::Logs(options)) => options.format == Format::Json,
+            Some(Command::Msg(options)) => options.format == Format::Json,
+            Some(Command::Task(options)) => options.format == Format::Json,
             Some(Command::Prompt(options)) => options.format == Format::Json,
             Some(Command::Doctor(options)) => options.format == Format::Json,
             Some(Command::Export(options)) => options.format == Format::Json,
@@ -233,6 +237,29 @@ Examples:
 
 What earlier tasks found is included as far as the newest run has it.")]
     Prompt(Prompt),
+
+    /// The message bus of a session: say something, listen, look who remembers what
+    #[command(after_help = "\
+Examples:
+  team-executor msg log 'the API is agreed' --to tester --type decision
+  team-executor msg list --session=. --from builder --last 5
+  team-executor msg broadcast 'tests need a database' --session=.
+  team-executor msg get-state DRAFT-001 --format json
+
+A worker inside a run needs no --session: it speaks as its role, and what it
+says carries its attempt.")]
+    Msg(Msg),
+
+    /// Tasks: add one, report one's own, say what is to become of one, look
+    #[command(after_help = "\
+Examples:
+  team-executor task list --session=.
+  team-executor task get IMPL-001 --session=. --format json
+  team-executor task update --status completed --findings 'all tests pass'
+  team-executor task create DOCS-001 --title Docs --assignee writer --session=.
+
+A worker inside a run can only report its own task.")]
+    Task(TaskOf),
 
     /// Say what protects a run here, and whether a run is whole; `--repair` what can be
     #[command(after_help = "\

@@ -127,7 +127,7 @@ fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut
 }
 
 /// Asks the executor. Where there is none, the request is noted in the run.
-fn anyway(
+pub(super) fn anyway(
     session: Option<&Path>,
     reading: &Reading,
     request: &Request,

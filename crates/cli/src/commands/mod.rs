@@ -1,6 +1,7 @@
 //! One command, one file.
 
 mod archive;
+mod caller;
 mod completion;
 mod completions;
 mod config;
@@ -9,6 +10,7 @@ mod control;
 mod doctor;
 mod export;
 mod logs;
+mod msg;
 mod plan;
 mod prompt;
 mod rehearse;
@@ -18,6 +20,7 @@ mod run;
 mod schema;
 mod sessions;
 mod status;
+mod task;
 mod validate;
 
 use crate::args::{Args, Command};
@@ -48,6 +51,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Checkpoint(options)) => control::checkpoint(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
+        Some(Command::Msg(options)) => msg::run(session, options, printer),
+        Some(Command::Task(options)) => task::run(session, options, printer),
         Some(Command::Doctor(options)) => doctor::run(session, options, printer),
         Some(Command::Export(options)) => export::run(session, options, printer),
         Some(Command::Archive(options)) => archive::run(session, options, printer),

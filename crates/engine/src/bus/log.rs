@@ -127,7 +127,7 @@ fn data(draft: &Draft<'_>) -> Result<Option<String>, Refusal> {
         )
     })?;
     let root = document.root();
-    if draft.attempt.is_none() && (draft.data.is_none() || root.kind() != Kind::Object) {
+    if draft.attempt.is_none() && root.get("attempt").is_none() {
         return Ok(draft.data.map(str::to_owned));
     }
     let mut out = Writer::new(Layout::Compact);

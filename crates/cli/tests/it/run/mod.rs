@@ -1,6 +1,7 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
 mod asked;
+mod bus;
 mod completion;
 mod continued;
 mod core_rules;
@@ -8,7 +9,9 @@ mod edits;
 mod ends;
 mod files;
 mod judged;
+mod knowledge;
 mod reconcile;
+mod verbs;
 mod views;
 mod workers;
 

@@ -1,0 +1,233 @@
+//! `msg`: the message bus of a session, for people and for workers.
+
+mod get_state;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+use team_executor_core::Message;
+use team_executor_engine::bus::{self, Draft, Filter, Heard, log};
+use team_executor_engine::wisdom::Book;
+use team_executor_files::{Code, Finding, time};
+
+use super::caller::{Caller, failure};
+use super::report;
+use crate::args::{Format, Msg, MsgBroadcast, MsgFilter, MsgLog, MsgRead, MsgVerb, Wisdom};
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// How many messages are listed unless a number is given.
+const LISTED: usize = 20;
+
+/// Carries out one verb.
+pub(crate) fn run(session: Option<&Path>, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
+    let caller = Caller::of(session)?;
+    match &options.verb {
+        MsgVerb::Log(said) => say(&caller, options, said, printer),
+        MsgVerb::Broadcast(said) => broadcast(&caller, options, said, printer),
+        MsgVerb::List(filter) => list(&caller, filter, options.format, printer),
+        MsgVerb::Read(wanted) => read(&caller, wanted, options.format, printer),
+        MsgVerb::Status => status(&caller, options, printer),
+        MsgVerb::GetState(wanted) => get_state::run(&caller, options, wanted, printer),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonMessage<'a> {
+    id: &'a str,
+    ts: Option<String>,
+    from: &'a str,
+    to: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    summary: &'a str,
+    data: Option<Value>,
+    task_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonSaid<'a> {
+    version: u32,
+    message: JsonMessage<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonHeard<'a> {
+    version: u32,
+    messages: Vec<JsonMessage<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonStatus<'a> {
+    version: u32,
+    roles: Vec<JsonRole<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct JsonRole<'a> {
+    role: &'a str,
+    messages: usize,
+    last: Option<JsonMessage<'a>>,
+    state: Option<Value>,
+}
+
+fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> Result<Exit, Failure> {
+    let from = caller.name(said.from.as_deref(), &options.reading)?;
+    let draft = Draft {
+        from: &from,
+        to: &said.to,
+        kind: &said.kind,
+        summary: &said.summary,
+        data: said.data.as_deref(),
+        attempt: caller.attempt.as_ref(),
+    };
+    let message = bus::log(&caller.place.folder, &draft).map_err(failure)?;
+    show_one(&message, options.format, printer)
+}
+
+fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut Printer) -> Result<Exit, Failure> {
+    let from = caller.name(said.from.as_deref(), &options.reading)?;
+    let draft = Draft {
+        from: &from,
+        to: log::ALL,
+        kind: "broadcast",
+        summary: &said.summary,
+        data: said.data.as_deref(),
+        attempt: caller.attempt.as_ref(),
+    };
+    let book = match said.wisdom {
+        Wisdom::Learnings => Book::Learnings,
+        Wisdom::Decisions => Book::Decisions,
+        Wisdom::Issues => Book::Issues,
+    };
+    let message = bus::broadcast(&caller.place.folder, &draft, book).map_err(failure)?;
+    show_one(&message, options.format, printer)
+}
+
+fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let heard = heard(caller, format, printer)?;
+    let last = wanted.last.or((format == Format::Text).then_some(LISTED));
+    let messages = Filter { last, ..filter(wanted) }.of(&heard);
+    if format == Format::Json {
+        let messages = messages.iter().map(|said| json(&said.value)).collect();
+        report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
+        return Ok(Exit::Fine);
+    }
+    let width = printer.width();
+    for said in &messages {
+        writeln!(printer.out(), "{}", escape::cut(&line(&said.value), width))?;
+    }
+    if messages.is_empty() {
+        writeln!(printer.out(), "No messages")?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let heard = heard(caller, format, printer)?;
+    let mut messages = filter(&wanted.filter).of(&heard);
+    if let Some(id) = &wanted.id {
+        messages.retain(|said| said.value.id == *id);
+        if messages.is_empty() {
+            let finding = Finding::error(Code::Usage, format!("there is no message '{id}'"));
+            return Err(finding.help("team-executor msg list shows the last ones").into());
+        }
+    }
+    if format == Format::Json {
+        let messages = messages.iter().map(|said| json(&said.value)).collect();
+        report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
+        return Ok(Exit::Fine);
+    }
+    for said in messages {
+        writeln!(printer.out(), "{}", escape::line(&line(&said.value)))?;
+        if let Some(data) = &said.value.data {
+            writeln!(printer.out(), "  {}", escape::line(data))?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
+    let heard = heard(caller, options.format, printer)?;
+    let mut roles: BTreeMap<&str, (usize, Option<&Message>)> = BTreeMap::new();
+    for said in &heard.messages {
+        let (count, last) = roles.entry(&said.value.from).or_default();
+        (*count, *last) = (*count + 1, Some(&said.value));
+    }
+    let opened = caller.open(&options.reading)?;
+    for role in opened.session.iter().flat_map(|(session, _)| &session.roles) {
+        roles.entry(role.name.as_str()).or_default();
+    }
+    if options.format == Format::Json {
+        let state = |role| heard.state.get(role).and_then(|state| serde_json::from_str(state).ok());
+        let roles = roles.into_iter().map(|(role, (messages, last))| {
+            let (last, state) = (last.map(json), state(role));
+            JsonRole { role, messages, last, state }
+        });
+        let roles = roles.collect();
+        report::print(&JsonStatus { version: 1, roles, warnings: &heard.warnings }, printer.out())?;
+        return Ok(Exit::Fine);
+    }
+    let width = printer.width();
+    for (role, (count, last)) in &roles {
+        let last = last.map(|last| format!("; last: {}", line(last))).unwrap_or_default();
+        let shown = format!("{role}: {}{last}", super::count(*count, "message"));
+        writeln!(printer.out(), "{}", escape::cut(&shown, width))?;
+        if let Some(state) = heard.state.get(role) {
+            writeln!(printer.out(), "  {}", escape::cut(state, width.saturating_sub(2)))?;
+        }
+    }
+    if roles.is_empty() {
+        writeln!(printer.out(), "No messages")?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Everything that was said. What could not be read is told on standard error, or with the rest as data.
+fn heard(caller: &Caller, format: Format, printer: &mut Printer) -> Result<Heard, Failure> {
+    let heard = Heard::of(&caller.place.folder).map_err(failure)?;
+    if format == Format::Text {
+        for warning in &heard.warnings {
+            writeln!(printer.err(), "warning: {}", escape::line(warning))?;
+        }
+    }
+    Ok(heard)
+}
+
+fn filter(wanted: &MsgFilter) -> Filter {
+    let MsgFilter { from, to, kind, last } = wanted;
+    Filter { from: from.clone(), to: to.clone(), kind: kind.clone(), last: *last }
+}
+
+fn show_one(message: &Message, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    match format {
+        Format::Json => report::print(&JsonSaid { version: 1, message: json(message) }, printer.out())?,
+        Format::Text => writeln!(printer.out(), "{}", escape::line(&line(message)))?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn json(message: &Message) -> JsonMessage<'_> {
+    JsonMessage {
+        id: &message.id,
+        ts: message.timestamp.map(time::format),
+        from: &message.from,
+        to: &message.to,
+        kind: &message.kind,
+        summary: &message.summary,
+        data: message.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
+        task_id: message.task.as_ref().map(|task| task.as_str()),
+    }
+}
+
+fn line(message: &Message) -> String {
+    let Message { id, from, to, kind, summary, .. } = message;
+    format!("{id} {from} -> {to} [{kind}] {summary}")
+}

@@ -1,0 +1,229 @@
+//! `task`: a worker reports its own task, a person adds one or says what is to become of it; both may look.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use team_executor_core::moves::Moves as _;
+use team_executor_core::{Graph, Session, Task, TaskStatus};
+use team_executor_engine::bus::{self, NewTask, OwnReport};
+use team_executor_engine::control::{Request, Wanted};
+use team_executor_files::{Code, Finding};
+
+use super::caller::{Caller, failure};
+use super::{control, report};
+use crate::args::{Format, TaskCreate, TaskGet, TaskList, TaskOf, TaskUpdate, TaskVerb};
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::open;
+use crate::printer::Printer;
+
+/// Carries out one verb.
+pub(crate) fn run(session: Option<&Path>, options: &TaskOf, printer: &mut Printer) -> Result<Exit, Failure> {
+    let caller = Caller::of(session)?;
+    match &options.verb {
+        TaskVerb::Create(wanted) => create(&caller, options, wanted, printer),
+        TaskVerb::Update(wanted) if caller.attempt.is_some() => report_own(&caller, options, wanted, printer),
+        TaskVerb::Update(wanted) => update(&caller, options, wanted, printer),
+        TaskVerb::List(wanted) => list(&caller, options, wanted, printer),
+        TaskVerb::Get(wanted) => get(&caller, options, wanted, printer),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonTasks<'a> {
+    version: u32,
+    tasks: Vec<JsonTask<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonOne<'a> {
+    version: u32,
+    task: JsonTask<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonTask<'a> {
+    id: &'a str,
+    title: &'a str,
+    description: &'a str,
+    assignee: &'a str,
+    status: &'a str,
+    findings: Option<&'a str>,
+    error: Option<&'a str>,
+    quality_score: Option<f64>,
+    metadata: Metadata<'a>,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    deps: Vec<&'a str>,
+    context_from: Vec<&'a str>,
+    wave: u32,
+}
+
+#[derive(Serialize)]
+struct JsonReported<'a> {
+    version: u32,
+    task: &'a str,
+    status: &'a str,
+    result: String,
+}
+
+/// A worker reports its own task.
+fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
+    let Some(attempt) = &caller.attempt else { return Ok(Exit::Invalid) };
+    if let Some(other) = wanted.id.as_ref().filter(|id| **id != attempt.task) {
+        let what = format!("a worker can only update its own task '{}', not '{other}'", attempt.task);
+        let help = "tell whoever does it: team-executor msg log TEXT --to ROLE";
+        return Err(Finding::error(Code::Usage, what).help(help).into());
+    }
+    let opened = caller.open(&options.reading)?;
+    let (session, graph) = open::runnable(&opened)?;
+    let task = attempt.verified(session, graph).map_err(failure)?;
+    if wanted.status != TaskStatus::InProgress {
+        let TaskUpdate { findings, error, data, .. } = wanted;
+        let (findings, error, data) = (findings.as_deref(), error.as_deref(), data.as_deref());
+        OwnReport { status: wanted.status, findings, error, data }.write(attempt, task).map_err(failure)?;
+    }
+    let result = attempt.result().display().to_string();
+    if options.format == Format::Json {
+        let (task, status) = (attempt.task.as_str(), wanted.status.word());
+        report::print(&JsonReported { version: 1, task, status, result }, printer.out())?;
+    } else {
+        writeln!(printer.out(), "{}: {}", escape::line(&attempt.task), wanted.status)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// A person says what is to become of a task.
+fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
+    let usage = |what: String, help: String| Failure::from(Finding::error(Code::Usage, what).help(help));
+    let path = escape::line(&caller.path.display().to_string());
+    let Some(id) = &wanted.id else {
+        return Err(usage("no task was named".to_owned(), format!("team-executor task list --session={path}")));
+    };
+    let opened = caller.open(&options.reading)?;
+    let (session, graph, index) = open::task(&opened, id)?;
+    let from = caller.now(session, graph)?.tasks[index.get()].status;
+    let request = match (from, wanted.status) {
+        (TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped, TaskStatus::Pending) => {
+            // What was built on a result that goes away goes with it.
+            let downstream = from == TaskStatus::Completed;
+            Request::Retry { which: Wanted::Tasks(vec![id.clone()]), downstream }
+        }
+        (TaskStatus::Pending | TaskStatus::Ready, TaskStatus::Skipped) => {
+            let reason = wanted.error.clone().unwrap_or_else(|| "skipped by hand".to_owned());
+            Request::Skip { task: id.clone(), reason }
+        }
+        (from, to) => {
+            let why = match from.moved(to) {
+                Err(illegal) => illegal.to_string(),
+                Ok(_) => format!("only its worker can make a task {to}"),
+            };
+            let help =
+                format!("a person can set pending and skipped; team-executor status --session={path} shows the run");
+            return Err(usage(format!("{id}: {why}"), help));
+        }
+    };
+    control::anyway(Some(&caller.path), &options.reading, &request, options.format, printer)
+}
+
+fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut Printer) -> Result<Exit, Failure> {
+    if let Some(attempt) = &caller.attempt {
+        let what = format!("a worker cannot add tasks: the run of '{}' keeps those that it began with", attempt.task);
+        let help = "say what is missing: team-executor msg log TEXT --type task_proposal";
+        return Err(Finding::error(Code::Usage, what).help(help).into());
+    }
+    let opened = caller.open(&options.reading)?;
+    let (session, _) = open::runnable(&opened)?;
+    let new = NewTask {
+        id: &wanted.id,
+        title: &wanted.title,
+        description: &wanted.description,
+        role: &wanted.assignee,
+        dependencies: &wanted.deps,
+        wave: wanted.wave,
+    };
+    let created = bus::create(session, opened.dialect, &caller.place.folder, &caller.place.current, &new);
+    let created = created.map_err(failure)?;
+    let opened = caller.open(&options.reading)?;
+    let (_, graph) = open::runnable(&opened)?;
+    show(&created, graph, &wanted.id, options.format, printer)
+}
+
+fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = caller.open(&options.reading)?;
+    let (session, graph) = open::runnable(&opened)?;
+    let now = caller.now(session, graph)?;
+    let is_wanted = |task: &&Task| {
+        wanted.status.is_none_or(|status| task.status == status)
+            && wanted.assignee.as_ref().is_none_or(|role| task.role.as_str() == role)
+    };
+    let tasks: Vec<&Task> = now.tasks.iter().filter(is_wanted).collect();
+    if options.format == Format::Json {
+        let tasks = tasks.iter().map(|task| json(task, graph)).collect();
+        report::print(&JsonTasks { version: 1, tasks }, printer.out())?;
+        return Ok(Exit::Fine);
+    }
+    let width = printer.width();
+    for task in &tasks {
+        let line = format!("{} {} ({}) {}", task.id, task.status, task.role, task.title);
+        writeln!(printer.out(), "{}", escape::cut(line.trim_end(), width))?;
+    }
+    if tasks.is_empty() {
+        writeln!(printer.out(), "No tasks")?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn get(caller: &Caller, options: &TaskOf, wanted: &TaskGet, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = caller.open(&options.reading)?;
+    let (session, graph, _) = open::task(&opened, &wanted.id)?;
+    show(&caller.now(session, graph)?, graph, &wanted.id, options.format, printer)
+}
+
+fn show(session: &Session, graph: &Graph, id: &str, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let Some(task) = session.tasks.iter().find(|task| task.id.as_str() == id) else { return Ok(Exit::Invalid) };
+    let task = json(task, graph);
+    if format == Format::Json {
+        report::print(&JsonOne { version: 1, task }, printer.out())?;
+        return Ok(Exit::Fine);
+    }
+    let (deps, wave) = (task.metadata.deps.join(", "), task.metadata.wave.to_string());
+    for (name, value) in [
+        ("id", task.id),
+        ("title", task.title),
+        ("description", task.description),
+        ("assignee", task.assignee),
+        ("status", task.status),
+        ("deps", &deps),
+        ("wave", &wave),
+        ("findings", task.findings.unwrap_or_default()),
+        ("error", task.error.unwrap_or_default()),
+    ] {
+        if !value.is_empty() {
+            writeln!(printer.out(), "{name}: {}", escape::line(value))?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn json<'a>(task: &'a Task, graph: &Graph) -> JsonTask<'a> {
+    JsonTask {
+        id: task.id.as_str(),
+        title: &task.title,
+        description: &task.description,
+        assignee: task.role.as_str(),
+        status: task.status.word(),
+        findings: task.findings.as_deref(),
+        error: task.error.as_deref(),
+        quality_score: task.quality_score,
+        metadata: Metadata {
+            deps: task.dependencies.iter().map(|id| id.as_str()).collect(),
+            context_from: task.context_from.iter().map(|id| id.as_str()).collect(),
+            wave: graph.index_of(task.id.as_str()).map_or(0, |index| graph.wave(index)),
+        },
+    }
+}
