@@ -72,7 +72,7 @@ impl<D: Disk> Reports<'_, D> {
             let agrees = |report: &&Report| report.found.status.is_none_or(|status| status == over);
             problems.extend(whole.filter(agrees).and_then(|report| put(disk, &name, task, report, score)));
         }
-        let mark = wisdom::mark(self.run, task.id.as_str(), attempt);
+        let mark = self.run.key(task.id.as_str(), attempt);
         for (book, texts) in result.or(left).map(|report| report.wisdom()).unwrap_or_default() {
             let written = wisdom::append(self.session, book, task.id.as_str(), Some(&mark), &texts);
             problems.extend(written.err().map(|why| format!("{}: what others should know is lost: {why}", task.id)));

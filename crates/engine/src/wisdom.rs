@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use team_executor_files::findings_text;
-use team_executor_store::run_folder::component;
+use team_executor_store::append::TURN;
+use team_executor_store::lock::PATIENCE;
 use team_executor_store::{Log, RealDisk, Turn};
 
 use crate::report::one_line;
-use crate::run_at::RunAt;
 
 /// The folder of the session.
 pub const FOLDER: &str = "wisdom";
@@ -69,23 +69,20 @@ pub enum Unwritten {
     Disk(&'static str, String),
 }
 
-/// Notes an issue of an attempt, once. Says what could not be written.
-pub fn note_issue(run: &RunAt, session: &Path, task: &str, attempt: u32, text: &str) -> Option<String> {
-    let mark = format!("{}/note", mark(run, task, attempt));
+/// Notes an issue of an attempt in a session, once however often it is told. Says what could not be written.
+pub fn note_issue(session: &Path, task: &str, attempt_key: &str, text: &str) -> Option<String> {
+    let mark = format!("{attempt_key}/note");
     append(session, Book::Issues, task, Some(&mark), &[text.to_owned()]).err().map(|why| format!("{task}: {why}"))
 }
 
-/// What marks the entries of an attempt.
-pub(crate) fn mark(run: &RunAt, task: &str, attempt: u32) -> String {
-    run.key(&component(task), attempt)
-}
-
-/// Appends entries of somebody, those with a mark that is there already left out.
+/// Appends entries of somebody, those with a mark that is there already left out. A mark is the key of an attempt.
 pub fn append(session: &Path, book: Book, by: &str, mark: Option<&str>, texts: &[String]) -> Result<(), Unwritten> {
     let disk = |error: &dyn std::fmt::Display| Unwritten::Disk(book.word(), error.to_string());
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
     let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
-    let turn = Turn::take(&folder).map_err(|error| disk(&error))?;
+    // Whoever has a mark is the executor, for which everybody waits.
+    let patience = if mark.is_some() { PATIENCE } else { TURN };
+    let turn = Turn::take(&folder, patience).map_err(|error| disk(&error))?;
     let mut log = Log::open(&folder, &book.file(), &turn).map_err(|error| disk(&error))?;
     let length = log.length().map_err(|error| disk(&error))?;
     // An entry whose mark is further from the end than a full file is long is none of ours.
@@ -103,12 +100,13 @@ pub fn append(session: &Path, book: Book, by: &str, mark: Option<&str>, texts: &
 
 fn lines(by: &str, mark: Option<&str>, texts: &[String], there: &str) -> String {
     let by = plain(by);
+    let mark = mark.map(|mark| plain(mark).replace("-->", "-- >"));
     let told: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
     let more = told.len().saturating_sub(ENTRIES);
     let left_out = (more > 0).then(|| format!("[…] {more} more were left out"));
     let mut lines = String::new();
     for (number, text) in (1..).zip(told.into_iter().take(ENTRIES).chain(left_out.as_deref())) {
-        let mark = mark.map(|mark| format!(" <!-- {mark}#{number} -->")).unwrap_or_default();
+        let mark = mark.as_ref().map(|mark| format!(" <!-- {mark}#{number} -->")).unwrap_or_default();
         if mark.is_empty() || !there.contains(&mark) {
             writeln!(lines, "- [{by}] {}{mark}", findings_text::cut_to(&plain(text), ENTRY_CHARS)).ok();
         }
@@ -143,6 +141,22 @@ mod tests {
         append(dir.path(), Book::Learnings, "T-1", Some("k"), &texts).unwrap();
         let text = read(dir.path(), "learnings.md");
         assert_eq!((text.matches("k#1 -->").count(), text.matches("<!-- k#2 -->").count()), (1, 1), "{text}");
+    }
+
+    #[test]
+    fn an_issue_is_noted_once_whatever_the_task_is_called() {
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            for (task, text) in [("A", "no consensus"), ("odd --> <!-- \n", "other")] {
+                assert_eq!(note_issue(dir.path(), task, &format!("EX-s~1/{task}/1"), text), None);
+            }
+        }
+        let first = "- [A] no consensus <!-- EX-s~1/A/1/note#1 -->\n";
+        let second = "- [odd --> <! --] other <!-- EX-s~1/odd -- > <! --  /1/note#1 -->\n";
+        assert_eq!(read(dir.path(), "issues.md"), format!("# Issues\n{first}{second}"));
+        assert!(
+            note_issue(&dir.path().join("none"), "A", "k", "x").is_some_and(|why| why.starts_with("A: cannot write"))
+        );
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Waits for the turn.
-    pub fn take(folder: &RealDisk) -> Result<Self, LockError> {
-        Lock::take(folder, LOCK, TURN).map(|lock| Self { _lock: lock })
+    /// Waits so long for the turn.
+    pub fn take(folder: &RealDisk, patience: Duration) -> Result<Self, LockError> {
+        Lock::take(folder, LOCK, patience).map(|lock| Self { _lock: lock })
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn append(disk: &RealDisk, lines: &str) {
-        let turn = Turn::take(disk).expect("a turn");
+        let turn = Turn::take(disk, TURN).expect("a turn");
         Log::open(disk, "log", &turn).expect("a log").append(lines).expect("appended");
     }
 
@@ -117,7 +117,7 @@ mod tests {
         append(&disk, "a\n");
         append(&disk, "b\n");
         assert_eq!(std::fs::read(dir.path().join("log")).expect("bytes"), b"{\"torn\xE6\na\nb\n");
-        let turn = Turn::take(&disk).expect("a turn");
+        let turn = Turn::take(&disk, TURN).expect("a turn");
         let log = Log::open(&disk, "log", &turn).expect("a log");
         assert_eq!((log.length(), log.end(3)), (Ok(12), Ok(b"\nb\n".to_vec())));
         assert_eq!(log.end(99).map(|bytes| bytes.len()), Ok(12));
@@ -129,7 +129,7 @@ mod tests {
         std::fs::write(dir.path().join("precious"), "mine").expect("written");
         std::os::unix::fs::symlink("precious", dir.path().join("link")).expect("a link");
         std::fs::create_dir(dir.path().join("folder")).expect("a folder");
-        let turn = Turn::take(&disk).expect("a turn");
+        let turn = Turn::take(&disk, TURN).expect("a turn");
         for name in ["link", "folder", "../x"] {
             assert!(Log::open(&disk, name, &turn).is_err(), "{name}");
         }

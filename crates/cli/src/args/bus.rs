@@ -177,12 +177,15 @@ pub(crate) struct TaskOf {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskVerb {
     /// Add a task to a session that no run has open
-    #[command(after_help = "\
+    #[command(
+        override_usage = "team-executor task create <TASK> --title <TEXT> --assignee <ROLE>",
+        after_help = "\
 Examples:
   team-executor task create DOCS-001 --title Docs --assignee writer --session=.
   team-executor task create B --title b --assignee dev --deps A --session=.
 
-Refused, with nothing changed, unless the session is valid with it.")]
+Refused, with nothing changed, unless the session is valid with it."
+    )]
     Create(TaskCreate),
 
     /// Say how a task stands: a worker its own, a person what is to become of it

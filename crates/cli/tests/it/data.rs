@@ -62,6 +62,8 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("status", &["status", session], &["status"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
         ("prompt", &["prompt", "A", session], &["prompt", "NOPE", session]),
+        ("msg", &["msg", "log", "hello", session], &["msg", "log", "hello", "--data", "{", session]),
+        ("task", &["task", "get", "A", session], &["task", "get", "NOPE", session]),
         ("resume", &[&["resume"], &RUN[..]].concat(), &["resume", "--session=nowhere"]),
         ("retry", &["retry", "--failed", session], &["retry", "NOPE", session]),
         ("skip", &["skip", "B", session], &["skip", "NOPE", session]),

@@ -291,8 +291,11 @@ fn a_plan_fits_into_80_columns() {
 /// An example that is broken over two lines cannot be copied.
 #[test]
 fn every_help_has_examples_and_fits_into_80_columns() {
-    for command in COMMANDS.map(Some).into_iter().chain([None]) {
-        let args: Vec<_> = command.into_iter().chain(["--help"]).collect();
+    let verbs = [("msg", &["log", "read", "list", "status", "broadcast", "get-state"][..])];
+    let verbs = verbs.into_iter().chain([("task", &["create", "update", "list", "get"][..])]);
+    let verbs = verbs.flat_map(|(command, verbs)| verbs.iter().map(move |verb| vec![command, verb, "--help"]));
+    let commands = COMMANDS.into_iter().chain(["msg", "task"]).map(|command| vec![command, "--help"]);
+    for args in commands.chain(verbs).chain([vec!["--help"]]) {
         let run = empty().run(&args);
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
         assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{run}");

@@ -7,6 +7,7 @@ use team_executor_core::Message;
 use team_executor_files::json::{self, Kind, Layout, Writer};
 use team_executor_files::reading::Reading;
 use team_executor_files::{MemoryFolder, findings_text, limits, messages, role_state};
+use team_executor_store::append::TURN;
 use team_executor_store::{Disk as _, Durability, Kind as DiskKind, Log, RealDisk, Turn, replace};
 
 use super::{Attempt, Refusal};
@@ -45,7 +46,7 @@ pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the message was not written", error);
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
     let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
-    let turn = Turn::take(&folder).map_err(|error| disk(&error))?;
+    let turn = Turn::take(&folder, TURN).map_err(|error| disk(&error))?;
     let mut log = Log::open(&folder, NAME, &turn).map_err(|error| disk(&error))?;
     let length = log.length().map_err(|error| disk(&error))?;
     let message = Message {
@@ -81,7 +82,7 @@ pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
 pub fn broadcast(session: &Path, draft: &Draft<'_>, book: Book) -> Result<Message, Refusal> {
     let message = log(session, &Draft { to: ALL, ..*draft })?;
     let by = draft.attempt.map_or(draft.from, |attempt| &attempt.task);
-    wisdom::append(session, book, by, None, &[message.summary.clone()]).map_err(|why| {
+    wisdom::append(session, book, by, None, std::slice::from_ref(&message.summary)).map_err(|why| {
         let what = format!("{} was said, but not noted: {why}", message.id);
         Refusal::new(what, format!("look at it with: ls -la {}", session.join(wisdom::FOLDER).display()))
     })?;

@@ -51,7 +51,7 @@ fn end_of(session: &DiskFolder, file: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let whole = if length > WISDOM_BYTES { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
     let lines = whole.lines().filter(|line| !line.starts_with("# ") && !line.trim().is_empty());
-    let lines: Vec<_> = lines.map(|line| unmarked(line)).collect();
+    let lines: Vec<_> = lines.map(unmarked).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
