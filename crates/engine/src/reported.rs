@@ -73,9 +73,13 @@ impl<D: Disk> Reports<'_, D> {
             problems.extend(whole.filter(agrees).and_then(|report| put(disk, &name, task, report, score)));
         }
         let mark = self.run.key(task.id.as_str(), attempt);
+        let dispute = result.as_ref().and_then(Report::dispute);
         for (book, texts) in result.or(left).map(|report| report.wisdom()).unwrap_or_default() {
             let written = wisdom::append(self.session, book, task.id.as_str(), Some(&mark), &texts);
             problems.extend(written.err().map(|why| format!("{}: what others should know is lost: {why}", task.id)));
+        }
+        if let Some(dispute) = dispute {
+            problems.extend(wisdom::note_issue(self.session, task.id.as_str(), &mark, &dispute));
         }
         problems
     }
@@ -120,6 +124,15 @@ impl Report {
         };
         problems.push(format!("{}: its quality_score was ignored: {why}", task.id));
         None
+    }
+
+    /// What the team did not agree on, where that is worth a note but no reason to stop.
+    fn dispute(&self) -> Option<String> {
+        let document = json::parse(&self.text).ok()?;
+        let blocked = document.root().get("data")?.get("consensus_blocked")?;
+        blocked.get("severity")?.as_text().filter(|severity| severity.eq_ignore_ascii_case("medium"))?;
+        let reason = blocked.get("reason").and_then(fields::text_of).unwrap_or_default();
+        Some(format!("no consensus (MEDIUM): {reason}"))
     }
 
     /// What others should know: `data.wisdom`, and the decisions of the discovery.
@@ -191,6 +204,12 @@ mod tests {
         assert_eq!(wisdom[0], (Book::Learnings, texts(&["a", "1"])));
         assert_eq!(wisdom[1], (Book::Decisions, texts(&["d1: because", "d2"])));
         assert_eq!(wisdom.len(), 2);
+        let dispute = |severity: &str| {
+            report(&format!(r#"{{"data":{{"consensus_blocked":{{"severity":"{severity}","reason":"tabs"}}}}}}"#))
+                .dispute()
+        };
+        assert_eq!(dispute("MEDIUM").as_deref(), Some("no consensus (MEDIUM): tabs"));
+        assert_eq!((dispute("HIGH"), dispute("LOW"), report("{}").dispute()), (None, None, None));
         for nothing in ["{}", r#"{"data":null}"#, r#"{"data":{"wisdom":[]}}"#, r#"{"data":{"wisdom":{"issues":{}}}}"#] {
             assert_eq!(report(nothing).wisdom(), [], "{nothing}");
         }

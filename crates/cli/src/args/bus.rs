@@ -194,7 +194,7 @@ Examples:
   team-executor task update --status completed --findings 'all tests pass'
   team-executor task update --status failed --error 'no database'
   team-executor task update IMPL-001 --status pending --session=.
-  team-executor task update IMPL-001 --status skipped --error 'by hand' --session=.
+  team-executor task update IMPL-001 --status skipped --session=.
 
 A worker can only say completed or failed, of its own task; that is its result.
 A person can set pending, as `retry` does, and skipped, as `skip` does.")]

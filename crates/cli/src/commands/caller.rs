@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_agents::environment::ATTEMPT;
 use team_executor_core::{Graph, RoleName, Session};
 use team_executor_engine::bus::{Attempt, Refusal, state};
 use team_executor_files::{Code, Finding};
@@ -61,6 +62,17 @@ impl Caller {
         }
         Ok(role.to_string())
     }
+}
+
+/// Refuses what would let a worker steer the run that it is part of.
+pub(super) fn must_not_be_its_own(session: &Path) -> Result<(), Failure> {
+    let own = std::env::var_os("TEAM_EXECUTOR_SESSION").filter(|_| std::env::var_os(ATTEMPT).is_some());
+    if own.is_some_and(|own| Path::new(&own) == session) {
+        let finding = Finding::error(Code::Usage, "a worker does not steer the run that it is part of");
+        let finding = finding.help("report your own task: team-executor task update --status STATUS");
+        return Err(finding.help("or tell the team what you need: team-executor msg log TEXT").into());
+    }
+    Ok(())
 }
 
 /// Why nothing was done.

@@ -10,8 +10,8 @@ use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
 use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
-use super::report;
 use super::run::{refused, warn};
+use super::{caller, report};
 use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
@@ -76,6 +76,7 @@ pub(super) struct Found {
 /// Finds the newest run of a session; nothing if it was never run.
 pub(super) fn find(session: Option<&Path>) -> Result<Option<Found>, Failure> {
     let place = open::place(session)?;
+    caller::must_not_be_its_own(&place.folder)?;
     let newest = runs::newest(&place.folder, &place.current);
     Ok(newest.map(|(run, folder)| Found { place, run, folder }))
 }
