@@ -119,12 +119,23 @@ impl RunAt {
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         format!("{}~{:x}/{task}/{attempt}", self.id, self.begun.as_micros())
     }
+
+    /// Names a command that judges what an attempt delivered.
+    pub(crate) fn check_key(&self, task: &str, attempt: u32, nth: usize) -> String {
+        format!("{}/check/{nth}", self.key(task, attempt))
+    }
 }
 
 /// Where what an attempt prints is: standard output, then standard error.
 pub(crate) fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
     let name = attempt_name(task, attempt);
     ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.{stream}")))
+}
+
+/// Where what a command prints is that judges an attempt.
+pub(crate) fn check_logs(run: &Path, task: &str, attempt: u32, nth: usize) -> [PathBuf; 2] {
+    let name = attempt_name(task, attempt);
+    ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.check-{nth}.{stream}")))
 }
 
 /// What the names of the files of an attempt begin with.
