@@ -69,6 +69,7 @@ impl Args {
             Some(Command::Task(options)) => options.format == Format::Json,
             Some(Command::Prompt(options)) => options.format == Format::Json,
             Some(Command::Doctor(options)) => options.format == Format::Json,
+            Some(Command::Artifacts(options)) => options.format == Format::Json,
             Some(Command::Export(options)) => options.format == Format::Json,
             Some(Command::Archive(options)) => options.format == Format::Json,
             Some(Command::Sessions(options)) => options.format == Format::Json,
@@ -273,6 +274,18 @@ A damaged journal is copied before it is cut. Exit code 0 if a run can go on,
 2 if not, 4 if an executor holds what is to be repaired.")]
     Doctor(Doctor),
 
+    /// List, show or verify what the newest run of a session delivered
+    #[command(after_help = "\
+Examples:
+  team-executor artifacts --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor artifacts show IMPL-001/report.md --session=.
+  team-executor artifacts verify --session=.
+  team-executor artifacts list --session=. --format json | jq '.artifacts[].path'
+
+`verify` reads each file again and compares its SHA-256 with what was recorded
+when its worker ended. Exit code 1 if one is missing, empty or changed.")]
+    Artifacts(Artifacts),
+
     /// Copy what the newest run of a session delivered to a folder
     #[command(after_help = "\
 Examples:
@@ -281,7 +294,8 @@ Examples:
 
 Copies the artifacts and reports, and last export-manifest.json with the
 SHA-256 of each. Nothing that is there is overwritten or deleted; the same
-command goes on where it was interrupted. Links are not followed.")]
+command goes on where it was interrupted. Links are not followed. Exit code 1
+if an artifact is not what was delivered any more.")]
     Export(Export),
 
     /// Put finished runs away, into `.workflow/.archive/`

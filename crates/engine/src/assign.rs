@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::Assignment;
-use team_executor_agents::environment::{Contract, environment};
+use team_executor_agents::environment::{ATTEMPT, Contract, environment};
+use team_executor_agents::{Assignment, Limits};
 use team_executor_core::Task;
 
+use crate::artifacts::Verify;
 use crate::options::{Failure, Options};
-use crate::run_at::{RunAt, logs};
+use crate::run_at::{RunAt, check_logs, logs};
 use crate::worker::Worker;
 
+/// What tells a worker where its prompt is.
+const PROMPT: &str = "TEAM_EXECUTOR_PROMPT";
 /// How much is kept of each output stream.
 const OUTPUT_BYTES: u64 = 64 << 20;
 
@@ -53,5 +56,46 @@ pub(crate) fn of(
         logs: logs(&run.path, id, attempt),
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
+    })
+}
+
+/// A command that judges an attempt.
+pub(crate) struct Check<'c> {
+    pub(crate) attempt: u32,
+    /// Which of its commands, from 1.
+    pub(crate) nth: usize,
+    pub(crate) verify: &'c Verify,
+}
+
+/// Everything that a keeper must know of a command that judges: it sees what the worker saw, but for a prompt.
+pub(crate) fn of_check(
+    options: &Options,
+    run: &RunAt,
+    cwd: &Path,
+    task: &Task,
+    worker: &Worker,
+    check: &Check<'_>,
+) -> Result<Assignment, Failure> {
+    let Check { attempt, nth, verify } = *check;
+    let assignment = of(options, run, cwd, task, worker, attempt, PathBuf::new())?;
+    let id = task.id.as_str();
+    let key = run.check_key(id, attempt, nth);
+    let mut env = assignment.env;
+    env.retain(|(name, _)| name != PROMPT);
+    env.iter_mut().filter(|(name, _)| name == ATTEMPT).for_each(|(_, value)| value.clone_from(&key));
+    let (program, args) = verify
+        .command
+        .split_first()
+        .map_or((String::new(), Vec::new()), |(program, args)| (program.clone(), args.to_vec()));
+    Ok(Assignment {
+        key,
+        program,
+        args,
+        env,
+        stdin: None,
+        limits: Limits { total_ms: verify.limit_ms, grace_ms: worker.limits.grace_ms, ..Limits::default() },
+        logs: check_logs(&run.path, id, attempt, nth),
+        artifacts: None,
+        ..assignment
     })
 }

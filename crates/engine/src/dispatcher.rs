@@ -1,5 +1,6 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
+mod deliveries;
 mod people;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use team_executor_store::run_folder::{EXECUTOR, project_root};
 use team_executor_store::{RealDisk, RealFile};
 
 use crate::adopt::Resumed;
+use crate::checking::{self, Checking, Scene};
 use crate::conductor::Conductor;
 use crate::control::question;
 use crate::control::server::Server;
@@ -106,7 +108,9 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let prompts = Prompts::new(at.agents());
     let cwd = project_root(&options.folder, &options.current);
     let conductor = Conductor::new(&session.tasks, rules, journal);
+    let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let mut dispatcher = Dispatcher {
+        checking,
         options,
         at,
         conductor,
@@ -152,6 +156,8 @@ fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
 }
 
 struct Dispatcher<'t> {
+    /// What is being judged. The first to go: it writes to the run.
+    checking: Checking,
     options: Options,
     at: RunAt,
     conductor: Conductor<RealFile>,
@@ -210,6 +216,7 @@ impl Dispatcher<'_> {
             self.render_in_time()?;
             let inputs = self.wait()?;
             self.take(inputs)?;
+            self.end_or_judge();
         }
         self.finish()
     }
@@ -297,6 +304,7 @@ impl Dispatcher<'_> {
                 self.asked_to_stop = true;
                 Ok(Some(Input::Drain { now }))
             }
+            Message::Looked { slot, looked } => Ok(self.looked(slot, *looked)),
             Message::NotStarted { slot, error } => {
                 let outcome = Outcome::CouldNotStart { error: format!("could not start: {error}") };
                 let work = self.slots.remove(&slot);
@@ -324,9 +332,7 @@ impl Dispatcher<'_> {
                 (slot, None)
             }
         };
-        let work = self.slots.remove(&slot)?;
-        let outcome = exit.map_or(Outcome::Interrupted, |exit| self.outcome(work, &exit));
-        Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
+        self.ended(slot, exit.as_deref())
     }
 
     /// Finds out what the workers of an earlier incarnation came to, and goes on. None of them lives after this.
@@ -334,9 +340,15 @@ impl Dispatcher<'_> {
         let ledgers = self.at.ledgers();
         let at_work: Vec<Work> = self.rules().at_work().collect();
         let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
-        let harvest = Harvest::gather(&ledgers, &keys, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
+        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();
+        let all = [keys.as_slice(), checks.as_slice()].concat();
+        let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
-        let mut harvested = Vec::new();
+        for key in &checks {
+            harvest.sweep(key).map_err(Failure::disk("end what is left of", key))?;
+        }
+        let (mut harvested, mut due) = (Vec::new(), Vec::new());
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {
                 Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
@@ -345,18 +357,43 @@ impl Dispatcher<'_> {
                     Outcome::Interrupted
                 }
             };
-            harvested.push(WorkEnded { work, outcome });
+            let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
+            let slot = self.rules().view(work.task).and_then(|view| view.slot);
+            let (checking, scene) = self.checks();
+            match slot.filter(|_| checking.is_due(&scene, work, &outcome, artifacts)) {
+                Some(slot) => due.push((slot as usize, work, outcome)),
+                None => harvested.push(WorkEnded { work, outcome }),
+            }
         }
-        self.take(vec![Input::Recovered { now: clock::now(), alive: Vec::new(), harvested, rebooted }])?;
-        harvest.forget().map_err(Failure::disk("clear", ledgers))
+        let alive = due.iter().map(|(_, work, _)| *work).collect();
+        self.slots.extend(due.iter().map(|(slot, work, _)| (*slot, *work)));
+        self.take(vec![Input::Recovered { now: clock::now(), alive, harvested, rebooted }])?;
+        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        self.checking.recover(&scene, self.conductor.rules());
+        if due.is_empty() {
+            return harvest.forget().map_err(Failure::disk("clear", ledgers));
+        }
+        // Until they are judged, the ledgers say that their workers ended well.
+        for (slot, work, outcome) in due {
+            let (checking, scene) = self.checks();
+            checking.begin(&scene, slot, work, outcome);
+        }
+        Ok(())
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
         match effect {
-            Effect::Spawn { work, slot } | Effect::Check { work, slot } => {
+            Effect::Check { work, slot } => {
+                self.slots.insert(slot as usize, work);
+                let (checking, scene) = self.checks();
+                checking.begin_again(&scene, slot as usize, work);
+            }
+            Effect::Spawn { work, slot } => {
                 let slot = slot as usize;
                 let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
                 tell_problems(problems, self.tell);
+                let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
+                tell_problems(moved, self.tell);
                 let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
@@ -378,6 +415,9 @@ impl Dispatcher<'_> {
             Effect::EndWorker { work } => {
                 if let Some((slot, _)) = self.slots.iter().find(|(_, running)| **running == work) {
                     self.keepers.end(*slot);
+                    if *self.rules().stage() != Stage::Stopping {
+                        self.checking.recall(*slot);
+                    }
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
@@ -469,6 +509,7 @@ impl Dispatcher<'_> {
         self.commit()?;
         let started = Instant::now();
         let length = self.at.journal_length();
+        self.checking.put_into(&mut self.session);
         let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
         tell_problems(problems, self.tell);
         self.rendered = Some((started, started.elapsed()));
@@ -478,11 +519,16 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
+        if self.undurable.is_some() {
+            self.commit()?;
+        }
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),
         };
         let at_end = self.options.at_end;
+        self.checking.put_into(&mut self.session);
+        tell_problems(self.checking.sync().into_iter().collect(), self.tell);
         let (report, failures) = views::leave(
             &mut self.views,
             &self.at,

@@ -8,6 +8,7 @@ use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::run_folder::project_root;
 use team_executor_store::{Copied, CopyError, Durability, below, copy_new, is_same, replace};
 
+use crate::artifacts::{Fault, Shelf};
 use crate::options::Failure;
 use crate::run_at::{self, name_of, open_folder};
 
@@ -30,6 +31,8 @@ pub struct Exported {
     pub were_there: usize,
     /// What was left out, and why.
     pub left_out: Vec<(String, &'static str)>,
+    /// Artifacts that are not what was delivered any more: where, and why.
+    pub faults: Vec<(String, Fault)>,
 }
 
 /// Copies what the newest run of a session delivered, and what stands in the session's own `artifacts/`.
@@ -39,13 +42,15 @@ pub fn export(session: &Path, current: &Path, to: &Path) -> Result<Exported, Fai
         return Err(Failure::NoRun(format!("the session {} was never run", session.display())));
     };
     let _held = run_at::hold(&project, &run)?;
+    let shelf = Shelf::at(&[], &run, session)?;
+    let faults = shelf.faults().into_iter().map(|(shelved, fault)| (shelved.artifact.path.clone(), fault)).collect();
     let to = outside(to, &[session, &run])?;
     let (files, left_out) = sources(session, &run)?;
     check(&files, &to)?;
     let disk = open_folder(&to)?;
     let name = name_of(&run);
     let old = manifest_there(&to)?;
-    let mut exported = Exported { run: name.clone(), to: to.clone(), copied: 0, were_there: 0, left_out };
+    let mut exported = Exported { run: name.clone(), to: to.clone(), copied: 0, were_there: 0, left_out, faults };
     let mut list = Vec::with_capacity(files.len());
     for (path, from) in &files {
         let copied = copy_new(from, &disk, path).map_err(|error| match error {

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::artifacts::Looked;
 use crate::control::Asked;
 
 /// What reaches the dispatcher from outside, besides the news of its keepers.
@@ -18,6 +19,13 @@ pub(crate) enum Message {
     Asked(Asked),
     /// What a person has typed; nothing at the end of the input.
     Typed(Option<String>),
+    /// What the attempt in a slot delivered was looked at.
+    Looked {
+        /// Where.
+        slot: usize,
+        /// What came of it.
+        looked: Box<Looked>,
+    },
     /// The worker of a slot could not be given anything to do.
     NotStarted {
         /// Where.

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
 //! journal), `prompt` and `assign` (what a worker is given), `outcome` and `judgement` (what it came to and what it says),
-//! `reported` and [`wisdom`] (what it reports besides), [`views`] and `layout` (what people and agents read), `adopt`
+//! `reported` and [`wisdom`] (what it reports besides),
+//! [`artifacts`] with `checking` (what it delivers), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
 //! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
@@ -10,8 +11,10 @@
 
 mod adopt;
 pub mod archive;
+pub mod artifacts;
 mod assign;
 pub mod bus;
+mod checking;
 mod clock;
 mod conclude;
 pub mod conductor;

@@ -1,6 +1,6 @@
 //! How a run came out: what was delivered and by whom, how far it got, wave by wave and role by role, and how long it took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::{DirEntry, read_dir};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::time::Duration;
 use team_executor_core::run::{Counts, Ending, Run};
 use team_executor_core::{RoleLoad, Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::run_folder::component;
+
+use crate::artifacts::{Fault, Shelf, Shelved, is_manifest};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
 const LISTED: usize = 1000;
@@ -34,6 +36,8 @@ pub struct Report {
     pub duration: Duration,
     /// What was delivered. Not looked for if the run had finished before.
     pub deliverables: Vec<Deliverable>,
+    /// Artifacts that are not what was delivered any more, and why, one line each.
+    pub faults: Vec<String>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -87,6 +91,7 @@ impl Report {
             roles: RoleLoad::all(session, &statuses),
             duration: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
             deliverables: Vec::new(),
+            faults: Vec::new(),
             already: false,
         }
     }
@@ -97,25 +102,31 @@ impl Report {
     }
 
     /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered.
-    pub(crate) fn with_deliverables(mut self, session: &Session) -> Self {
+    pub(crate) fn with_deliverables(mut self, session: &Session, shelf: &Shelf) -> Self {
         let left = self.folder.join("artifacts");
         let folders: BTreeMap<_, _> =
             entries(&left).into_iter().map(|entry| (entry.file_name(), entry.path())).collect();
         let of_tasks = session.tasks.iter().filter_map(|task| {
             let folder = folders.get(std::ffi::OsStr::new(&component(task.id.as_str())))?;
-            Some(files(folder).into_iter().map(|path| Deliverable {
+            let delivered = files(folder).into_iter().filter(|path| !is_ours(path));
+            Some(delivered.map(|path| Deliverable {
                 path,
                 task: Some(task.id.to_string()),
                 role: task.role.to_string(),
             }))
         });
-        let registered = session.artifacts.iter().map(|artifact| Deliverable {
-            path: self.session.join(&artifact.path),
-            task: artifact.task.as_ref().map(ToString::to_string),
-            role: artifact.creator.to_string(),
+        let in_folder: Vec<Deliverable> = of_tasks.flatten().take(LISTED).collect();
+        let registered = shelf.artifacts.iter().map(|shelved| Deliverable {
+            path: shelf.path(shelved),
+            task: shelved.artifact.task.as_ref().map(ToString::to_string),
+            role: shelved.artifact.creator.to_string(),
         });
-        let registered = registered.filter(|deliverable| deliverable.path.exists());
-        self.deliverables = of_tasks.flatten().chain(registered).take(LISTED).collect();
+        let known: HashSet<&Path> = in_folder.iter().map(|deliverable| deliverable.path.as_path()).collect();
+        let registered = registered.filter(|one| !known.contains(one.path.as_path()) && one.path.exists());
+        let registered: Vec<Deliverable> = registered.collect();
+        self.deliverables = in_folder.into_iter().chain(registered).take(LISTED).collect();
+        let fault = |(shelved, fault): (&Shelved, Fault)| format!("{} {}", shelved.artifact.path, fault.describe());
+        self.faults = shelf.faults().into_iter().map(fault).collect();
         self
     }
 
@@ -151,6 +162,12 @@ impl Report {
         writeln!(text, "- roles: {}", one_line(&self.roles_done().join(", "))).ok();
         writeln!(text, "- duration: {}", seconds(self.duration)).ok();
         writeln!(text, "- session: {}", one_line(&self.session.display().to_string())).ok();
+        if !self.faults.is_empty() {
+            text.push_str("\n## Not as it was delivered\n\n");
+        }
+        for fault in &self.faults {
+            writeln!(text, "- {}", one_line(fault)).ok();
+        }
         if !self.deliverables.is_empty() {
             text.push_str("\n## Deliverables\n\n");
         }
@@ -191,6 +208,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Whether a file describes artifacts and is none.
+fn is_ours(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(is_manifest)
 }
 
 /// What is in a folder; nothing if it cannot be read.

@@ -119,6 +119,11 @@ impl RunAt {
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         key(&self.id, self.begun, task, attempt)
     }
+
+    /// Names a command that judges what an attempt delivered.
+    pub(crate) fn check_key(&self, task: &str, attempt: u32, nth: usize) -> String {
+        format!("{}/check/{nth}", self.key(task, attempt))
+    }
 }
 
 /// Names an attempt of a run that began then.
@@ -135,6 +140,12 @@ pub(crate) fn result_name(task: &str, attempt: u32) -> String {
 pub(crate) fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
     let name = attempt_name(task, attempt);
     ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.{stream}")))
+}
+
+/// Where what a command prints is that judges an attempt.
+pub(crate) fn check_logs(run: &Path, task: &str, attempt: u32, nth: usize) -> [PathBuf; 2] {
+    let name = attempt_name(task, attempt);
+    ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.check-{nth}.{stream}")))
 }
 
 /// What the names of the files of an attempt begin with.

@@ -3,6 +3,8 @@
 use team_executor_agents::Limits;
 use team_executor_core::TaskIndex;
 
+use crate::artifacts::Demands;
+
 /// Who does a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
@@ -16,6 +18,8 @@ pub struct Worker {
     pub env: Vec<(String, String)>,
     /// How long it may take.
     pub limits: Limits,
+    /// What is demanded of what it delivers.
+    pub demands: Demands,
 }
 
 /// Who does which task of a session. There are few workers and many tasks.
@@ -60,6 +64,7 @@ mod tests {
             pass_env: Vec::new(),
             env: Vec::new(),
             limits: Limits::default(),
+            demands: Demands::default(),
         }
     }
 

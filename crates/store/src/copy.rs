@@ -141,7 +141,7 @@ fn open(path: &Path) -> Result<File, Errno> {
 }
 
 /// How many bytes a file has and their SHA-256, while each piece is handed on.
-fn digest(mut file: File, mut each: impl FnMut(&[u8]) -> Result<(), Errno>) -> Result<(u64, String), Errno> {
+pub(crate) fn digest(mut file: File, mut each: impl FnMut(&[u8]) -> Result<(), Errno>) -> Result<(u64, String), Errno> {
     let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; CHUNK]);
     loop {
         match file.read(&mut buffer) {

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat,
 use rustix::io::Errno;
 use team_executor_files::{Folder, ReadError, limits};
 
+use crate::copy::digest;
 use crate::disk::reason;
 
 /// Why a session folder cannot be opened.
@@ -48,18 +49,28 @@ impl DiskFolder {
 
     /// The last bytes of a regular file below the folder, at most so many, and how long the whole is.
     pub fn read_end(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), ReadError> {
-        let file = self.open_below(path, OFlags::empty())?;
-        let stat = fstat(&file).map_err(|error| ReadError::Refused(reason(error)))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(ReadError::NotAFile);
-        }
-        let length = u64::try_from(stat.st_size).unwrap_or(0);
-        let mut file = File::from(file);
+        let (mut file, length) = self.regular(path)?;
         let mut bytes = Vec::new();
         let start = SeekFrom::Start(length.saturating_sub(most));
         let read = file.seek(start).and_then(|_| file.take(most).read_to_end(&mut bytes));
         read.map_err(|error| ReadError::Refused(error.to_string()))?;
         Ok((bytes, length))
+    }
+
+    /// How many bytes a regular file below the folder has, and their SHA-256 in hexadecimal.
+    pub fn digest(&self, path: &str) -> Result<(u64, String), ReadError> {
+        let (file, _) = self.regular(path)?;
+        digest(file, |_| Ok(())).map_err(|error| ReadError::Refused(reason(error)))
+    }
+
+    /// A regular file and its size.
+    fn regular(&self, path: &str) -> Result<(File, u64), ReadError> {
+        let file = self.open_below(path, OFlags::empty())?;
+        let stat = fstat(&file).map_err(|error| ReadError::Refused(reason(error)))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(ReadError::NotAFile);
+        }
+        Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
     }
 
     fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
@@ -96,18 +107,13 @@ impl DiskFolder {
 
 impl Folder for DiskFolder {
     fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        let file = self.open_below(path, OFlags::empty())?;
-        let stat = fstat(&file).map_err(|error| ReadError::Refused(reason(error)))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(ReadError::NotAFile);
-        }
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let (file, size) = self.regular(path)?;
         if size > limit {
             return Err(ReadError::TooLarge { bytes: size, limit });
         }
         // The file may grow while it is read: one byte more than the limit tells.
         let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or(0));
-        let read = File::from(file).take(limit + 1).read_to_end(&mut bytes);
+        let read = file.take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|error| ReadError::Refused(error.to_string()))?;
         if bytes.len() as u64 > limit {
             return Err(ReadError::TooLarge { bytes: bytes.len() as u64, limit });

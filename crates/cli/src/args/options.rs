@@ -290,6 +290,36 @@ pub(crate) struct Prompt {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Artifacts {
+    /// What to do
+    #[arg(value_name = "WHAT", value_enum, default_value_t)]
+    pub(crate) what: ArtifactsWhat,
+
+    /// Which artifact is shown
+    #[arg(value_name = "ID", required_if_eq("what", "show"))]
+    pub(crate) id: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// What to do with artifacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ArtifactsWhat {
+    /// All of them, with state, version, size and producer
+    #[default]
+    List,
+    /// One of them, with its manifest and its history
+    Show,
+    /// Whether each is still what was delivered
+    Verify,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Export {
     /// Where to; made if it is missing
     #[arg(long, value_name = "DIR")]

@@ -24,6 +24,13 @@ struct JsonExport<'a> {
     copied: usize,
     were_there: usize,
     left_out: Vec<JsonLeft<'a>>,
+    faults: Vec<JsonFault<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFault<'a> {
+    path: &'a str,
+    fault: &'static str,
 }
 
 #[derive(Serialize)]
@@ -42,7 +49,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Export, printer: &mut Printe
                 Format::Text => tell(&exported, printer.out())?,
                 Format::Json => json(&exported, printer.out())?,
             }
-            Ok(Exit::Fine)
+            Ok(if exported.faults.is_empty() { Exit::Fine } else { Exit::Unfinished })
         }
     }
 }
@@ -56,6 +63,9 @@ pub(super) fn tell(exported: &Exported, out: &mut impl Write) -> std::io::Result
     for (path, why) in &exported.left_out {
         writeln!(out, "left out: {} ({why})", escape::line(path))?;
     }
+    for (path, fault) in &exported.faults {
+        writeln!(out, "{}", escape::line(&format!("not right: {path} {}", fault.describe())))?;
+    }
     Ok(())
 }
 
@@ -67,6 +77,7 @@ fn json(exported: &Exported, out: &mut impl Write) -> Result<(), Failure> {
         copied: exported.copied,
         were_there: exported.were_there,
         left_out: exported.left_out.iter().map(|(path, reason)| JsonLeft { path, reason }).collect(),
+        faults: exported.faults.iter().map(|(path, fault)| JsonFault { path, fault: fault.word() }).collect(),
     };
     report::print(&value, out)
 }

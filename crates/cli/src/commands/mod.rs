@@ -1,6 +1,7 @@
 //! One command, one file.
 
 mod archive;
+mod artifacts;
 mod caller;
 mod completion;
 mod completions;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Msg(options)) => msg::run(session, options, printer),
         Some(Command::Task(options)) => task::run(session, options, printer),
         Some(Command::Doctor(options)) => doctor::run(session, options, printer),
+        Some(Command::Artifacts(options)) => artifacts::run(session, options, printer),
         Some(Command::Export(options)) => export::run(session, options, printer),
         Some(Command::Archive(options)) => archive::run(session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(options, printer),

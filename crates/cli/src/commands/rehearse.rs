@@ -10,6 +10,7 @@ use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Backoff};
 use team_executor_core::{Graph, Millis, Session, SessionStatus, Task, TaskIndex};
+use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
 use team_executor_files::{Code, Finding};
@@ -152,6 +153,7 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
                     agent: REHEARSAL.to_owned(),
                     command: rehearsing(exe, manner)?,
                     pass_env: Vec::new(),
+                    demands: Demands::default(),
                     env: Vec::new(),
                     limits: agents::Limits::default(),
                 });

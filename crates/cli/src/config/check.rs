@@ -1,6 +1,7 @@
 //! What must hold before anything is started: programs that exist, chosen by somebody who may choose them.
 
 use team_executor_agents::{Unusable, probe};
+use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -15,12 +16,26 @@ pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Fai
         let own = worker.env.iter().rfind(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
         let path = own.or_else(|| place.variable("PATH"));
         let program = worker.command.first().map(String::as_str).unwrap_or_default();
-        probe(program, path, &place.project).map_err(|reason| missing(worker, &reason))?;
+        probe(program, path, &place.project).map_err(|reason| missing(&who(worker), &reason))?;
+        for verify in worker.demands.all_commands() {
+            let program = verify.command.first().map(String::as_str).unwrap_or_default();
+            probe(program, path, &place.project).map_err(|reason| missing("the check of artifacts", &reason))?;
+        }
+        for schema in worker.demands.all_schemas() {
+            engine::usable(schema).map_err(|why| {
+                let message = format!("the schema {} cannot be used: {why}; so nothing was started", schema.display());
+                Finding::error(Code::Usage, message).help("correct it, or the path in `schema` of team-executor.toml")
+            })?;
+        }
     }
     Ok(())
 }
 
-fn missing(worker: &Worker, reason: &Unusable) -> Finding {
+fn who(worker: &Worker) -> String {
+    if worker.agent.starts_with('-') { worker.agent.clone() } else { format!("agent '{}'", worker.agent) }
+}
+
+fn missing(who: &str, reason: &Unusable) -> Finding {
     let help = match reason {
         Unusable::NotInPath(program) => {
             format!("install {program}, or add its folder to PATH, or name it with its path")
@@ -28,7 +43,6 @@ fn missing(worker: &Worker, reason: &Unusable) -> Finding {
         Unusable::Missing(_) => "correct the path; it is taken from the project's folder".to_owned(),
         Unusable::NotExecutable(path) => format!("chmod +x {}", path.display()),
     };
-    let who = if worker.agent.starts_with('-') { worker.agent.clone() } else { format!("agent '{}'", worker.agent) };
     Finding::error(Code::Usage, format!("{reason} ({who}), so nothing was started")).help(help)
 }
 

@@ -9,12 +9,13 @@ use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
 use team_executor_core::{ExecMode, Session, Task, TaskIndex};
+use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::read::no_agent;
-use super::{Agent, Config, Kind, Limits, Origin, Own, Set, Spot, Time, command};
+use super::{Agent, Config, Kind, Limits, Origin, Own, Set, Spot, Time, checks, command};
 use crate::args;
 use crate::failure::Failure;
 
@@ -174,7 +175,26 @@ impl<'a> Chooser<'a> {
             self.chosen.programs.push(program);
         }
         let limits = self.limits(own, role, &agent, task.exec_mode);
-        Ok(self.chosen.workers.add(Worker { agent: name, command, pass_env: agent.pass_env, env: agent.env, limits }))
+        let demands = match agent.kind {
+            Kind::Command(_) => self.demands(own, role),
+            // Nothing is done, so nothing can be judged.
+            Kind::Rehearsal { .. } => Demands::default(),
+        };
+        let worker = Worker { agent: name, command, pass_env: agent.pass_env, env: agent.env, limits, demands };
+        Ok(self.chosen.workers.add(worker))
+    }
+
+    /// What is demanded of what a worker delivers. Commands that judge it are programs like any other.
+    fn demands(&mut self, own: Option<&Own>, role: Option<&Own>) -> Demands {
+        let settings = &self.config.settings;
+        for (set, name) in checks::commands(settings, own, role) {
+            let (command, by_project) = (command::shown(&set.value.words), self.by_project(&set.from));
+            let program = Program { agent: name, command, by_project };
+            if !self.chosen.programs.contains(&program) {
+                self.chosen.programs.push(program);
+            }
+        }
+        checks::demands(settings, own, role, &self.config.project)
     }
 
     /// The name of the agent that does a task, and who says so.

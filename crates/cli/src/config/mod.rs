@@ -1,10 +1,11 @@
 //! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
 //!
 //! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
-//! reads single ones, [`time`] and [`command`] their texts), [`files`] (where the two files are), [`choose`] (who does which
+//! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts), [`files`] (where the two files are), [`choose`] (who does which
 //! task, and whether the program was chosen by somebody who may), [`show`] (all of it, with where it comes from).
 
 pub(crate) mod check;
+mod checks;
 pub(crate) mod choose;
 pub(crate) mod command;
 pub(crate) mod files;
@@ -17,9 +18,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_files::Span;
 
+pub(crate) use checks::Checks;
 pub(crate) use files::Config;
 pub(crate) use time::Time;
 
@@ -91,6 +94,7 @@ pub(crate) struct Own {
     /// A person judges after each of these tasks.
     pub(crate) checkpoint: Option<Set<bool>>,
     pub(crate) limits: Limits,
+    pub(crate) checks: Checks,
 }
 
 /// Who can do tasks.
@@ -134,6 +138,8 @@ pub(crate) struct Settings {
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) roles: BTreeMap<String, Own>,
     pub(crate) tasks: BTreeMap<String, Own>,
+    /// What is demanded of each type of artifacts.
+    pub(crate) artifacts: BTreeMap<ArtifactKind, Checks>,
 }
 
 impl Limits {
@@ -156,6 +162,7 @@ impl Own {
             rounds: self.rounds.or(other.rounds),
             checkpoint: self.checkpoint.or(other.checkpoint),
             limits: self.limits.or(other.limits),
+            checks: self.checks.or(other.checks),
         }
     }
 }
@@ -172,6 +179,11 @@ impl Settings {
         };
         let mut agents = other.agents;
         agents.extend(self.agents);
+        let mut artifacts = other.artifacts;
+        for (kind, checks) in self.artifacts {
+            let under = artifacts.remove(&kind).unwrap_or_default();
+            artifacts.insert(kind, checks.or(under));
+        }
         Self {
             concurrency: self.concurrency.or(other.concurrency),
             cadence: self.cadence.or(other.cadence),
@@ -186,6 +198,7 @@ impl Settings {
             agents,
             roles: merged(self.roles, other.roles),
             tasks: merged(self.tasks, other.tasks),
+            artifacts,
         }
     }
 

@@ -7,9 +7,9 @@ use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
-use super::{Agent, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, command};
+use super::{Agent, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command};
 
-const SECTIONS: &[&str] = &["defaults", "agents", "roles", "tasks"];
+const SECTIONS: &[&str] = &["defaults", "agents", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "at_checkpoint",
@@ -24,7 +24,7 @@ const DEFAULTS: &[&str] = &[
 ];
 const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
 const AGENT: &[&str] = &["kind", "command", "pass_env", "env", "limits", "speed"];
-const OWN: &[&str] = &["agent", "checkpoint", "limits", "retries", "rounds"];
+const OWN: &[&str] = &["agent", "checkpoint", "checks", "limits", "retries", "rounds"];
 const KINDS: &[&str] = &["command", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -76,6 +76,7 @@ pub(super) fn read(
         let own = own(&mut reader, &format!("tasks.\"{name}\""), table);
         settings.tasks.insert(name, own);
     }
+    checks::read_kinds(&mut reader, root, &mut settings);
     settings
 }
 
@@ -118,6 +119,7 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Own {
         rounds: reader.whole(table, "rounds", 0),
         checkpoint: reader.truth(table, "checkpoint"),
         limits: limits(reader, table, section),
+        checks: checks::read_own(reader, section, table),
     }
 }
 

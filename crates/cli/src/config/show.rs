@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
-use super::{Config, Kind, Limits, Origin, Own, Set, Time, command};
+use super::{Config, Kind, Limits, Origin, Own, Set, Time, checks, command};
 use crate::args;
 
 /// One setting.
@@ -72,13 +72,16 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     }
     all.roles.iter().for_each(|(name, own)| list.own(&format!("roles.{}", quoted(name)), own));
     all.tasks.iter().for_each(|(id, own)| list.own(&format!("tasks.{}", quoted(id)), own));
+    all.artifacts.iter().for_each(|(kind, demanded)| checks::show(&mut list, &format!("artifacts.{kind}"), demanded));
     list.0
 }
 
-struct List(Vec<Entry>);
+/// Settings that are being listed.
+pub(super) struct List(Vec<Entry>);
 
 impl List {
-    fn add(&mut self, key: &str, value: Value, from: Origin) {
+    /// One more.
+    pub(super) fn add(&mut self, key: &str, value: Value, from: Origin) {
         self.0.push(Entry { key: key.to_owned(), value, from });
     }
 
@@ -96,6 +99,7 @@ impl List {
             self.add(&format!("{section}.checkpoint"), json!(set.value), set.from.clone());
         }
         self.limits(section, &own.limits);
+        checks::show(self, &format!("{section}.checks"), &own.checks);
     }
 
     fn limits(&mut self, section: &str, limits: &Limits) {

@@ -159,6 +159,7 @@ pub(crate) struct Ended<'a> {
     roles: Vec<Role<'a>>,
     duration_ms: u64,
     deliverables: Vec<Deliverable<'a>>,
+    faults: &'a [String],
     resume: Option<&'a str>,
     exit_code: u8,
 }
@@ -264,6 +265,7 @@ impl<'a> Event<'a> {
                     role: &one.role,
                 })
                 .collect(),
+            faults: &report.faults,
             resume,
             exit_code: exit.code(),
         }))

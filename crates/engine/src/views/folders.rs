@@ -10,6 +10,7 @@ use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE};
 use team_executor_store::{Holder, RealDisk, sweep};
 
 use super::{About, Views, not_written, own_file};
+use crate::artifacts::Shelf;
 use crate::options::Failure;
 use crate::replay;
 use crate::report::Report;
@@ -34,11 +35,15 @@ pub(crate) fn leave(
 ) -> (Report, Vec<String>) {
     let ending = replay::ending(rules).unwrap_or(Ending::Paused);
     let report = Report::of(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
-    let report = report.with_deliverables(session);
+    let (report, unread) = match Shelf::at(&session.artifacts, &run.path, folder) {
+        Ok(shelf) => (report.with_deliverables(session, &shelf), None),
+        Err(failure) => (report, Some(failure.to_string())),
+    };
     let mut problems = views.finish(session, rules, run.journal_length(), at_end, &report.markdown());
     if problems.is_empty() && replay::ending(rules).is_some() {
         problems.extend(run.note_rendered().err().map(not_written));
     }
+    problems.extend(unread);
     (report, problems)
 }
 

@@ -5,6 +5,7 @@
 //! each worker, [`Views::changed`] for each event, [`Views::render`] now and then, and [`Views::finish`] at the end. Each
 //! says what could not be written; a run goes on without.
 
+mod artifacts;
 mod context;
 mod discoveries;
 mod folders;
@@ -197,6 +198,9 @@ impl<D: Disk> Views<D> {
         }
         let registry = registry::text(session, rules, &self.about.run);
         note(&mut problems, put(&self.folders.agents, "registry.json", &registry, durability));
+        if let Some(text) = artifacts::text(session) {
+            note(&mut problems, put(&self.folders.run, artifacts::NAME, &text, durability));
+        }
         problems
     }
 

@@ -71,14 +71,14 @@ pub fn check<'r>(
     }
 }
 
-/// Two numbers with a point between them.
-fn is_version(version: &str) -> bool {
+/// Whether a version is two numbers with a point between them.
+pub fn is_version(version: &str) -> bool {
     let number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     version.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
 /// A path as a file system without upper and lower case compares it.
-fn comparable(path: &str) -> String {
+pub fn comparable(path: &str) -> String {
     let parts: Vec<_> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
     parts.join("/").to_lowercase()
 }

@@ -15,7 +15,8 @@ use crate::side::{names, read_each};
 use crate::span::{Source, Span};
 
 const FOLDER: &str = "artifacts";
-const NAME: &str = "artifact-manifest.json";
+/// What the manifest of a folder of artifacts is called.
+pub const NAME: &str = "artifact-manifest.json";
 
 /// What is said about them.
 pub static ABOUT: About = About {

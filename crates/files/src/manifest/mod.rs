@@ -5,6 +5,6 @@ mod format;
 #[cfg(test)]
 mod tests;
 
-pub use check::check;
+pub use check::{check, comparable, is_version};
 pub(crate) use format::METADATA;
-pub use format::{ABOUT, Manifest, OBJECT, SHAPE, read, read_all, understand};
+pub use format::{ABOUT, Manifest, NAME, OBJECT, SHAPE, read, read_all, understand};

@@ -80,6 +80,16 @@ pub fn manifest(original: Option<&str>, one: &Artifact) -> String {
     over(original, |out, root| object(out, &manifest::OBJECT, root, &artifact(one)))
 }
 
+/// An artifact as a part of another text.
+pub fn artifact_into(out: &mut Writer, one: &Artifact) {
+    object(out, &manifest::OBJECT, None, &artifact(one));
+}
+
+/// Artifacts under their ids, as a session registers them.
+pub fn artifact_registry(all: &[Artifact]) -> String {
+    over(None, |out, original| artifacts(out, original, all))
+}
+
 fn artifacts(out: &mut Writer, original: Option<Value<'_, '_>>, artifacts: &[Artifact]) {
     let names = artifacts.iter().map(|artifact| artifact.id.as_str()).collect();
     let fields = |at: usize| artifact(&artifacts[at]);

@@ -11,7 +11,7 @@ mod team_session;
 #[cfg(test)]
 mod tests;
 
-pub use self::lifecycle::{lifecycle, manifest};
+pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle, manifest};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;
 use crate::json::{self, Layout, Value, Writer};

@@ -66,6 +66,12 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
     if report.deliverables.len() > SHOWN {
         field(out, "", &format!("… and {} more", report.deliverables.len() - SHOWN))?;
     }
+    for (nth, fault) in report.faults.iter().take(SHOWN).enumerate() {
+        field(out, if nth == 0 { "Not right" } else { "" }, fault)?;
+    }
+    if report.faults.len() > SHOWN {
+        field(out, "", &format!("… and {} more: team-executor artifacts verify", report.faults.len() - SHOWN))?;
+    }
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
         field(out, "Duration", &seconds(report.duration))?;

@@ -150,7 +150,7 @@ fn a_program_without_standard_streams_runs_and_writes_into_none_of_its_files() {
 fn the_files_of_a_run_are_private_whatever_the_umask() {
     let world = tasks(&[("A", "")]);
     assert_eq!(
-        run_after(&world, "umask 000", "umask; : >\"$TEAM_EXECUTOR_ARTIFACTS/x\"; echo done", &[]).status.code(),
+        run_after(&world, "umask 000", "umask; echo x >\"$TEAM_EXECUTOR_ARTIFACTS/x\"; echo done", &[]).status.code(),
         Some(0)
     );
     let run = folder(&world);

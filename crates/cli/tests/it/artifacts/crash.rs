@@ -1,0 +1,94 @@
+//! The executor ends while what was delivered is judged: the worker is not run again, the checks are.
+
+use std::process::Stdio;
+
+use team_executor_testkit::{Gate, Pulse, World};
+
+use super::{SESSION, folder, one, registered, tasks};
+use crate::run::{arguments, column, read};
+
+/// A world whose check waits at a gate, with workers that leave a line each time they run.
+fn judged_at_a_gate() -> (World, Pulse, Gate, String) {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+    let check = format!("echo judged >> judged; printf . > {}; cat {}", pulse.arg(), gate.arg());
+    world.write("team-executor.toml", format!("[tasks.A.checks]\nverify = \"{check}\"\n"));
+    let worker =
+        "echo $TEAM_EXECUTOR_TASK >> worked; echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; echo did it".to_owned();
+    (world, pulse, gate, worker)
+}
+
+fn start(world: &World, worker: &str) -> std::process::Child {
+    let mut command = world.command(&arguments(SESSION, worker, &["--trust-project"]));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+#[test]
+fn a_check_that_a_kill_cut_off_is_done_again_without_the_worker_however_often() {
+    let (world, mut pulse, gate, worker) = judged_at_a_gate();
+    for _ in 0..3 {
+        let mut executor = start(&world, &worker);
+        pulse.wait_alive(1);
+        assert_eq!(registered(&world), one("A/a.md", "validating 1.0"));
+        assert_eq!(read(world.dir().join("worked")), "A\n", "B waits until it passed");
+        executor.kill().expect("killed");
+        executor.wait().expect("it ends");
+        pulse.wait_dead();
+    }
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    gate.open();
+    assert_eq!(executor.wait().expect("it ends").code(), Some(0));
+    assert_eq!(read(world.dir().join("worked")), "A\nB\n");
+    assert_eq!(read(world.dir().join("judged")).lines().count(), 4);
+    assert_eq!(registered(&world)["A/a.md"], "passed 1.0");
+    assert_eq!(column(&world, "status"), ["completed", "completed"]);
+}
+
+#[test]
+fn a_check_that_is_stopped_is_done_again_by_the_next_executor() {
+    let (world, mut pulse, gate, worker) = judged_at_a_gate();
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
+    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    pulse.wait_dead();
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    gate.open();
+    assert_eq!(executor.wait().expect("it ends").code(), Some(0));
+    assert_eq!(read(world.dir().join("worked")), "A\nB\n");
+}
+
+#[test]
+fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
+    let world = tasks(&[("A", "")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let gate = Gate::new(world.dir().join("gate"));
+    let worker = format!(
+        "if [ -e once ]; then echo whole > $TEAM_EXECUTOR_ARTIFACTS/b.md; else touch once; echo half > \
+         $TEAM_EXECUTOR_ARTIFACTS/a.md; printf . > {}; cat {}; fi",
+        pulse.arg(),
+        gate.arg()
+    );
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    executor.kill().expect("killed");
+    executor.wait().expect("it ends");
+    pulse.wait_dead();
+    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(registered(&world), one("A/b.md", "passed 1.0"));
+    assert_eq!(read(folder(&world).join("quarantine/A.1/a.md")), "half\n");
+}
+
+#[test]
+fn what_a_power_cut_took_of_the_records_is_recorded_anew() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; test -e fine -o $TEAM_EXECUTOR_TASK = A";
+    super::run(&world, worker);
+    std::fs::remove_file(folder(&world).join(".executor/artifacts")).expect("removed");
+    world.write("fine", "");
+    assert_eq!(super::again(&world, "B", worker).code, Some(0));
+    assert_eq!(registered(&world)["A/a.md"], "passed 1.0");
+    assert_eq!(world.run(&["artifacts", "verify", SESSION]).stdout, "2 of 2 artifacts as delivered\n");
+}

@@ -1,0 +1,181 @@
+//! What is said of artifacts, and whether their files are still what was delivered.
+
+use std::os::unix::fs::symlink;
+
+use super::{SESSION, again, delivers, folder, json, registered, run, tasks};
+use crate::fixtures::world as fixture;
+use crate::run::{arguments, json as file, read};
+
+#[test]
+fn artifacts_are_listed_with_state_version_size_and_producer() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = "case $TEAM_EXECUTOR_TASK in A) echo text > $TEAM_EXECUTOR_ARTIFACTS/report.md;; *) \
+                  head -c 3000 /dev/zero > $TEAM_EXECUTOR_ARTIFACTS/a.rs;; esac";
+    assert_eq!(run(&world, worker).code, Some(0));
+    let shown = |args: &[&str]| {
+        let text = world.run(&[&["artifacts"], args, &[SESSION]].concat()).to_string();
+        let run = folder(&world);
+        let name = run.file_name().expect("a name").to_string_lossy().into_owned();
+        text.replace(&name, "[ID]")
+    };
+    insta::assert_snapshot!(shown(&[]), @r"
+    $ team-executor artifacts --session=S
+    ------- stdout -------
+    2 artifacts of run [ID]
+      passed      1.0         5 B  A (worker)  artifacts/A/report.md
+      passed      1.0     2.9 KiB  B (worker)  artifacts/B/a.rs
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(shown(&["show", "A/report.md"]), @r"
+    $ team-executor artifacts show A/report.md --session=S
+    ------- stdout -------
+    Artifact    A/report.md
+    State       passed
+    File        $DIR/.workflow/.csv-wave/[ID]/artifacts/A/report.md
+    Type        report
+    Version     1.0
+    Made by     A (worker)
+    Size        5 bytes
+    Checksum    sha256:b9e68e1bea3e5b19ca6b2f98b73a54b73daafaa250484902e09982e07a12e733
+
+    History
+      1.0  A, attempt 1: passed
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(shown(&["show", "none"]), @r"
+    $ team-executor artifacts show none --session=S
+    ------- stderr -------
+    error: there is no artifact 'none'
+    help: team-executor artifacts --session=S lists them
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(shown(&["verify"]), @r"
+    $ team-executor artifacts verify --session=S
+    ------- stdout -------
+    2 of 2 artifacts as delivered
+    [exit status: 0]
+    ");
+    let manifest = file(folder(&world).join("artifacts/A/artifact-manifest.json"));
+    assert_eq!((&manifest["validation_status"], &manifest["metadata"]["file_size"]), (&"passed".into(), &5.into()));
+    assert_eq!(manifest["artifact_type"], "report");
+    let all = file(folder(&world).join("artifacts.json"));
+    assert_eq!(all["A/report.md"]["metadata"]["checksum"], manifest["metadata"]["checksum"]);
+    assert_eq!(all["B/a.rs"]["creator_role"], "worker");
+}
+
+/// R: D-12
+#[test]
+fn a_file_that_is_not_what_was_delivered_is_reported_by_verify_at_export_and_at_completion() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let first = format!(
+        "[ $TEAM_EXECUTOR_TASK = A ] || exit 1; {}",
+        delivers(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")])
+    );
+    assert_eq!(run(&world, &first).code, Some(1));
+    assert_eq!(world.run(&["artifacts", "verify", SESSION]).stdout, "4 of 4 artifacts as delivered\n");
+    let at = folder(&world).join("artifacts/A");
+    std::fs::write(at.join("a"), "9").expect("written");
+    std::fs::write(at.join("b"), "").expect("written");
+    std::fs::remove_file(at.join("c")).expect("removed");
+    let verified = world.run(&["artifacts", "verify", SESSION]);
+    assert_eq!(verified.code, Some(1), "{verified}");
+    let faults = [
+        "artifacts/A/a changed since it was delivered",
+        "artifacts/A/b is empty since it was delivered",
+        "artifacts/A/c is missing since it was delivered",
+    ];
+    let told = faults.map(|fault| format!("{fault} (A (worker))\n")).concat();
+    assert_eq!(verified.stdout, format!("{told}1 of 4 artifacts as delivered\n"));
+    let as_json = json(&world.run(&["artifacts", "verify", SESSION, "--format", "json"]));
+    let words: Vec<_> = (0..3).map(|nth| as_json["faults"][nth]["fault"].clone()).collect();
+    assert_eq!(words, ["changed", "empty", "missing"]);
+
+    let exported = world.run(&["export", SESSION, "--to", "../out"]);
+    assert_eq!(exported.code, Some(1), "{exported}");
+    for fault in faults {
+        assert!(exported.stdout.contains(&format!("not right: {fault}\n")), "{exported}");
+    }
+    assert_eq!(world.run(&["retry", "B", SESSION]).code, Some(0));
+    let ended = run(&world, "echo did it");
+    assert_eq!(ended.code, Some(0), "{ended}");
+    for fault in faults {
+        assert!(ended.stdout.contains(fault), "{ended}");
+        assert!(read(folder(&world).join("context.md")).contains(fault));
+    }
+}
+
+/// R: D-12
+#[test]
+fn each_artifact_has_a_manifest_and_what_a_worker_wrote_is_kept() {
+    let world = tasks(&[("A", ""), ("B", "")]);
+    let theirs = r#"{"artifact_id":"plan","artifact_type":"report","path":"x.md","creator_role":"worker","version":"2.3","validation_status":"passed","mine":1}"#;
+    let worker = format!(
+        "cd $TEAM_EXECUTOR_ARTIFACTS; echo text > x.md; [ $TEAM_EXECUTOR_TASK = A ] && echo '{theirs}' > artifact-manifest.json || echo two > y.md"
+    );
+    let ran = run(&world, &worker);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let at = folder(&world).join("artifacts");
+    assert_eq!(read(at.join("A/artifact-manifest.json")), format!("{theirs}\n"));
+    let checked = file(at.join("A/artifact-manifest.checked.json"));
+    assert_eq!((&checked["plan"]["version"], &checked["plan"]["path"]), (&"2.3".into(), &"artifacts/A/x.md".into()));
+    let both = file(at.join("B/artifact-manifest.checked.json"));
+    assert_eq!(both.as_object().map(|all| all.len()), Some(2), "{both}");
+    assert_eq!(registered(&world)["plan"], "passed 2.3");
+}
+
+/// R: S-09
+#[test]
+fn only_files_of_the_run_the_session_and_the_project_can_be_delivered() {
+    let world = tasks(&[("A", "")]);
+    std::fs::write(world.dir().join("../secret"), "theirs").expect("written");
+    let reported = |path: &str| {
+        format!(
+            "echo '{{\"status\":\"completed\",\"findings\":\"f\",\"artifacts_produced\":[\"{path}\"]}}' > $TEAM_EXECUTOR_RESULT"
+        )
+    };
+    symlink("../secret", world.dir().join("link")).expect("a link");
+    world.write("src/lib.rs", "code");
+    let cases = [
+        (
+            "ln -s ../../../../../../secret $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(),
+            "artifacts/A/out: it is a link, and only files",
+        ),
+        ("ln -s nowhere $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(), "artifacts/A/out: it is a link, and only files"),
+        ("mkfifo $TEAM_EXECUTOR_ARTIFACTS/pipe".to_owned(), "artifacts/A/pipe: it is no regular file, and only"),
+        (reported("../secret"), "../secret: reported as delivered, but the path goes up with `..`"),
+        (reported("/etc/passwd"), "/etc/passwd: reported as delivered, but it is outside of the project"),
+        (reported("none.md"), "none.md: reported as delivered, but it does not exist"),
+        (reported("link"), "link: a link leads out of its folder"),
+    ];
+    run(&world, "false");
+    for (worker, wrong) in cases {
+        let ran = again(&world, "A", &format!("cd {}; {worker}", world.dir().display()));
+        assert_eq!(ran.code, Some(1), "{worker} {ran}");
+        assert!(ran.stderr.contains(wrong), "{wrong} {ran}");
+        assert!(registered(&world).is_empty());
+    }
+    let fine =
+        format!("{}; echo x > $TEAM_EXECUTOR_ARTIFACTS/x; ln -s x $TEAM_EXECUTOR_ARTIFACTS/y", reported("src/lib.rs"));
+    assert_eq!(again(&world, "A", &fine).code, Some(0));
+    assert_eq!(registered(&world).into_keys().collect::<Vec<_>>(), ["A/src/lib.rs", "A/x"]);
+    assert_eq!(read(world.dir().join("../secret")), "theirs");
+}
+
+#[test]
+fn a_lifecycle_session_registers_what_was_delivered_in_its_own_file() {
+    let world = fixture("tls-spec-literal");
+    let session = "--session=tls-spec-literal";
+    let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/made.md; echo did it";
+    let path = world.dir().join("tls-spec-literal/team-session.json");
+    std::fs::write(&path, read(&path).replace("\"failed\"", "\"pending\"")).expect("written");
+    world.run(&arguments(session, worker, &[]));
+    let own = file(path);
+    let registry = own["artifact_registry"].as_object().expect("a registry");
+    let made: Vec<_> = registry.iter().filter(|(id, _)| id.ends_with("/made.md")).collect();
+    assert!(!made.is_empty(), "{own}");
+    for (_, one) in made {
+        assert_eq!((&one["validation_status"], &one["version"]), (&"passed".into(), &"1.0".into()));
+    }
+    let valid = world.run(&["validate", session]);
+    assert_eq!(valid.code, Some(0), "{valid}");
+}

@@ -1,0 +1,241 @@
+//! The thread that finds, hashes, checks and registers what attempts delivered. The dispatcher tells it what ended and hears
+//! the verdict as a message; commands that judge are run by the dispatcher's keepers in between.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use team_executor_core::moves::Moves as _;
+use team_executor_core::{Artifact, TaskId, Validation};
+
+use super::checks::Verify;
+use super::collect::{Collected, Delivered, collect};
+use super::examine::{examine, kinds};
+use super::log::{Record, What};
+use super::places::Roots;
+use super::registry::Registry;
+use super::schema::Schemas;
+use super::{manifests, quarantine};
+use crate::inbox::{Message, Outbox};
+
+/// The most that is said about what is wrong.
+const CRITIQUE_BYTES: usize = 4096;
+
+/// What comes of looking at what was delivered.
+#[derive(Debug)]
+pub(crate) enum Looked {
+    /// All is well so far; these commands judge it.
+    Run(Vec<Verify>),
+    /// It is judged.
+    Over(Verdict),
+}
+
+/// What is made of what an attempt delivered.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    /// What is wrong, for whoever does it again. Nothing, if all of it passed.
+    pub(crate) critique: Option<String>,
+    /// What could not be written.
+    pub(crate) problems: Vec<String>,
+}
+
+enum Job {
+    /// A worker ended well.
+    Delivered(usize, Box<Delivered>),
+    /// The commands have ended, or the first that found something wrong.
+    Ran(usize, Option<String>),
+    /// A crash took what was known of a task that is completed.
+    Lost(Box<Delivered>),
+}
+
+/// The dispatcher's side.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    registry: Arc<Mutex<Registry>>,
+    run: PathBuf,
+}
+
+impl Checker {
+    /// Starts the thread. What it finds is told to the inbox as [`Message::Looked`].
+    pub(crate) fn new(run: PathBuf, roots: Roots, registry: Registry, outbox: Outbox) -> io::Result<Self> {
+        let registry = Arc::new(Mutex::new(registry));
+        let (jobs, received) = mpsc::channel();
+        let bench = Bench { roots, registry: Arc::clone(&registry), schemas: Schemas::default() };
+        let thread = std::thread::Builder::new().name("checker".to_owned());
+        let thread = thread.spawn(move || bench.work(&received, &outbox))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), registry, run })
+    }
+
+    /// Looks at what an attempt delivered.
+    pub(crate) fn begin(&self, slot: usize, delivered: Delivered) {
+        self.send(Job::Delivered(slot, Box::new(delivered)));
+    }
+
+    /// Says how the commands ended.
+    pub(crate) fn ran(&self, slot: usize, critique: Option<String>) {
+        self.send(Job::Ran(slot, critique));
+    }
+
+    /// Registers what a task delivered before a crash took the record of it.
+    pub(crate) fn lost(&self, delivered: Delivered) {
+        self.send(Job::Lost(Box::new(delivered)));
+    }
+
+    /// What is registered.
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        lock(&self.registry)
+    }
+
+    /// Moves away what earlier attempts at a task left, before the next one starts. Says what could not be done, and what was.
+    pub(crate) fn attempt_begins(&self, task: &TaskId, attempt: u32) -> Vec<String> {
+        let mut told = Vec::new();
+        match quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) {
+            Ok(None) => {}
+            Ok(Some(to)) => told.push(format!("{task}: what its last attempt left was moved to {to}")),
+            Err(error) => told.push(format!("{task}: what its last attempt left is still there: {error}")),
+        }
+        let mut registry = self.registry();
+        if registry.has(task) {
+            let record = Record { what: What::Begins, task: task.clone(), attempt, artifacts: Vec::new() };
+            told.extend(registry.record(record).err().map(not_noted));
+        }
+        told
+    }
+
+    fn send(&self, job: Job) {
+        // The thread ends only after the sender is gone.
+        let _heard = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+    }
+}
+
+impl Drop for Checker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // Nothing is written once the run is given up.
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// The thread's side.
+struct Bench {
+    roots: Roots,
+    registry: Arc<Mutex<Registry>>,
+    schemas: Schemas,
+}
+
+impl Bench {
+    fn work(mut self, jobs: &Receiver<Job>, outbox: &Outbox) {
+        let mut waiting: BTreeMap<usize, (Delivered, Collected)> = BTreeMap::new();
+        for job in jobs {
+            let (slot, looked) = match job {
+                Job::Lost(delivered) => {
+                    let mut collected = collect(&delivered, &self.roots);
+                    lock(&self.registry).prepare(&delivered.task, delivered.attempt, &mut collected.found);
+                    self.judge(&delivered, collected, Vec::new(), Some("recorded again after a crash"));
+                    continue;
+                }
+                Job::Delivered(slot, delivered) => {
+                    let mut collected = collect(&delivered, &self.roots);
+                    let mut wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
+                    wrong.extend(lock(&self.registry).prepare(
+                        &delivered.task,
+                        delivered.attempt,
+                        &mut collected.found,
+                    ));
+                    let commands = delivered.demands.commands(kinds(&collected));
+                    if wrong.is_empty() && !commands.is_empty() {
+                        self.note_delivered(&delivered, &collected);
+                        waiting.insert(slot, (*delivered, collected));
+                        (slot, Looked::Run(commands))
+                    } else {
+                        (slot, Looked::Over(self.judge(&delivered, collected, wrong, None)))
+                    }
+                }
+                Job::Ran(slot, critique) => {
+                    let Some((delivered, collected)) = waiting.remove(&slot) else { continue };
+                    let wrong = critique.into_iter().collect();
+                    (slot, Looked::Over(self.judge(&delivered, collected, wrong, None)))
+                }
+            };
+            if outbox.send(Message::Looked { slot, looked: Box::new(looked) }).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Whoever looks sees that it is being judged. That is not worth a failure.
+    fn note_delivered(&self, delivered: &Delivered, collected: &Collected) {
+        let found = collected.found.iter();
+        let moved = Validation::Pending.moved(Validation::Validating).unwrap_or(Validation::Validating);
+        let artifacts = found.map(|found| (found.place, Artifact { validation: moved, ..found.artifact.clone() }));
+        let record = Record {
+            what: What::Delivered,
+            task: delivered.task.clone(),
+            attempt: delivered.attempt,
+            artifacts: artifacts.collect(),
+        };
+        let _shown = lock(&self.registry).record(record);
+    }
+
+    /// Registers what was delivered as passed or failed, all of it together: nobody builds on a part of it.
+    fn judge(&self, delivered: &Delivered, collected: Collected, wrong: Vec<String>, summary: Option<&str>) -> Verdict {
+        let to = if wrong.is_empty() { Validation::Passed } else { Validation::Failed };
+        let validation =
+            Validation::Pending.moved(Validation::Validating).and_then(|state| state.moved(to)).unwrap_or(to);
+        let critique = (!wrong.is_empty()).then(|| bounded(&wrong.join("\n")));
+        let first = wrong.first().map(|line| line.lines().next().unwrap_or_default().to_owned());
+        let artifact = |artifact: Artifact| {
+            let own = artifact.validation_summary.clone().or_else(|| first.clone());
+            Artifact { validation, validation_summary: own.or_else(|| summary.map(str::to_owned)), ..artifact }
+        };
+        let artifacts: Vec<_> =
+            collected.found.into_iter().map(|found| (found.place, artifact(found.artifact))).collect();
+        let shown: Vec<Artifact> = artifacts.iter().map(|(_, artifact)| artifact.clone()).collect();
+        let mut problems = Vec::new();
+        let written = manifests::write_for(&delivered.folder(), &shown, collected.has_manifest, &self.roots);
+        problems.extend(written.err().map(|error| format!("a file was not written: {error}")));
+        let mut registry = lock(&self.registry);
+        if !artifacts.is_empty() || registry.has(&delivered.task) {
+            let (task, attempt) = (delivered.task.clone(), delivered.attempt);
+            let record = Record { what: What::Judged, task, attempt, artifacts };
+            problems.extend(registry.record(record).err().map(not_noted));
+        }
+        Verdict { critique, problems }
+    }
+}
+
+fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn not_noted(error: io::Error) -> String {
+    format!("artifacts were not registered: {error}")
+}
+
+/// The begin of a text, as much as is worth telling.
+fn bounded(text: &str) -> String {
+    const CUT: &str = "\n[…]";
+    if text.len() <= CRITIQUE_BYTES {
+        return text.to_owned();
+    }
+    format!("{}{CUT}", &text[..text.floor_char_boundary(CRITIQUE_BYTES - CUT.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_critique_is_bounded() {
+        assert_eq!(bounded("short"), "short");
+        let long = bounded(&"日".repeat(5000));
+        assert!(long.len() <= CRITIQUE_BYTES && long.ends_with("日\n[…]"));
+    }
+}

@@ -1,0 +1,223 @@
+//! What an attempt delivered: the files in its own folder, those that its report names, and what its manifest says of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
+use team_executor_files::json::{self, Value};
+use team_executor_files::reading::Reading;
+use team_executor_files::{MemoryFolder, ReadError, discovery, limits, manifest};
+use team_executor_store::below;
+use team_executor_store::run_folder::component;
+
+use super::checks::Demands;
+use super::places::{Place, Roots};
+use super::{FOLDER, kind, manifests};
+
+/// How many files of one attempt are registered.
+const FILES: usize = 10_000;
+
+/// An attempt whose worker ended well.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivered {
+    /// The task.
+    pub(crate) task: TaskId,
+    /// Who did it.
+    pub(crate) role: RoleName,
+    /// Which attempt, from 1.
+    pub(crate) attempt: u32,
+    /// The task's.
+    pub(crate) priority: Priority,
+    /// When the worker ended.
+    pub(crate) at: Timestamp,
+    /// Where it may have named artifacts.
+    pub(crate) reports: Vec<PathBuf>,
+    /// What is demanded of them.
+    pub(crate) demands: Demands,
+}
+
+/// A file that was delivered.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) place: Place,
+    /// As far as it is known before it is registered.
+    pub(super) artifact: Artifact,
+    /// The worker gave it its id.
+    pub(super) is_named: bool,
+}
+
+/// What an attempt delivered, and what is wrong with that.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    /// By path.
+    pub(super) found: Vec<Found>,
+    /// One line each.
+    pub(super) wrong: Vec<String>,
+    /// The worker wrote a manifest of its own.
+    pub(super) has_manifest: bool,
+}
+
+impl Delivered {
+    /// The attempt's own folder, in that of the run.
+    pub(super) fn folder(&self) -> String {
+        format!("{FOLDER}/{}", component(self.task.as_str()))
+    }
+}
+
+/// Looks for everything that an attempt delivered, and hashes it.
+pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
+    let own = delivered.folder();
+    let mut wrong = Vec::new();
+    let mut named: BTreeMap<(String, &'static str), (Place, Option<Artifact>)> = BTreeMap::new();
+    let mut name = |place: Place, path: String, declared: Option<Artifact>| {
+        let entry = named.entry((path, place.word())).or_insert((place, None));
+        entry.1 = declared.or(entry.1.take());
+    };
+    in_folder(&own, roots, &mut wrong).into_iter().for_each(|path| name(Place::Run, path, None));
+    for path in delivered.reports.iter().flat_map(|report| reported(report.as_path())) {
+        match roots.find(&path, &own) {
+            Ok((place, path)) => name(place, path, None),
+            Err(why) => wrong.push(format!("{path}: reported as delivered, but {why}")),
+        }
+    }
+    let mut has_manifest = false;
+    match declared(&own, roots) {
+        Declared::Nothing => {}
+        Declared::Unusable(why) => {
+            has_manifest = true;
+            wrong.push(format!("{own}/{}: {why}", manifest::NAME));
+        }
+        Declared::Artifact(artifact) => {
+            has_manifest = true;
+            match roots.find(&artifact.path, &own) {
+                Ok((place, path)) => name(place, path, Some(*artifact)),
+                Err(why) => wrong.push(format!("{}: named by {}, but {why}", artifact.path, manifest::NAME)),
+            }
+        }
+    }
+    if named.len() > FILES {
+        wrong.push(format!("{} files were delivered, and at most {FILES} can be registered", named.len()));
+    }
+    let mut found = Vec::new();
+    for ((path, _), (place, declared)) in named.into_iter().take(FILES) {
+        match roots.digest(place, &path) {
+            Err(ReadError::Outside) => wrong.push(format!("{path}: a link leads out of its folder")),
+            Err(why) => wrong.push(format!("{path}: {why}")),
+            Ok((size, sha256)) => {
+                let is_named = declared.is_some();
+                let Some(artifact) = artifact(delivered, &own, path, declared) else { continue };
+                let checksum = Some(format!("sha256:{sha256}"));
+                found.push(Found {
+                    place,
+                    artifact: Artifact { file_size: Some(size), checksum, ..artifact },
+                    is_named,
+                });
+            }
+        }
+    }
+    Collected { found, wrong, has_manifest }
+}
+
+/// The files in the attempt's own folder. A link is fine if it leads to something that is delivered anyway.
+fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> Vec<String> {
+    let folder = roots.whole(Place::Run, own);
+    let below = match below(&folder) {
+        Ok(below) => below,
+        Err(error) => {
+            wrong.push(format!("{own}: it cannot be read: {error}"));
+            return Vec::new();
+        }
+    };
+    for (name, why) in below.others {
+        let leads = folder.join(&name).canonicalize().ok();
+        if why != "it is a link" || leads.is_none_or(|leads| roots.named(&leads).is_none()) {
+            wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));
+        }
+    }
+    let is_file = |name: &String| !manifests::is_manifest(name);
+    below.files.into_iter().filter(is_file).map(|name| format!("{own}/{name}")).collect()
+}
+
+/// The paths that a report names.
+fn reported(path: &Path) -> Vec<String> {
+    // Not there, or so odd that its outcome has said so.
+    let Ok(found) = std::fs::metadata(path) else { return Vec::new() };
+    if !found.is_file() || found.len() > limits::DISCOVERY_BYTES {
+        return Vec::new();
+    }
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    let file: Arc<str> = format!("{}/result.json", discovery::FOLDER).into();
+    let folder = MemoryFolder::default().with(&file, bytes);
+    let read = discovery::read(&mut Reading::new(&folder, discovery::FOLDER), &file);
+    read.map(|read| read.artifacts_produced).unwrap_or_default()
+}
+
+enum Declared {
+    Nothing,
+    Unusable(String),
+    Artifact(Box<Artifact>),
+}
+
+/// What the worker's own manifest says.
+fn declared(own: &str, roots: &Roots) -> Declared {
+    let path = format!("{own}/{}", manifest::NAME);
+    let bytes = match roots.read(Place::Run, &path, limits::DISCOVERY_BYTES) {
+        Err(ReadError::Missing) => return Declared::Nothing,
+        Err(why) => return Declared::Unusable(why.to_string()),
+        Ok(bytes) => bytes,
+    };
+    if str::from_utf8(&bytes).is_ok_and(is_ours) {
+        return Declared::Nothing;
+    }
+    let file: Arc<str> = path.into();
+    let folder = MemoryFolder::default().with(&file, bytes);
+    let mut reading = Reading::new(&folder, own);
+    match manifest::read(&mut reading, &file) {
+        Some(manifest) => Declared::Artifact(Box::new(manifest.artifact)),
+        None => {
+            let why = reading.findings.iter().next().map(|finding| finding.message.clone());
+            Declared::Unusable(why.unwrap_or_else(|| "it does not describe an artifact".to_owned()))
+        }
+    }
+}
+
+/// Whether a manifest was written by this program.
+fn is_ours(text: &str) -> bool {
+    json::parse(text).is_ok_and(|document| {
+        document.root().get(manifests::MARK).and_then(Value::as_text).is_some_and(|by| by == manifests::US)
+    })
+}
+
+/// A file as an artifact, by what its worker says of it and else by its path.
+fn artifact(delivered: &Delivered, own: &str, path: String, declared: Option<Artifact>) -> Option<Artifact> {
+    let now = Artifact {
+        id: id(delivered.task.as_str(), own, &path)?,
+        kind: kind::guess(&path),
+        path,
+        creator: delivered.role.clone(),
+        version: None,
+        validation: Validation::Pending,
+        validation_summary: None,
+        dependencies: Vec::new(),
+        task: Some(delivered.task.clone()),
+        priority: Some(delivered.priority),
+        created_at: Some(delivered.at),
+        file_size: None,
+        checksum: None,
+    };
+    match declared {
+        None => Some(now),
+        Some(Artifact { id, kind, creator, version, dependencies, .. }) => {
+            let version = version.filter(|version| manifest::is_version(version));
+            Some(Artifact { id, kind, creator, version, dependencies, ..now })
+        }
+    }
+}
+
+/// `<task>/<path in its folder>`: the same at every attempt, and no other task has it.
+fn id(task: &str, own: &str, path: &str) -> Option<ArtifactId> {
+    let rest = path.strip_prefix(own).map_or(path, |rest| rest.trim_start_matches('/'));
+    let text = format!("{task}/{rest}");
+    ArtifactId::parse(&text).or_else(|_| ArtifactId::parse(&component(&text))).ok()
+}

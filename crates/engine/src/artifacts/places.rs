@@ -1,0 +1,132 @@
+//! Where an artifact may be: in the run, in its session or in the project, and nowhere else.
+
+use std::path::{Path, PathBuf};
+
+use team_executor_files::paths::inside;
+use team_executor_files::{Folder as _, ReadError};
+use team_executor_store::DiskFolder;
+
+/// Which folder the path of an artifact is relative to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The folder of the run.
+    Run,
+    /// The folder of the session.
+    Session,
+    /// The folder that workers work in.
+    Project,
+}
+
+impl Place {
+    /// From the innermost: a run and its session are usually in the project.
+    const ALL: [Self; 3] = [Self::Run, Self::Session, Self::Project];
+
+    /// As it is written.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Session => "session",
+            Self::Project => "project",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.word() == word)
+    }
+}
+
+/// The three folders. One that cannot be opened has nothing in it.
+#[derive(Debug)]
+pub(crate) struct Roots([(PathBuf, Option<DiskFolder>); 3]);
+
+impl Roots {
+    /// Opens them.
+    pub(crate) fn open(run: &Path, session: &Path, project: &Path) -> Self {
+        Self([run, session, project].map(|path| (path.to_owned(), DiskFolder::open(path).ok())))
+    }
+
+    /// How many bytes a file has, and their SHA-256.
+    pub(crate) fn digest(&self, place: Place, path: &str) -> Result<(u64, String), ReadError> {
+        self.folder(place)?.digest(path)
+    }
+
+    /// The bytes of a file.
+    pub(super) fn read(&self, place: Place, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.folder(place)?.read(path, limit)
+    }
+
+    /// Where a path is on the machine.
+    pub(crate) fn whole(&self, place: Place, path: &str) -> PathBuf {
+        self.0[place as usize].0.join(path)
+    }
+
+    /// The file that a worker means by a path: absolute, or relative to its own folder, to where it works, to the session
+    /// or to the run, whichever has it.
+    pub(super) fn find(&self, path: &str, own: &str) -> Result<(Place, String), String> {
+        if Path::new(path).is_absolute() {
+            return self
+                .named(Path::new(path))
+                .ok_or_else(|| "it is outside of the project and the session".to_owned());
+        }
+        inside(path).map_err(|why| why.to_string())?;
+        let own = format!("{own}/{path}");
+        let all = [(Place::Run, own.as_str()), (Place::Project, path), (Place::Session, path), (Place::Run, path)];
+        let there = |(place, path): &(Place, &str)| self.folder(*place).is_ok_and(|folder| folder.has(path));
+        let (place, path) = all.into_iter().find(there).ok_or_else(|| ReadError::Missing.to_string())?;
+        let plain: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let plain = plain.join("/");
+        Ok(self.named(&self.whole(place, &plain)).unwrap_or((place, plain)))
+    }
+
+    /// How an absolute path is named, by the innermost folder that it is in.
+    pub(super) fn named(&self, path: &Path) -> Option<(Place, String)> {
+        let below = |path: &Path| {
+            Place::ALL.into_iter().find_map(|place| {
+                let rest = path.strip_prefix(&self.0[place as usize].0).ok()?.to_str()?;
+                inside(rest).is_ok().then(|| (place, rest.to_owned()))
+            })
+        };
+        // A worker may know the same folder by another way.
+        below(path).or_else(|| below(&path.canonicalize().ok()?))
+    }
+
+    fn folder(&self, place: Place) -> Result<&DiskFolder, ReadError> {
+        self.0[place as usize].1.as_ref().ok_or(ReadError::Missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R: S-09
+    #[test]
+    fn a_path_is_found_in_the_innermost_folder_and_never_outside() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("p");
+        let (run, session) = (project.join(".workflow/r"), project.join(".workflow/s"));
+        for folder in [run.join("artifacts/A"), session.join("docs"), project.join("src")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let files = [run.join("artifacts/A/x"), session.join("docs/y"), project.join("src/z"), dir.path().join("out")];
+        files.iter().for_each(|file| std::fs::write(file, "text").unwrap());
+        std::os::unix::fs::symlink("../../out", project.join("src/link")).unwrap();
+        let roots = Roots::open(&run, &session, &project);
+        let found =
+            |path: &str| roots.find(path, "artifacts/A").map(|(place, path)| format!("{} {path}", place.word()));
+        assert_eq!(found("x").unwrap(), "run artifacts/A/x");
+        assert_eq!(found("artifacts/A/x").unwrap(), "run artifacts/A/x");
+        assert_eq!(found(".workflow/r/artifacts/A/x").unwrap(), "run artifacts/A/x");
+        assert_eq!(found("./docs/y").unwrap(), "session docs/y");
+        assert_eq!(found("src//z").unwrap(), "project src/z");
+        for file in &files[..3] {
+            assert!(found(file.to_str().unwrap()).is_ok(), "{}", file.display());
+        }
+        for path in ["none", "../out", "/etc/passwd", "", "~/x", files[3].to_str().unwrap()] {
+            assert!(found(path).is_err(), "{path}");
+        }
+        let (place, path) = roots.find("src/link", "artifacts/A").unwrap();
+        assert_eq!(roots.digest(place, &path), Err(ReadError::Outside));
+        assert_eq!(roots.digest(Place::Run, "artifacts/A/x").unwrap().0, 4);
+    }
+}

@@ -1,0 +1,54 @@
+//! What earlier attempts left is moved away before the next one starts: half of a file is never taken for a result.
+
+use std::path::Path;
+
+use rustix::io::Errno;
+use team_executor_store::run_folder::component;
+use team_executor_store::{DiskError, RealDisk};
+
+use super::FOLDER;
+
+/// In the folder of a run.
+const QUARANTINE: &str = "quarantine";
+
+/// Moves the folder of a task away if something is in it, and says where to. Nothing is deleted.
+pub(super) fn move_away(run: &Path, task: &str, attempt: u32) -> Result<Option<String>, DiskError> {
+    let name = component(task);
+    let mut entries = std::fs::read_dir(run.join(FOLDER).join(&name)).into_iter().flatten();
+    if entries.next().is_none() {
+        return Ok(None);
+    }
+    let failed = |errno| DiskError { action: "move away", name: format!("{FOLDER}/{name}"), errno };
+    let folder = RealDisk::open_folder(run).map_err(failed)?;
+    let (from, to) = (folder.subfolder(FOLDER).map_err(failed)?, folder.subfolder(QUARANTINE).map_err(failed)?);
+    for number in 1_u64.. {
+        let new = if number == 1 { format!("{name}.{attempt}") } else { format!("{name}.{attempt}-{number}") };
+        match from.move_new(&name, &to, &new) {
+            Ok(()) => return Ok(Some(format!("{QUARANTINE}/{new}"))),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_moved_whole_and_over_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("artifacts/A");
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(move_away(dir.path(), "A", 1), Ok(None), "an empty folder is of no interest");
+        for (text, to) in [("one", "quarantine/A.1"), ("two", "quarantine/A.1-2")] {
+            std::fs::create_dir_all(folder.join("sub")).unwrap();
+            std::fs::write(folder.join("sub/x"), text).unwrap();
+            assert_eq!(move_away(dir.path(), "A", 1), Ok(Some(to.to_owned())));
+            assert_eq!(std::fs::read_to_string(dir.path().join(to).join("sub/x")).unwrap(), text);
+            assert!(!folder.exists());
+        }
+        assert_eq!(move_away(dir.path(), "none", 1), Ok(None));
+    }
+}

@@ -1,0 +1,324 @@
+//! An attempt whose worker ended well stays in its slot until what it delivered is judged: first by the checker, then by
+//! the commands that the user configured, one after the other. Most attempts deliver nothing and are over at once.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use team_executor_agents::outcome::{Outcome as Said, Produced, judge};
+use team_executor_agents::{Assignment, Ended, Exit, Limit};
+use team_executor_core::run::{ErrorClass, Outcome, Run, Work};
+use team_executor_core::{Session, Task, TaskIndex, TaskStatus};
+use team_executor_files::{Dialect, discovery};
+use team_executor_store::run_folder::component;
+
+use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Registry, Roots, Verify};
+use crate::assign::Check;
+use crate::inbox::Outbox;
+use crate::options::{Failure, Options};
+use crate::run_at::{RunAt, check_logs};
+use crate::{assign, clock, outcome};
+
+/// How much is told of what a command printed last.
+const TAIL_BYTES: u64 = 1500;
+/// How often a command is started whose keeper dies.
+const TRIES: u32 = 3;
+
+/// What the dispatcher does next about an attempt.
+pub(crate) enum Next {
+    /// It hears of it.
+    Wait,
+    /// It runs this in the attempt's slot.
+    Run(Box<Assignment>),
+    /// It tells the rules.
+    Over(Outcome),
+    /// Nothing: the executor is about to end, and the next one judges the attempt.
+    Leave,
+}
+
+/// What the attempts are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'s> {
+    pub(crate) options: &'s Options,
+    pub(crate) run: &'s RunAt,
+    pub(crate) session: &'s Session,
+    pub(crate) cwd: &'s Path,
+}
+
+/// Everything that is being judged.
+#[derive(Debug)]
+pub(crate) struct Checking {
+    checker: Checker,
+    slots: BTreeMap<usize, Judged>,
+    /// What was not judged to its end because the executor was to end, with what it comes to if all is well.
+    left: Vec<(usize, Work, Outcome)>,
+}
+
+/// An attempt that is being judged.
+#[derive(Debug)]
+struct Judged {
+    work: Work,
+    /// What it came to, if all is well.
+    outcome: Outcome,
+    /// What judges it now, and how often that was started.
+    running: Option<(Verify, u32)>,
+    /// What judges it afterwards.
+    left: VecDeque<Verify>,
+    /// How many commands were begun.
+    nth: usize,
+}
+
+impl Checking {
+    /// Nothing is judged yet.
+    pub(crate) fn new(
+        run: &RunAt,
+        session: &Session,
+        folder: &Path,
+        cwd: &Path,
+        outbox: Outbox,
+    ) -> Result<Self, Failure> {
+        let registry = Registry::open(&run.path, session).map_err(Failure::disk("read the artifacts of", &run.path))?;
+        let roots = Roots::open(&run.path, folder, cwd);
+        let checker = Checker::new(run.path.clone(), roots, registry, outbox);
+        let checker = checker.map_err(Failure::disk("start", "the checker"))?;
+        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new() })
+    }
+
+    /// Whether what an attempt delivered must be judged before it is over. The worker left so many things in its folder.
+    pub(crate) fn is_due(&self, scene: &Scene<'_>, work: Work, outcome: &Outcome, artifacts: usize) -> bool {
+        if !matches!(outcome, Outcome::Completed { .. }) {
+            return false;
+        }
+        let task = &scene.session.tasks[work.task.get()];
+        artifacts > 0
+            || scene.options.workers.of(work.task).is_some_and(|worker| worker.demands.of_nothing())
+            || reports(scene, task, work.attempt).iter().any(|report| report.exists())
+            || work.attempt > 1 && self.checker.registry().has(&task.id)
+    }
+
+    /// Begins to judge an attempt.
+    pub(crate) fn begin(&mut self, scene: &Scene<'_>, slot: usize, work: Work, outcome: Outcome) {
+        self.checker.begin(slot, delivered(scene, work));
+        self.wait_for(slot, work, outcome);
+    }
+
+    /// Judges again what the last attempt at a task delivered: no worker runs in this one.
+    pub(crate) fn begin_again(&mut self, scene: &Scene<'_>, slot: usize, work: Work) {
+        let task = &scene.session.tasks[work.task.get()].id;
+        let last = self.checker.registry().attempt(task).unwrap_or(work.attempt.saturating_sub(1));
+        let result = outcome::result(&scene.run.result(task.as_str(), last));
+        let produced = Produced { result: result.as_deref(), ..Produced::default() };
+        let findings = match judge(&Ended::Exit(0), &produced) {
+            Said::Completed { findings } => Some(findings),
+            Said::Failed { .. } | Said::Interrupted => None,
+        };
+        self.checker.begin(slot, delivered(scene, Work { attempt: last, ..work }));
+        self.wait_for(slot, work, Outcome::completed(findings));
+    }
+
+    /// Whether the attempt in a slot is being judged.
+    pub(crate) fn has(&self, slot: usize) -> bool {
+        self.slots.contains_key(&slot)
+    }
+
+    /// The checker has looked.
+    pub(crate) fn looked(
+        &mut self,
+        scene: &Scene<'_>,
+        slot: usize,
+        looked: Looked,
+        problems: &mut Vec<String>,
+    ) -> Next {
+        match looked {
+            Looked::Run(commands) => {
+                if let Some(judged) = self.slots.get_mut(&slot) {
+                    judged.left = commands.into();
+                }
+                self.next(scene, slot)
+            }
+            Looked::Over(verdict) => {
+                problems.extend(verdict.problems);
+                match (self.slots.remove(&slot).map(|judged| judged.outcome), verdict.critique) {
+                    (Some(Outcome::Completed { .. }), Some(critique)) => Next::Over(rejected(critique)),
+                    (Some(outcome), _) => Next::Over(outcome),
+                    (None, _) => Next::Wait,
+                }
+            }
+        }
+    }
+
+    /// A command has ended, or its keeper.
+    pub(crate) fn ran(&mut self, scene: &Scene<'_>, slot: usize, exit: Option<&Exit>) -> Next {
+        let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
+        let Some((verify, tries)) = judged.running.take() else { return Next::Wait };
+        let why = match exit.map(|exit| &exit.ended) {
+            Some(Ended::Exit(0)) => return self.next(scene, slot),
+            _ if judged.outcome == Outcome::Interrupted => return self.next(scene, slot),
+            Some(Ended::Stopped | Ended::Interrupted) => {
+                self.left.extend(self.slots.remove(&slot).map(|judged| (slot, judged.work, judged.outcome)));
+                return Next::Leave;
+            }
+            None if tries < TRIES => return self.start(scene, slot, verify, tries + 1),
+            None => "its keeper died".to_owned(),
+            Some(Ended::Exit(code)) => format!("exit code {code}"),
+            Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
+            Some(Ended::Limit(Limit::FirstOutput | Limit::Idle | Limit::Total)) => "timed out".to_owned(),
+            Some(Ended::CouldNotStart(why)) => format!("could not start: {why}"),
+        };
+        let id = scene.session.tasks[judged.work.task.get()].id.as_str();
+        let logs = check_logs(&scene.run.path, id, judged.work.attempt, judged.nth);
+        let printed: Vec<String> = logs.iter().map(|log| tail(log)).filter(|text| !text.is_empty()).collect();
+        let command = verify.command.join(" ");
+        let critique = format!("the check `{command}` failed: {why}\n{}", printed.join("\n"));
+        self.checker.ran(slot, Some(critique.trim_end().to_owned()));
+        Next::Wait
+    }
+
+    /// Nobody wants an attempt any more: whatever is found, it counts as interrupted.
+    pub(crate) fn recall(&mut self, slot: usize) {
+        if let Some(judged) = self.slots.get_mut(&slot) {
+            judged.outcome = Outcome::Interrupted;
+        }
+    }
+
+    /// Whether something was left that is not judged.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Judges what was left after all, and says what is where.
+    pub(crate) fn again(&mut self, scene: &Scene<'_>) -> Vec<(usize, Work)> {
+        let left = std::mem::take(&mut self.left);
+        let mut begun = Vec::new();
+        for (slot, work, outcome) in left {
+            self.begin(scene, slot, work, outcome);
+            begun.push((slot, work));
+        }
+        begun
+    }
+
+    /// Moves away what earlier attempts at a task left, and says what it did.
+    pub(crate) fn attempt_begins(&self, task: &Task, attempt: u32) -> Vec<String> {
+        if attempt > 1 { self.checker.attempt_begins(&task.id, attempt) } else { Vec::new() }
+    }
+
+    /// Registers anew what completed tasks delivered and a power cut took the record of.
+    pub(crate) fn recover(&self, scene: &Scene<'_>, rules: &Run) {
+        let folders = std::fs::read_dir(scene.run.path.join(FOLDER)).into_iter().flatten().flatten();
+        let folders: HashSet<OsString> = folders.map(|entry| entry.file_name()).collect();
+        if folders.is_empty() {
+            return;
+        }
+        for (index, task) in (0..).map(TaskIndex).zip(&scene.session.tasks) {
+            let attempt = rules.view(index).map_or(0, |view| view.attempt);
+            let is_lost = attempt > 0
+                && rules.status(index) == Some(TaskStatus::Completed)
+                && folders.contains(OsStr::new(&component(task.id.as_str())))
+                && !self.checker.registry().has(&task.id);
+            if is_lost {
+                self.checker.lost(delivered(scene, Work { task: index, attempt }));
+            }
+        }
+    }
+
+    /// Puts what is registered into the model.
+    pub(crate) fn put_into(&self, session: &mut Session) {
+        self.checker.registry().put_into(session);
+    }
+
+    /// Makes what is registered durable.
+    pub(crate) fn sync(&self) -> Option<String> {
+        self.checker.registry().sync().err().map(|error| format!("artifacts are not durable: {error}"))
+    }
+
+    fn wait_for(&mut self, slot: usize, work: Work, outcome: Outcome) {
+        self.slots.insert(slot, Judged { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
+    }
+
+    /// The next command, or the end of all.
+    fn next(&mut self, scene: &Scene<'_>, slot: usize) -> Next {
+        let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
+        if judged.outcome == Outcome::Interrupted {
+            self.slots.remove(&slot);
+            return Next::Over(Outcome::Interrupted);
+        }
+        let Some(verify) = judged.left.pop_front() else {
+            self.checker.ran(slot, None);
+            return Next::Wait;
+        };
+        judged.nth += 1;
+        self.start(scene, slot, verify, 1)
+    }
+
+    /// Starts a command, for the first time or again.
+    fn start(&mut self, scene: &Scene<'_>, slot: usize, verify: Verify, tries: u32) -> Next {
+        let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
+        match assignment(scene, judged.work, judged.nth, &verify) {
+            Some(assignment) => {
+                judged.running = Some((verify, tries));
+                Next::Run(Box::new(assignment))
+            }
+            None => {
+                self.checker.ran(slot, Some(format!("the check `{}` could not start", verify.command.join(" "))));
+                Next::Wait
+            }
+        }
+    }
+}
+
+/// The names of the commands that may have judged an attempt.
+pub(crate) fn keys(scene: &Scene<'_>, work: Work) -> Vec<String> {
+    let task = scene.session.tasks[work.task.get()].id.as_str();
+    let commands = scene.options.workers.of(work.task).map_or(0, |worker| worker.demands.all_commands().count());
+    (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
+}
+
+/// What the rules are told of an attempt whose artifacts did not pass.
+fn rejected(critique: String) -> Outcome {
+    Outcome::Failed { class: ErrorClass::Rejected, error: critique }
+}
+
+fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
+    let task = &scene.session.tasks[work.task.get()];
+    Delivered {
+        task: task.id.clone(),
+        role: task.role.clone(),
+        attempt: work.attempt,
+        priority: task.priority,
+        at: clock::now(),
+        reports: reports(scene, task, work.attempt),
+        demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
+    }
+}
+
+/// Where an attempt may have named artifacts.
+fn reports(scene: &Scene<'_>, task: &Task, attempt: u32) -> Vec<PathBuf> {
+    let id = task.id.as_str();
+    let result = scene.run.result(id, attempt);
+    let of_dialect = (scene.options.dialect == Dialect::TasksJson)
+        .then(|| scene.options.folder.join(discovery::FOLDER).join(format!("{}.json", component(id))));
+    std::iter::once(result).chain(of_dialect).collect()
+}
+
+fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
+    let Scene { options, run, session, cwd } = *scene;
+    let worker = options.workers.of(work.task)?;
+    let check = Check { attempt: work.attempt, nth, verify };
+    assign::of_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()
+}
+
+/// What a log ends with, from the begin of a line.
+fn tail(path: &Path) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+        let begin = bytes.iter().position(|byte| *byte == b'\n').filter(|_| length > TAIL_BYTES).map_or(0, |at| at + 1);
+        Ok(bytes.split_off(begin))
+    };
+    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect::<String>().trim_end().to_owned()
+}

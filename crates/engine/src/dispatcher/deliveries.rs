@@ -1,0 +1,77 @@
+//! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
+
+use team_executor_agents::Exit;
+use team_executor_core::run::{Ending, Input, Outcome, Stage, WorkEnded};
+
+use super::{Dispatcher, tell_problems};
+use crate::artifacts::Looked;
+use crate::checking::{Checking, Next, Scene};
+use crate::clock;
+
+impl Dispatcher<'_> {
+    /// What runs in a slot has ended; without a word if its keeper died.
+    pub(super) fn ended(&mut self, slot: usize, exit: Option<&Exit>) -> Option<Input> {
+        if self.checking.has(slot) {
+            let (checking, scene) = self.checks();
+            let next = checking.ran(&scene, slot, exit);
+            return self.judged(slot, next);
+        }
+        let work = *self.slots.get(&slot)?;
+        let outcome = exit.map_or(Outcome::Interrupted, |exit| self.outcome(work, exit));
+        let (checking, scene) = self.checks();
+        if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
+            checking.begin(&scene, slot, work, outcome);
+            return None;
+        }
+        self.judged(slot, Next::Over(outcome))
+    }
+
+    /// The checker has looked at what the attempt in a slot delivered.
+    pub(super) fn looked(&mut self, slot: usize, looked: Looked) -> Option<Input> {
+        let (checking, scene) = self.checks();
+        let mut problems = Vec::new();
+        let next = checking.looked(&scene, slot, looked, &mut problems);
+        tell_problems(problems, self.tell);
+        self.judged(slot, next)
+    }
+
+    /// Goes on with an attempt; an input when it is over.
+    fn judged(&mut self, slot: usize, next: Next) -> Option<Input> {
+        match next {
+            Next::Wait => None,
+            Next::Run(assignment) => {
+                self.keepers.start(slot, *assignment);
+                None
+            }
+            Next::Over(outcome) => {
+                let work = self.slots.remove(&slot)?;
+                Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
+            }
+            Next::Leave => {
+                self.slots.remove(&slot);
+                None
+            }
+        }
+    }
+
+    /// Ends when nothing is left but attempts that were not judged to their end: the rules wait for them, and the next
+    /// incarnation judges them. Or this one does, if it is to go on.
+    pub(super) fn end_or_judge(&mut self) {
+        if !self.checking.has_left() {
+            return;
+        }
+        if *self.rules().stage() != Stage::Stopping {
+            let (checking, scene) = self.checks();
+            let begun = checking.again(&scene);
+            self.slots.extend(begun);
+        } else if self.slots.is_empty() {
+            self.ending = Some(Ending::Stopped);
+        }
+    }
+
+    /// What judges attempts, and what these are about.
+    pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
+        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        (&mut self.checking, scene)
+    }
+}
