@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    Checkpoint, CheckpointAction, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
-    TaskStatus, Verdict,
+    Checkpoint, CheckpointAction, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task,
+    TaskId, TaskStatus, Verdict,
 };
 
 use self::shape::{CHECKPOINT, METADATA, OBJECT, TASK};
@@ -140,6 +140,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
             "quality_score" => task.quality_score = value.as_f64(),
             "supervision_verdict" => task.verdict = Verdict::from_word(&word()),
+            "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use team_executor_core::{
-    ExecMode, Position, Priority, RoleName, RunOn, Session, Task, TaskId, TaskIndex, TaskStatus, Verdict,
+    Complexity, ExecMode, Position, Priority, RoleName, RunOn, Session, Task, TaskId, TaskIndex, TaskStatus, Verdict,
 };
 
 use super::cells::{Cells, place};
@@ -227,6 +227,7 @@ fn word(field: &Field, cell: &Cell<'_>, cells: &mut Cells<'_>, task: &mut Task) 
         "run_on" => task.run_on = RunOn::from_word(word).unwrap_or(task.run_on),
         "priority" => task.priority = Priority::from_word(word).unwrap_or(task.priority),
         "supervision_verdict" => task.verdict = Verdict::from_word(word),
+        "min_complexity" => task.min_complexity = Complexity::from_word(word),
         _ => {}
     }
 }

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    ActiveWorker, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId, TaskStatus, Verdict,
+    ActiveWorker, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
+    TaskStatus, Verdict,
 };
 
 pub use self::rules::incomplete;
@@ -132,6 +133,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "exec_mode" => task.exec_mode = ExecMode::from_word(&word()).unwrap_or(task.exec_mode),
             "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
+            "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
             _ => {}
         }
     }

@@ -14,7 +14,9 @@ use self::role_spec::RoleSpec;
 use self::task_analysis::{Analysis, Described, Node};
 use self::team_session::{SessionRole, TeamSession};
 use crate::code::Code;
+use crate::context;
 use crate::draft::{Draft, Drafts};
+use crate::fields;
 use crate::finding::{Finding, Findings, Severity};
 use crate::folder::ReadError;
 use crate::json::{Entry, Value};
@@ -162,6 +164,7 @@ fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: 
             drafts.push(task, span, places);
         }
     }
+    check_context(graph, &drafts, findings);
     let mut unplaced: Vec<_> = described.into_iter().collect();
     unplaced.sort_by_key(|(_, description)| description.span.start);
     for (id, description) in unplaced {
@@ -171,6 +174,21 @@ fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: 
             .push(finding.help(format!("add \"{id}\": {{ \"depends_on\": [], \"role\": \"…\" }} to dependency_graph")));
     }
     drafts
+}
+
+/// Says which of the tasks that others take context from are none.
+fn check_context(graph: Option<Value<'_, '_>>, drafts: &Drafts, findings: &mut Findings) {
+    if drafts.tasks.iter().all(|task| task.context_from.is_empty()) {
+        return;
+    }
+    let by_id: HashMap<&str, &Task> = drafts.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    for entry in graph.into_iter().flat_map(Value::entries) {
+        if let Some(task) = by_id.get(&*entry.name())
+            && let Some(place) = fields::field(entry.value, &task_analysis::NODE, "context_from")
+        {
+            context::check(task, place, |id| by_id.contains_key(id), &drafts.file, findings);
+        }
+    }
 }
 
 /// The node says it; else its description; else the role whose prefix is the longest that fits.
@@ -217,6 +235,8 @@ fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span,
     task.exec_mode = role.exec_mode();
     task.priority = node.priority.unwrap_or(task.priority);
     task.run_on = node.run_on.unwrap_or(task.run_on);
+    task.min_complexity = node.min_complexity;
+    task.context_from = node.context_from;
     task.title = node.title.unwrap_or_default();
     task.description = node.description.unwrap_or_default();
     let (dependencies, places) = node.dependencies.into_iter().unzip();
