@@ -47,7 +47,10 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     reading.sources.insert(file.clone(), Source::new(text));
     let mut tasks = tasks?;
     let id = draft::session_id(&reading.name.clone(), &file, Span::new(0, 0), &mut reading.findings);
-    let session = id.map(|id| Session { roles: roles::of_tasks(reading, &mut tasks), ..Session::new(id) });
+    let session = id.map(|id| {
+        let roles = roles::of_tasks(reading, &mut tasks);
+        Session { specialists: roles::specialists(reading, &roles), roles, ..Session::new(id) }
+    });
     Some(Draft { session, tasks })
 }
 

@@ -36,6 +36,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         let mut tasks = tasks(root, &file, Severity::Error, &mut reading.findings);
         let session = session(root, &file, reading).map(|mut session| {
             session.roles = roles::of_tasks(reading, &mut tasks);
+            session.specialists = roles::specialists(reading, &session.roles);
             session
         });
         rules::check(root, &tasks, &mut reading.findings);

@@ -24,6 +24,21 @@ use crate::reading::Reading;
 use crate::span::{Source, Span};
 use crate::tasks_json;
 
+/// What a session has beside its plan and its role-specs, which workers may expect: paths with the texts that they begin
+/// with. A path that ends with `/` is a folder.
+pub const LAYOUT: &[(&str, &str)] = &[
+    ("artifacts/", ""),
+    ("wisdom/", ""),
+    ("explorations/", ""),
+    ("discussions/", ""),
+    (".msg/", ""),
+    ("wisdom/learnings.md", "# Learnings\n"),
+    ("wisdom/decisions.md", "# Decisions\n"),
+    ("wisdom/issues.md", "# Issues\n"),
+    ("explorations/cache-index.json", "{}\n"),
+    ("shared-memory.json", "{}\n"),
+];
+
 /// Reads and judges in the order of the specification's algorithm: session, analysis, role-specs.
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let session_file: Arc<str> = "team-session.json".into();
@@ -56,7 +71,8 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             (Some(ours), Some(theirs)) => compare_graphs(ours, theirs, &session_file, &mut reading.findings),
             _ => Vec::new(),
         };
-        let session = session(team, roles.clone(), missing);
+        let specialists = crate::roles::specialists(reading, &roles);
+        let session = session(team, roles.clone(), missing).map(|session| Session { specialists, ..session });
         drop(session_document);
         let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
         draft = Some(Draft { session, tasks });
@@ -118,7 +134,7 @@ fn roles(
             RoleSpec::default()
         };
         let inner_loop = inner_loop(entry, &spec, planned.and_then(|p| p.inner_loop), session_file, reading);
-        let RoleSpec { prefix, message_types, agent, .. } = spec;
+        let RoleSpec { prefix, message_types, agent, rule, .. } = spec;
         let mut role = Role::new(entry.name.clone());
         role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
         role.responsibility = entry.responsibility.clone();
@@ -126,6 +142,7 @@ fn roles(
         role.message_types = message_types;
         role.agent = agent;
         role.spec = Some(path);
+        rule.give(&mut role);
         roles.push(role);
     }
     roles
@@ -263,6 +280,7 @@ fn session(team: TeamSession<'_, '_>, roles: Vec<Role>, missing_from_state: Vec<
     session.roles = roles;
     session.completed_tasks = team.completed_tasks;
     session.active_workers = team.active_workers;
+    session.injected_roles = team.injected_roles;
     session.missing_from_state = missing_from_state;
     Some(session)
 }
