@@ -3,7 +3,7 @@
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
 //! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`run_folder`] (where all of it is),
-//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
+//! [`new_folder`] (a session that is new), [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 pub mod adopt;
 pub mod copy;
@@ -18,6 +18,7 @@ pub mod folder;
 pub mod journal;
 mod line;
 pub mod lock;
+pub mod new_folder;
 pub mod real_disk;
 pub mod records;
 pub mod recover;
@@ -43,6 +44,7 @@ pub use folder::{DiskFolder, OpenError};
 pub use journal::{History, Journal, JournalError, Record};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};
+pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};

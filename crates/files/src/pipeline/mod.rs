@@ -84,7 +84,7 @@ impl Pipeline {
 
     /// The specialists that may join it.
     pub fn specialists(&self) -> Vec<RoleName> {
-        let roles = roles(&table::rows(self.table)).into_iter().filter(|role| is_specialist(role));
+        let roles = roles(&table::rows(self.table)).into_iter().filter(is_specialist);
         roles.map(|role| role.name).collect()
     }
 
