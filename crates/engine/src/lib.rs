@@ -1,8 +1,8 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `outcome` and
-//! `judgement` (what it came to and what it says), [`views`] and `layout` (what people and agents read), `adopt`
+//! journal), `prompt` and `assign` (what a worker is given), `outcome`, `judgement` and `capability` (what it came to, what it
+//! says and what it could not do), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
@@ -10,6 +10,7 @@
 mod adopt;
 pub mod archive;
 mod assign;
+mod capability;
 mod clock;
 mod conclude;
 pub mod conductor;
