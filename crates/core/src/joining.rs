@@ -115,7 +115,10 @@ impl Asked {
     fn of(session: &Session) -> Self {
         let requirement = session.requirement.trim();
         let tasks = || {
-            let texts = session.tasks.iter().flat_map(|task| [task.title.as_str(), task.description.as_str()]);
+            // What a specialist is to do is no reason to call it.
+            let own: Vec<_> = candidates(session).filter(|role| role.trigger != InjectionTrigger::Always).collect();
+            let others = session.tasks.iter().filter(|task| !own.iter().any(|role| role.name == task.role));
+            let texts = others.flat_map(|task| [task.title.as_str(), task.description.as_str()]);
             texts.collect::<Vec<_>>().join("\n")
         };
         let (text, by) = match requirement {
@@ -173,6 +176,8 @@ mod tests {
         table.tasks = vec![Task::new(TaskId::parse("A").unwrap(), name("worker"))];
         table.tasks[0].description = "Read the OWASP list".to_owned();
         assert_eq!(told(&table, None, &[]), ["security-expert joins: tasks mention OWASP"]);
+        table.tasks[0].role = expert.name.clone();
+        assert_eq!(told(&table, None, &[]), [""; 0], "its own tasks do not call it");
     }
 
     #[test]
