@@ -91,6 +91,8 @@ pub(crate) struct Own {
     /// A person judges after each of these tasks.
     pub(crate) checkpoint: Option<Set<bool>>,
     pub(crate) limits: Limits,
+    /// The role joins, whatever the requirement says.
+    pub(crate) inject: Option<Set<bool>>,
 }
 
 /// Who can do tasks.
@@ -156,6 +158,7 @@ impl Own {
             rounds: self.rounds.or(other.rounds),
             checkpoint: self.checkpoint.or(other.checkpoint),
             limits: self.limits.or(other.limits),
+            inject: self.inject.or(other.inject),
         }
     }
 }
