@@ -24,6 +24,7 @@ pub(crate) use self::settings::Settings;
     max_term_width = 100,
     after_help = "\
 Examples:
+  team-executor init 'Add a login with OAuth to the shop'
   team-executor sessions
   team-executor validate --session=.workflow/.team/TC-auth-2026-02-27
   team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
@@ -62,6 +63,7 @@ impl Args {
             Some(Command::Skip(options)) => options.format == Format::Json,
             Some(Command::Checkpoint(options)) => options.format == Format::Json,
             Some(Command::Validate(options)) => options.format == Format::Json,
+            Some(Command::Init(options)) => options.format == Format::Json,
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
             Some(Command::Logs(options)) => options.format == Format::Json,
@@ -105,6 +107,21 @@ After a crash or Ctrl-C the same command continues: nothing that was completed
 is lost or done twice.")]
     Run(Run),
 
+    /// Make a new session from a requirement, or from a table of tasks
+    #[command(after_help = "\
+Examples:
+  team-executor init 'Add a login with OAuth to the shop'
+  team-executor init --pipeline impl-only 'Fix the export of invoices'
+  team-executor init --pipeline enhanced-parallel --complexity high 'New API'
+  team-executor init --role security-expert 'Import of customer data'
+  team-executor init --from tasks.csv --dialect tasks-json 'Release 2.0'
+
+Pipelines: spec-only writes a specification; impl-only plans, builds, tests and
+reviews; full-lifecycle does both; enhanced-parallel lets the complexity of the
+work decide who joins in. Nothing that is there is overwritten: a session
+appears whole, with role-specs that are meant to be edited, or not at all.")]
+    Init(Init),
+
     /// Say everything that is wrong or odd about a session; change nothing
     #[command(after_help = "\
 Examples:
@@ -121,7 +138,8 @@ Examples:
   team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
   team-executor plan --session=. --format svg > plan.svg
   team-executor plan --session=. --format mermaid >> README.md
-  team-executor plan --session=. --format json | jq '.ready'")]
+  team-executor plan --session=. --format json | jq '.ready'
+  team-executor plan --session=. --role security-expert")]
     Plan(Plan),
 
     /// Go on with a run: with its executor if one waits, else as `run` does

@@ -9,6 +9,7 @@ mod escape;
 mod exit;
 mod face;
 mod failure;
+mod joining;
 mod open;
 mod place;
 mod printer;

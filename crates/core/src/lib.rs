@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`ids`] and [`time`] (the alphabet), [`task`], [`role`], [`artifact`], [`session`], [`bus`] (the
 //! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what; `waves`, `near`,
-//! `knot` and `cut` do the work), [`reconcile`] and [`plan`] (what a run would do), [`run`] (what a run does, step by step).
+//! `knot` and `cut` do the work), [`complexity`] and [`joining`] (who joins by rule; `mention` finds words), [`reconcile`] and
+//! [`plan`] (what a run would do), [`run`] (what a run does, step by step).
 //!
 //! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
 //! order, no serialisation. Everything is a value, and the same input gives the same output on every machine. Nothing
@@ -15,9 +16,11 @@ mod cut;
 pub mod cycles;
 pub mod graph;
 pub mod ids;
+pub mod joining;
 mod knot;
 mod lists;
 mod map;
+mod mention;
 pub mod moves;
 mod near;
 pub mod plan;
@@ -31,10 +34,11 @@ mod waves;
 
 pub use artifact::{Artifact, ArtifactKind, Validation};
 pub use bus::{Checkpoint, CheckpointAction, Discovery, Message};
-pub use complexity::Complexity;
+pub use complexity::{Assessment, Complexity};
 pub use cycles::Cycle;
 pub use graph::{Edge, Graph, Problem, Sealed, TaskIndex};
 pub use ids::{ArtifactId, InvalidId, RoleName, SessionId, TaskId};
+pub use joining::{Joining, joining};
 pub use moves::IllegalMove;
 pub use near::letters_apart;
 pub use plan::{Plan, RoleLoad};

@@ -1,5 +1,6 @@
 //! A specialised worker: its task prefix, how it is held, when it joins.
 
+use crate::complexity::Complexity;
 use crate::ids::RoleName;
 use crate::task::{ExecMode, words};
 
@@ -28,18 +29,6 @@ words! {
         Keywords = "keywords",
         /// When a person says so.
         Manual = "manual",
-    }
-}
-
-words! {
-    /// How complex the work must be for a role to join.
-    Complexity {
-        /// Anything.
-        Low = "low",
-        /// Not trivial.
-        Medium = "medium",
-        /// Only the hardest.
-        High = "high",
     }
 }
 

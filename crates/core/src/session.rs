@@ -69,6 +69,8 @@ pub struct Session {
     pub updated_at: Option<Timestamp>,
     /// Who works.
     pub roles: Vec<Role>,
+    /// Who could join: nobody lists them and no task names them, but a role-spec says when they join.
+    pub specialists: Vec<Role>,
     /// What is to be done, in the order of the file.
     pub tasks: Vec<Task>,
     /// What was delivered.
@@ -103,6 +105,7 @@ impl Session {
             created_at: None,
             updated_at: None,
             roles: Vec::new(),
+            specialists: Vec::new(),
             tasks: Vec::new(),
             artifacts: Vec::new(),
             checkpoints: Vec::new(),

@@ -1,5 +1,6 @@
 //! A unit of work for one role, and the words that describe it.
 
+use crate::complexity::Complexity;
 use crate::ids::{RoleName, TaskId};
 use crate::time::Timestamp;
 
@@ -198,6 +199,8 @@ pub struct Task {
     pub position: Position,
     /// Which outcome of the dependencies lets it run.
     pub run_on: RunOn,
+    /// How complex the work must be for it to be needed.
+    pub min_complexity: Option<Complexity>,
     /// Where it stands.
     pub status: TaskStatus,
     /// Attempts after the first.
@@ -235,6 +238,7 @@ impl Task {
             exec_mode: ExecMode::CsvWave,
             position: Position::PostWave,
             run_on: RunOn::Success,
+            min_complexity: None,
             status: TaskStatus::Pending,
             attempt_count: 0,
             findings: None,

@@ -20,6 +20,7 @@ use team_executor_store::run_folder::{EXECUTOR, project_root};
 use team_executor_store::{RealDisk, RealFile};
 
 use crate::adopt::Resumed;
+use crate::capability::Gaps;
 use crate::checking::{self, Checking, Scene};
 use crate::conductor::Conductor;
 use crate::control::question;
@@ -33,7 +34,7 @@ use crate::report::Report;
 use crate::reported::Reports;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
-use crate::{adopt, assign, clock, judgement, layout, outcome, prompt, replay, views};
+use crate::{adopt, assign, capability, clock, judgement, layout, outcome, prompt, replay, views};
 
 /// What happened is durable after this long at the latest, or after ten times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -109,6 +110,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let cwd = project_root(&options.folder, &options.current);
     let conductor = Conductor::new(&session.tasks, rules, journal);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
+    let gaps = Gaps::from_now(&options.folder);
     let mut dispatcher = Dispatcher {
         checking,
         options,
@@ -116,6 +118,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         conductor,
         views,
         session,
+        gaps,
         keepers,
         prompts,
         inbox,
@@ -163,6 +166,7 @@ struct Dispatcher<'t> {
     conductor: Conductor<RealFile>,
     views: Views<RealDisk>,
     session: Session,
+    gaps: Gaps,
     keepers: Keepers,
     prompts: Prompts,
     inbox: Inbox,
@@ -483,9 +487,11 @@ impl Dispatcher<'_> {
     }
 
     /// What an attempt came to, with what its dialect demands.
-    fn outcome(&self, work: Work, exit: &Exit) -> Outcome {
+    fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
         let result = outcome::result(&self.at.result(task.id.as_str(), work.attempt));
+        let gap = result.as_deref().and_then(capability::of_result);
+        tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
         let outcome = self.views.judged(&task.id, outcome::of(result.as_deref(), exit));
         let said = result.or_else(|| self.views.left(&task.id));
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))

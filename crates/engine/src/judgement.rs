@@ -16,15 +16,16 @@ const CONSENSUS_ROUNDS: u32 = 1;
 /// What is kept of a critique.
 const CRITIQUE_CHARS: usize = 4000;
 
-/// What the plan itself says about checkpoints, added to what differs for single tasks anyway.
+/// What the plan itself says about checkpoints and complexity, added to what differs for single tasks anyway.
 pub(crate) fn with_checkpoints(
     mut tasks: BTreeMap<TaskIndex, TaskPolicy>,
     session: &Session,
 ) -> BTreeMap<TaskIndex, TaskPolicy> {
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let (asks, is_off) = (task.id.has_prefix(FOR_A_PERSON), is_supervised(task) && !session.supervision);
-        if asks || is_off {
+        if asks || is_off || task.min_complexity.is_some() {
             let own = tasks.entry(index).or_default();
+            own.least = own.least.or(task.min_complexity);
             (own.asks, own.is_off) = (own.asks || asks, own.is_off || is_off);
         }
     }

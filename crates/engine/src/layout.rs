@@ -4,23 +4,16 @@ use std::fs::{File, create_dir};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-const FOLDERS: &[&str] = &["artifacts", "wisdom", "explorations", "discussions", ".msg"];
-
-const FILES: &[(&str, &str)] = &[
-    ("wisdom/learnings.md", "# Learnings\n"),
-    ("wisdom/decisions.md", "# Decisions\n"),
-    ("wisdom/issues.md", "# Issues\n"),
-    ("explorations/cache-index.json", "{}\n"),
-    ("shared-memory.json", "{}\n"),
-];
+use team_executor_files::tc::LAYOUT;
 
 /// Makes what is missing. The first failure ends it: the session can be run without.
 pub(crate) fn complete(session: &Path) -> io::Result<()> {
-    for folder in FOLDERS {
-        unless_there(create_dir(session.join(folder)))?;
-    }
-    for (name, text) in FILES {
+    for (name, text) in LAYOUT {
         let path = session.join(name);
+        if name.ends_with('/') {
+            unless_there(create_dir(path))?;
+            continue;
+        }
         // A link might lead out of the session; what is below it is not ours to make.
         let below_link = path.parent().is_some_and(|folder| folder != session && folder.is_symlink());
         if !below_link {

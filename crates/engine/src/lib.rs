@@ -1,9 +1,9 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `outcome` and `judgement` (what it came to and what it says),
-//! `reported` and [`wisdom`] (what it reports besides),
-//! [`artifacts`] with `checking` (what it delivers), [`views`] and `layout` (what people and agents read), `adopt`
+//! journal), `prompt` and `assign` (what a worker is given), `outcome`, `judgement` and `capability` (what it came to, what it
+//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`artifacts`] with `checking` (what it
+//! delivers), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
 //! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
@@ -14,6 +14,7 @@ pub mod archive;
 pub mod artifacts;
 mod assign;
 pub mod bus;
+mod capability;
 mod checking;
 mod clock;
 mod conclude;

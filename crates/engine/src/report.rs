@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use team_executor_core::run::{Counts, Ending, Run};
-use team_executor_core::{RoleLoad, Session, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Timestamp, joining};
 use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved, is_manifest};
@@ -32,6 +32,8 @@ pub struct Report {
     pub waves: Vec<WaveReport>,
     /// Who had how much to do, and did.
     pub roles: Vec<RoleLoad>,
+    /// Who joined by rule, and why.
+    pub joining: Vec<Joining>,
     /// From its begin to the last thing that happened to a task.
     pub duration: Duration,
     /// What was delivered. Not looked for if the run had finished before.
@@ -89,6 +91,7 @@ impl Report {
             counts: rules.counts(),
             waves,
             roles: RoleLoad::all(session, &statuses),
+            joining: joining(session, None, &[]),
             duration: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
             deliverables: Vec::new(),
             faults: Vec::new(),
@@ -160,6 +163,9 @@ impl Report {
             writeln!(text, "- {wave}").ok();
         }
         writeln!(text, "- roles: {}", one_line(&self.roles_done().join(", "))).ok();
+        for one in &self.joining {
+            writeln!(text, "- {}", one_line(&one.to_string())).ok();
+        }
         writeln!(text, "- duration: {}", seconds(self.duration)).ok();
         writeln!(text, "- session: {}", one_line(&self.session.display().to_string())).ok();
         if !self.faults.is_empty() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use team_executor_core::{TaskId, Timestamp};
+use team_executor_core::{RoleName, TaskId, Timestamp};
 
 use crate::draft;
 use crate::finding::Findings;
@@ -145,6 +145,12 @@ pub fn lines(object: Value<'_, '_>, shape: &Object, name: &str) -> Vec<String> {
         Some(text) => vec![text.into_owned()],
         None => value.items().filter_map(text_of).map(Cow::into_owned).collect(),
     }
+}
+
+/// The role names of a list.
+pub fn role_names(list: Option<Value<'_, '_>>, file: &Arc<str>, findings: &mut Findings) -> Vec<RoleName> {
+    let names = list.into_iter().flat_map(Value::items);
+    names.filter_map(|role| draft::role_name(&role.as_text()?, file, role.span(), findings)).collect()
 }
 
 /// The ids of a list with their places. One string is split at `;` and `,`.

@@ -9,6 +9,7 @@ use crate::code::Code;
 use crate::draft::Drafts;
 use crate::finding::Finding;
 use crate::front_matter::{self, FrontMatter, Split, Yaml};
+use crate::joining;
 use crate::limits;
 use crate::reading::Reading;
 
@@ -56,7 +57,34 @@ pub fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed: Vec<L
             drafts.tasks[index].exec_mode = ExecMode::Interactive;
         }
     }
+    // A role without a task needs no instructions; one that has some can join.
+    for role in roles.iter_mut().filter(|role| role.spec.is_none()) {
+        role.spec = instructions.as_ref().and_then(|instructions| instructions.path_of(role.name.as_str()));
+    }
     roles
+}
+
+/// The roles that nobody lists and no task names, but whose role-specs say when they join.
+pub fn specialists(reading: &mut Reading<'_>, known: &[Role]) -> Vec<Role> {
+    let known: HashSet<&str> = known.iter().filter_map(|role| role.spec.as_deref()).collect();
+    let mut found = Vec::new();
+    for file in reading.folder.list("role-specs").unwrap_or_default() {
+        let path = format!("role-specs/{file}");
+        let Some(name) = file.strip_suffix(".md").and_then(|name| RoleName::parse(name).ok()) else { continue };
+        if known.contains(path.as_str()) {
+            continue;
+        }
+        let front = front_matter(reading, &path.as_str().into());
+        let Some(front) = front.filter(|front| front.get("injection_trigger").is_some()) else { continue };
+        let mut role = Role::new(name);
+        if let Some(Yaml::Text(prefix)) = front.get("prefix").map(|entry| &entry.value.value) {
+            role.prefix.clone_from(prefix);
+        }
+        joining::read(&front, &path.as_str().into(), &mut reading.findings).give(&mut role);
+        role.spec = Some(path);
+        found.push(role);
+    }
+    found
 }
 
 /// Where a folder keeps the instructions of its roles.
@@ -75,17 +103,26 @@ impl Instructions {
         role_specs.map(Self::RoleSpecs).or_else(|| roles().map(Self::Roles))
     }
 
-    fn give(&self, reading: &mut Reading<'_>, role: &mut Role, drafts: &Drafts, task: usize) {
-        let (path, found, names) = match self {
-            Self::RoleSpecs(names) => {
-                let file = format!("{}.md", role.name);
-                (format!("role-specs/{file}"), names.contains(&file), names)
-            }
-            Self::Roles(names) => {
-                (format!("roles/{}/role.md", role.name), names.iter().any(|name| name == role.name.as_str()), names)
-            }
+    /// Where the instructions of a role are, if it has some.
+    fn path_of(&self, role: &str) -> Option<String> {
+        let found = match self {
+            Self::RoleSpecs(names) => names.iter().any(|name| name.strip_suffix(".md") == Some(role)),
+            Self::Roles(names) => names.iter().any(|name| name == role),
         };
-        if !found {
+        found.then(|| self.path(role))
+    }
+
+    fn path(&self, role: &str) -> String {
+        match self {
+            Self::RoleSpecs(_) => format!("role-specs/{role}.md"),
+            Self::Roles(_) => format!("roles/{role}/role.md"),
+        }
+    }
+
+    fn give(&self, reading: &mut Reading<'_>, role: &mut Role, drafts: &Drafts, task: usize) {
+        let Some(path) = self.path_of(role.name.as_str()) else {
+            let (Self::RoleSpecs(names) | Self::Roles(names)) = self;
+            let path = self.path(role.name.as_str());
             let message = match self {
                 Self::RoleSpecs(_) => format!("Role-spec file not found: {path}"),
                 Self::Roles(_) => format!("role '{}' is not in roles/", role.name),
@@ -97,8 +134,12 @@ impl Instructions {
             let finding = finding.help(format!("the roles are: {}", known.join(", ")));
             reading.findings.push(finding.help(format!("write {path}, or give the task another role")));
             return;
+        };
+        let file: Arc<str> = path.as_str().into();
+        let front_matter = front_matter(reading, &file);
+        if let Some(front) = &front_matter {
+            joining::read(front, &file, &mut reading.findings).give(role);
         }
-        let front_matter = front_matter(reading, &path.as_str().into());
         let value = |key: &str| front_matter.as_ref().and_then(|front| front.get(key)).map(|entry| &entry.value.value);
         role.inner_loop = matches!(value("inner_loop"), Some(Yaml::Bool(true)));
         role.agent = match value("agent") {

@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
-//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of many writers), [`run_folder`] (where all of it is),
-//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
+//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of many writers),
+//! [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and [`mod@file_system`] (what
+//! somebody who only looks is told).
 
 pub mod adopt;
 pub mod append;
@@ -19,6 +20,7 @@ pub mod folder;
 pub mod journal;
 mod line;
 pub mod lock;
+pub mod new_folder;
 pub mod real_disk;
 pub mod records;
 pub mod recover;
@@ -45,6 +47,7 @@ pub use folder::{DiskFolder, OpenError};
 pub use journal::{History, Journal, JournalError, Record};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};
+pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};

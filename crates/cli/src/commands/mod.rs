@@ -10,6 +10,7 @@ mod continued;
 mod control;
 mod doctor;
 mod export;
+mod init;
 mod logs;
 mod msg;
 mod plan;
@@ -39,6 +40,7 @@ pub(crate) use validate::count;
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let session = args.session.as_deref();
     match &args.command {
+        Some(Command::Init(options)) => init::run(session, options, printer),
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),

@@ -15,11 +15,13 @@ use crate::args::{self, PlanFormat};
 use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::joining;
 use crate::open;
+use crate::place::Place;
 use crate::printer::Printer;
 
-pub(super) use text::list;
 pub(crate) use text::mark;
+pub(super) use text::{joined, list};
 
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.
@@ -46,9 +48,10 @@ pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Pr
         writeln!(printer.err(), "No plan: the session has {errors}")?;
         return Ok(Exit::Invalid);
     };
+    let joining = joining::of(&session, &options.role, &Place::of(Some(Path::new(&opened.path)))?)?;
     match options.format {
-        PlanFormat::Text => text::write(&opened, &session, &plan, printer)?,
-        PlanFormat::Json => json::write(&opened, &session, &plan, printer.out())?,
+        PlanFormat::Text => text::write(&opened, &session, &plan, &joining, printer)?,
+        PlanFormat::Json => json::write(&opened, &session, &plan, &joining, printer.out())?,
         PlanFormat::Mermaid => write!(printer.out(), "{}", picture(&session, &plan).to_mermaid())?,
         PlanFormat::Dot => write!(printer.out(), "{}", picture(&session, &plan).to_dot())?,
         PlanFormat::Svg => write!(printer.out(), "{}", picture(&session, &plan).to_svg())?,

@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use team_executor_core::SessionStatus;
+use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Ending};
 use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Dialect, Finding};
@@ -24,6 +25,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Board, Event, Face, print_event};
 use crate::failure::Failure;
+use crate::joining;
 use crate::open::{self, Opened};
 use crate::place::Place;
 use crate::printer::Printer;
@@ -41,10 +43,12 @@ pub(crate) fn run(
     let opened = open::session(session, &options.reading)?;
     let format = options.format;
     tell_findings(&opened, format, printer)?;
-    let Some((session, graph)) = opened.session else {
+    let Some((mut session, graph)) = opened.session else {
         return invalid("Nothing was started", &opened, format, printer);
     };
     let place = Place::of(Some(Path::new(&opened.path)))?;
+    let joining = joining::of(&session, &options.role, &place)?;
+    record(&mut session, &joining);
     let config = place.config()?;
     let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
     check::programs_exist(&chosen.workers, &place)?;

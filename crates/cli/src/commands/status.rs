@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use team_executor_core::run::Cause;
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict};
+use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict, joining};
 use team_executor_engine::{self as engine, Judged, Status};
 use team_executor_files::{Code, Finding, time};
 use team_executor_store::JournalError;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
-use super::plan::{list, mark};
+use super::plan::{joined, list, mark};
 use super::report;
 use crate::args::{Format, Reading, StatusOf};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::joining::JsonJoining;
 use crate::open;
 use crate::printer::Printer;
 
@@ -131,6 +132,7 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
     });
     list(out, "Running", running, ", ", width)?;
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
+    joined(out, &joining(session, None, &[]), width)?;
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
@@ -185,6 +187,7 @@ struct JsonStatus<'a> {
     rounds: u32,
     checkpoint: Option<JsonCheckpoint<'a>>,
     decisions: Vec<JsonDecision<'a>>,
+    injected_roles: Vec<JsonJoining>,
 }
 
 #[derive(Serialize)]
@@ -289,5 +292,6 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
                 at: time::format(decision.at),
             })
             .collect(),
+        injected_roles: crate::joining::json(&joining(session, None, &[])),
     }
 }

@@ -95,6 +95,8 @@ pub(crate) struct Own {
     pub(crate) checkpoint: Option<Set<bool>>,
     pub(crate) limits: Limits,
     pub(crate) checks: Checks,
+    /// The role joins, whatever the requirement says.
+    pub(crate) inject: Option<Set<bool>>,
 }
 
 /// Who can do tasks.
@@ -163,6 +165,7 @@ impl Own {
             checkpoint: self.checkpoint.or(other.checkpoint),
             limits: self.limits.or(other.limits),
             checks: self.checks.or(other.checks),
+            inject: self.inject.or(other.inject),
         }
     }
 }

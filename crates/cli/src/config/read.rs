@@ -25,6 +25,7 @@ const DEFAULTS: &[&str] = &[
 const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
 const AGENT: &[&str] = &["kind", "command", "pass_env", "env", "limits", "speed"];
 const OWN: &[&str] = &["agent", "checkpoint", "checks", "limits", "retries", "rounds"];
+const OF_ROLE: &[&str] = &["agent", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
 const KINDS: &[&str] = &["command", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -69,11 +70,11 @@ pub(super) fn read(
         }
     }
     for (name, table) in tables(&mut reader, root, "roles") {
-        let own = own(&mut reader, &format!("roles.{name}"), table);
+        let own = own(&mut reader, &format!("roles.{name}"), table, OF_ROLE);
         settings.roles.insert(name, own);
     }
     for (name, table) in tables(&mut reader, root, "tasks") {
-        let own = own(&mut reader, &format!("tasks.\"{name}\""), table);
+        let own = own(&mut reader, &format!("tasks.\"{name}\""), table, OWN);
         settings.tasks.insert(name, own);
     }
     checks::read_kinds(&mut reader, root, &mut settings);
@@ -111,9 +112,10 @@ fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str)
     each.collect()
 }
 
-fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Own {
-    reader.only(table, section, OWN);
+fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Own {
+    reader.only(table, section, keys);
     Own {
+        inject: keys.contains(&"inject").then(|| reader.truth(table, "inject")).flatten(),
         agent: reader.text(table, "agent"),
         retries: reader.whole(table, "retries", 0),
         rounds: reader.whole(table, "rounds", 0),

@@ -98,6 +98,9 @@ impl List {
         if let Some(set) = &own.checkpoint {
             self.add(&format!("{section}.checkpoint"), json!(set.value), set.from.clone());
         }
+        if let Some(set) = &own.inject {
+            self.add(&format!("{section}.inject"), json!(set.value), set.from.clone());
+        }
         self.limits(section, &own.limits);
         checks::show(self, &format!("{section}.checks"), &own.checks);
     }

@@ -12,6 +12,7 @@ use team_executor_files::time;
 
 use crate::commands::{JsonFinding, JsonHidden};
 use crate::exit::Exit;
+use crate::joining::{self, JsonJoining};
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -157,6 +158,7 @@ pub(crate) struct Ended<'a> {
     counts: Counts,
     waves: Vec<Wave>,
     roles: Vec<Role<'a>>,
+    injected_roles: Vec<JsonJoining>,
     duration_ms: u64,
     deliverables: Vec<Deliverable<'a>>,
     faults: &'a [String],
@@ -257,6 +259,7 @@ impl<'a> Event<'a> {
             roles: roles
                 .map(|role| Role { name: role.name.as_str(), tasks: role.tasks, completed: role.completed })
                 .collect(),
+            injected_roles: joining::json(&report.joining),
             duration_ms: u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
             deliverables: deliverables
                 .map(|one| Deliverable {

@@ -60,7 +60,11 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
             (None, format!("Stopping after {workers}; press Ctrl-C again to end them now"))
         }
         Notice::Stopping => (None, "Ending the workers".to_owned()),
-        Notice::Warning(words) => (None, format!("warning: {words}")),
+        // It is told whole: what to do may stand at its end.
+        Notice::Warning(words) => {
+            const INDENT: &str = "\n         ";
+            return Some(escape::wrap(&format!("warning: {words}"), width.saturating_sub(INDENT.len())).join(INDENT));
+        }
     };
     let (sign, style) = status.map_or((None, Style::new()), |status| {
         let (sign, style) = mark(status);

@@ -12,6 +12,7 @@ mod disk;
 mod doctor;
 mod faults;
 mod fixtures;
+mod init;
 mod output;
 mod readme;
 mod refusals;

@@ -115,6 +115,7 @@ fn plan_as_data() {
           "exec_mode": "csv-wave",
           "wave": 1,
           "priority": "P1",
+          "min_complexity": null,
           "status": "ready",
           "dependencies": [],
           "remaining": 2,
@@ -127,6 +128,7 @@ fn plan_as_data() {
           "exec_mode": "csv-wave",
           "wave": 2,
           "priority": "P1",
+          "min_complexity": null,
           "status": "pending",
           "dependencies": [
             "BUILD-001"
@@ -157,6 +159,7 @@ fn plan_as_data() {
           "completed": 0
         }
       ],
+      "injected_roles": [],
       "reconciliation": [],
       "findings": [
         {

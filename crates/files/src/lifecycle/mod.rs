@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    Checkpoint, CheckpointAction, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
-    TaskStatus, Verdict,
+    Checkpoint, CheckpointAction, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task,
+    TaskId, TaskStatus, Verdict,
 };
 
 use self::shape::{CHECKPOINT, METADATA, OBJECT, TASK};
@@ -40,11 +40,12 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         let listed = roles::read(field(root, &OBJECT, "roles"), about, &file, &mut reading.findings);
         let lists_roles = !listed.is_empty();
         let roles = crate::roles::with_listed(reading, &mut tasks, listed);
+        let specialists = crate::roles::specialists(reading, &roles);
         let registry = field(root, &OBJECT, "artifact_registry");
         let artifacts =
             artifacts::read(registry, &tasks.tasks, lists_roles.then_some(&roles), &file, &mut reading.findings);
         let session = session(root, &file, &mut reading.findings);
-        let session = session.map(|session| Session { roles, artifacts, ..session });
+        let session = session.map(|session| Session { roles, specialists, artifacts, ..session });
         if let Some(session) = &session {
             rules(root, session, &tasks, &mut reading.findings);
         }
@@ -75,12 +76,7 @@ fn session(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Opt
             }
             "pipeline_type" => session.pipeline = filled(value),
             "requirement" => session.requirement = filled(value).unwrap_or_default(),
-            "injected_roles" => {
-                for role in value.items() {
-                    let name = role.as_text().unwrap_or_default();
-                    session.injected_roles.extend(draft::role_name(&name, file, role.span(), findings));
-                }
-            }
+            "injected_roles" => session.injected_roles = fields::role_names(Some(value), file, findings),
             "checkpoint_history" => session.checkpoints = value.items().filter_map(checkpoint).collect(),
             _ => {}
         }
@@ -140,6 +136,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
             "quality_score" => task.quality_score = value.as_f64(),
             "supervision_verdict" => task.verdict = Verdict::from_word(&word()),
+            "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
             _ => {}
         }
     }

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use team_executor_core::role::Complexity;
-use team_executor_core::{InjectionTrigger, Role, RoleKind};
+use team_executor_core::{Complexity, InjectionTrigger, Role, RoleKind};
 
 use super::shape::{CRITERIA, ROLE};
 use crate::code::Code;

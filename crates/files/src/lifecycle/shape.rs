@@ -1,9 +1,8 @@
 //! The shape of a lifecycle session, with every departure of real files that is understood.
 
-use team_executor_core::role::Complexity;
 use team_executor_core::{
-    CheckpointAction, ExecMode, InjectionTrigger, Phase, Position, Priority, RoleKind, RunOn, SessionStatus,
-    TaskStatus, Verdict,
+    CheckpointAction, Complexity, ExecMode, InjectionTrigger, Phase, Position, Priority, RoleKind, RunOn,
+    SessionStatus, TaskStatus, Verdict,
 };
 
 use crate::fields::{ID, IDS, INNER_LOOP, STATUS_SYNONYMS};
@@ -144,7 +143,7 @@ const fn about(subject: &'static str) -> About {
     }
 }
 
-const fn task(id: Field) -> [Field; 16] {
+const fn task(id: Field) -> [Field; 17] {
     [
         id,
         Field::required("role", &Type::Name, "Name of the role that does it"),
@@ -173,5 +172,6 @@ const fn task(id: Field) -> [Field; 16] {
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("quality_score", &Type::Nullable(&Type::Number(0.0, 100.0)), "From reviewers, 0 to 100"),
         Field::optional("supervision_verdict", &Type::Nullable(&Type::Word(Verdict::WORDS, &[])), "From supervisors"),
+        Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
     ]
 }

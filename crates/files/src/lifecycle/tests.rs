@@ -1,6 +1,6 @@
 //! Sessions of the `tls` dialect: what the format demands, what real files do, and what cannot be understood.
 
-use team_executor_core::role::Complexity;
+use team_executor_core::Complexity;
 use team_executor_core::{
     ArtifactKind, CheckpointAction, ExecMode, InjectionTrigger, Phase, Priority, RoleKind, SessionStatus, TaskStatus,
     Validation,

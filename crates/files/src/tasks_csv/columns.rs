@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use team_executor_core::{ExecMode, Position, Priority, RunOn, TaskStatus, Verdict};
+use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskStatus, Verdict};
 
 use crate::code::Code;
 use crate::csv::Record;
@@ -60,6 +60,7 @@ pub static ROW: Object = Object {
         Field::optional("attempt_count", &Type::Whole(0), "Attempts after the first"),
         Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
         Field::optional("agent", &Type::Text, "Which agent does it, where the user lets sessions choose"),
+        Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
     ],
 };
 

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use team_executor_core::{
-    ExecMode, Position, Priority, RoleName, RunOn, Session, Task, TaskId, TaskIndex, TaskStatus, Verdict,
+    Complexity, ExecMode, Position, Priority, RoleName, RunOn, Session, Task, TaskId, TaskIndex, TaskStatus, Verdict,
 };
 
 use super::cells::{Cells, place};
@@ -47,7 +47,10 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     reading.sources.insert(file.clone(), Source::new(text));
     let mut tasks = tasks?;
     let id = draft::session_id(&reading.name.clone(), &file, Span::new(0, 0), &mut reading.findings);
-    let session = id.map(|id| Session { roles: roles::of_tasks(reading, &mut tasks), ..Session::new(id) });
+    let session = id.map(|id| {
+        let roles = roles::of_tasks(reading, &mut tasks);
+        Session { specialists: roles::specialists(reading, &roles), roles, ..Session::new(id) }
+    });
     Some(Draft { session, tasks })
 }
 
@@ -227,6 +230,7 @@ fn word(field: &Field, cell: &Cell<'_>, cells: &mut Cells<'_>, task: &mut Task) 
         "run_on" => task.run_on = RunOn::from_word(word).unwrap_or(task.run_on),
         "priority" => task.priority = Priority::from_word(word).unwrap_or(task.priority),
         "supervision_verdict" => task.verdict = Verdict::from_word(word),
+        "min_complexity" => task.min_complexity = Complexity::from_word(word),
         _ => {}
     }
 }

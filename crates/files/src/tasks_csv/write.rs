@@ -181,6 +181,7 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
         "run_on" => word(task.run_on != RunOn::Success, task.run_on.word()),
         "priority" => word(task.priority != Priority::P1, task.priority.word()),
         "supervision_verdict" => task.verdict.map(|verdict| Cow::Borrowed(verdict.word())),
+        "min_complexity" => task.min_complexity.map(|level| Cow::Borrowed(level.word())),
         "quality_score" => task.quality_score.map(|score| Cow::Owned(score.to_string())),
         "agent" => task.agent.as_deref().map(Cow::Borrowed),
         "attempt_count" => (task.attempt_count > 0).then(|| Cow::Owned(task.attempt_count.to_string())),

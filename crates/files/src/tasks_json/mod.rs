@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    ActiveWorker, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId, TaskStatus, Verdict,
+    ActiveWorker, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
+    TaskStatus, Verdict,
 };
 
 pub use self::rules::incomplete;
@@ -35,6 +36,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         let mut tasks = tasks(root, &file, Severity::Error, &mut reading.findings);
         let session = session(root, &file, reading).map(|mut session| {
             session.roles = roles::of_tasks(reading, &mut tasks);
+            session.specialists = roles::specialists(reading, &session.roles);
             session
         });
         rules::check(root, &tasks, &mut reading.findings);
@@ -132,6 +134,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "exec_mode" => task.exec_mode = ExecMode::from_word(&word()).unwrap_or(task.exec_mode),
             "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
+            "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The shape of `tasks.json`, with every departure of real files that is understood.
 
-use team_executor_core::{ExecMode, Position, Priority, RunOn, SessionStatus, Verdict};
+use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, SessionStatus, Verdict};
 
 use crate::fields::{ID, IDS, STATUS_SYNONYMS};
 use crate::limits;
@@ -104,5 +104,6 @@ pub(crate) static TASK: Object = Object {
         Field::optional("position", &Type::Word(Position::WORDS, &[]), "Before or after the wave's one-shot tasks"),
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
+        Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
     ],
 };

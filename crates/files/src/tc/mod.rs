@@ -14,13 +14,30 @@ use self::role_spec::RoleSpec;
 use self::task_analysis::{Analysis, Described, Node};
 use self::team_session::{SessionRole, TeamSession};
 use crate::code::Code;
+use crate::context;
 use crate::draft::{Draft, Drafts};
+use crate::fields;
 use crate::finding::{Finding, Findings, Severity};
 use crate::folder::ReadError;
 use crate::json::{Entry, Value};
 use crate::reading::Reading;
 use crate::span::{Source, Span};
 use crate::tasks_json;
+
+/// What a session has beside its plan and its role-specs, which workers may expect: paths with the texts that they begin
+/// with. A path that ends with `/` is a folder.
+pub const LAYOUT: &[(&str, &str)] = &[
+    ("artifacts/", ""),
+    ("wisdom/", ""),
+    ("explorations/", ""),
+    ("discussions/", ""),
+    (".msg/", ""),
+    ("wisdom/learnings.md", "# Learnings\n"),
+    ("wisdom/decisions.md", "# Decisions\n"),
+    ("wisdom/issues.md", "# Issues\n"),
+    ("explorations/cache-index.json", "{}\n"),
+    ("shared-memory.json", "{}\n"),
+];
 
 /// Reads and judges in the order of the specification's algorithm: session, analysis, role-specs.
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
@@ -54,7 +71,8 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             (Some(ours), Some(theirs)) => compare_graphs(ours, theirs, &session_file, &mut reading.findings),
             _ => Vec::new(),
         };
-        let session = session(team, roles.clone(), missing);
+        let specialists = crate::roles::specialists(reading, &roles);
+        let session = session(team, roles.clone(), missing).map(|session| Session { specialists, ..session });
         drop(session_document);
         let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
         draft = Some(Draft { session, tasks });
@@ -116,7 +134,7 @@ fn roles(
             RoleSpec::default()
         };
         let inner_loop = inner_loop(entry, &spec, planned.and_then(|p| p.inner_loop), session_file, reading);
-        let RoleSpec { prefix, message_types, agent, .. } = spec;
+        let RoleSpec { prefix, message_types, agent, rule, .. } = spec;
         let mut role = Role::new(entry.name.clone());
         role.prefix = entry.prefix.clone().or(prefix).or(planned.and_then(|p| p.prefix.clone())).unwrap_or_default();
         role.responsibility = entry.responsibility.clone();
@@ -124,6 +142,7 @@ fn roles(
         role.message_types = message_types;
         role.agent = agent;
         role.spec = Some(path);
+        rule.give(&mut role);
         roles.push(role);
     }
     roles
@@ -162,6 +181,7 @@ fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: 
             drafts.push(task, span, places);
         }
     }
+    check_context(graph, &drafts, findings);
     let mut unplaced: Vec<_> = described.into_iter().collect();
     unplaced.sort_by_key(|(_, description)| description.span.start);
     for (id, description) in unplaced {
@@ -171,6 +191,21 @@ fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: 
             .push(finding.help(format!("add \"{id}\": {{ \"depends_on\": [], \"role\": \"…\" }} to dependency_graph")));
     }
     drafts
+}
+
+/// Says which of the tasks that others take context from are none.
+fn check_context(graph: Option<Value<'_, '_>>, drafts: &Drafts, findings: &mut Findings) {
+    if drafts.tasks.iter().all(|task| task.context_from.is_empty()) {
+        return;
+    }
+    let by_id: HashMap<&str, &Task> = drafts.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    for entry in graph.into_iter().flat_map(Value::entries) {
+        if let Some(task) = by_id.get(&*entry.name())
+            && let Some(place) = fields::field(entry.value, &task_analysis::NODE, "context_from")
+        {
+            context::check(task, place, |id| by_id.contains_key(id), &drafts.file, findings);
+        }
+    }
 }
 
 /// The node says it; else its description; else the role whose prefix is the longest that fits.
@@ -217,6 +252,8 @@ fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span,
     task.exec_mode = role.exec_mode();
     task.priority = node.priority.unwrap_or(task.priority);
     task.run_on = node.run_on.unwrap_or(task.run_on);
+    task.min_complexity = node.min_complexity;
+    task.context_from = node.context_from;
     task.title = node.title.unwrap_or_default();
     task.description = node.description.unwrap_or_default();
     let (dependencies, places) = node.dependencies.into_iter().unzip();
@@ -243,6 +280,7 @@ fn session(team: TeamSession<'_, '_>, roles: Vec<Role>, missing_from_state: Vec<
     session.roles = roles;
     session.completed_tasks = team.completed_tasks;
     session.active_workers = team.active_workers;
+    session.injected_roles = team.injected_roles;
     session.missing_from_state = missing_from_state;
     Some(session)
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use team_executor_core::{InjectionTrigger, RoleKind};
+
 use crate::code::Code;
 use crate::fields::INNER_LOOP;
 use crate::finding::{Finding, Findings};
 use crate::front_matter::{self, FrontMatter, Split, Yaml, YamlErrorKind};
+use crate::joining::{self, Rule};
+use crate::lifecycle::shape::CRITERIA;
 use crate::limits;
 use crate::markdown;
 use crate::reading::{About, Reading};
@@ -32,6 +36,9 @@ static OBJECT: Object = Object {
         Field::required("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
         Field::required("message_types", &Type::Map(&Type::Text), "The message that it sends, by occasion"),
         Field::optional("agent", &Type::Name, "Which agent does its tasks, where the user lets sessions choose"),
+        Field::optional("type", &Type::Word(RoleKind::WORDS, &[]), "What sort of role it is"),
+        Field::optional("injection_trigger", &Type::Word(InjectionTrigger::WORDS, &[]), "When it joins"),
+        Field::optional("injection_criteria", &Type::Object(&CRITERIA), "What makes it join"),
     ],
 };
 
@@ -46,6 +53,8 @@ pub struct RoleSpec {
     pub message_types: Vec<(String, String)>,
     /// `agent`
     pub agent: Option<String>,
+    /// When it joins.
+    pub rule: Rule,
 }
 
 /// Reads and judges one role-spec. `role` is the name that the session gives it, `named` the place where it does.
@@ -100,7 +109,7 @@ fn judge(text: &str, file: &Arc<str>, role: &str, findings: &mut Findings) -> Op
 /// The keys, each named when it is missing or wrong.
 fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findings: &mut Findings) -> RoleSpec {
     let by_hand = "fix it by hand, or run team-coordinate again";
-    let mut spec = RoleSpec::default();
+    let mut spec = RoleSpec { rule: joining::read(front, file, findings), ..RoleSpec::default() };
     for field in OBJECT.fields {
         let Some(entry) = front.get(field.name) else {
             if field.presence == Presence::Optional {
@@ -132,6 +141,7 @@ fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findin
                 spec.prefix = Some(prefix.clone());
             }
             ("agent", Yaml::Text(name)) => spec.agent = Some(name.clone()),
+            (name, _) if joining::FIELDS.contains(&name) => {}
             ("inner_loop", Yaml::Bool(value)) => spec.inner_loop = Some(*value),
             ("inner_loop", Yaml::Text(word)) if word == "dynamic" => {
                 let message = "`inner_loop: dynamic` is left to the session, and is false where that does not say";

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use team_executor_core::{Brief, Priority, RoleName, RunOn, TaskId};
+use team_executor_core::{Brief, Complexity, Priority, RoleName, RunOn, TaskId};
 
 use crate::draft;
 use crate::fields::{self, ID, IDS, INNER_LOOP, field, text};
@@ -27,7 +27,7 @@ pub static ABOUT: About = About {
 /// Its shape.
 pub static SHAPE: Type = Type::Object(&OBJECT);
 
-static OBJECT: Object = Object {
+pub(crate) static OBJECT: Object = Object {
     about: "What a planner found out about the work",
     fields: &[
         Field::required("capabilities", &Type::List(&CAPABILITIES), "What the team must be able to do"),
@@ -52,7 +52,7 @@ pub static GRAPH: Type = Type::Or(
     }],
 );
 
-static NODE: Object = Object {
+pub(crate) static NODE: Object = Object {
     about: "One task and what it waits for",
     fields: &[
         Field::expected("depends_on", &IDS, "the task waits for nothing", "Ids of the tasks that must be done before")
@@ -67,6 +67,8 @@ static NODE: Object = Object {
         Field::optional("title", &Type::Text, "For people"),
         Field::optional("description", &Type::Text, "What is to be done"),
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
+        Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
+        Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
     ],
 };
 
@@ -75,7 +77,7 @@ static CAPABILITIES: Type = Type::Or(
     &[Other { ty: &Type::Name, understood: "a capability that is a string was read as its name" }],
 );
 
-static CAPABILITY: Object = Object {
+pub(crate) static CAPABILITY: Object = Object {
     about: "Something that the team must be able to do",
     fields: &[
         Field::expected("name", &Type::Name, "the capability has no name", "Name of the capability"),
@@ -118,7 +120,7 @@ static ROLES: Type = Type::Or(
     &[Other { ty: &Type::Name, understood: "a role that is a string was read as its name" }],
 );
 
-static ROLE: Object = Object {
+pub(crate) static ROLE: Object = Object {
     about: "One role as the planner sees it",
     fields: &[
         Field::required("name", &Type::Name, "Name of the role"),
@@ -159,6 +161,10 @@ pub struct Node {
     pub description: Option<String>,
     /// Which outcome lets it run.
     pub run_on: Option<RunOn>,
+    /// Whose findings it is given.
+    pub context_from: Vec<TaskId>,
+    /// How complex the work must be for it.
+    pub min_complexity: Option<Complexity>,
 }
 
 /// What the analysis tells about a task outside of the graph.
@@ -224,6 +230,8 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
         title: None,
         description: None,
         run_on: None,
+        context_from: Vec::new(),
+        min_complexity: None,
     };
     if value.kind() == Kind::Array {
         node.dependencies = fields::ids(value, file, findings);
@@ -244,6 +252,10 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
             "title" => node.title = entry.value.as_text().map(Cow::into_owned),
             "description" => node.description = entry.value.as_text().map(Cow::into_owned),
             "run_on" => node.run_on = RunOn::from_word(&word()),
+            "context_from" => {
+                node.context_from = fields::ids(entry.value, file, findings).into_iter().map(|(id, _)| id).collect();
+            }
+            "min_complexity" => node.min_complexity = Complexity::from_word(&word()),
             _ => {}
         }
     }

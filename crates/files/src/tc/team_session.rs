@@ -46,6 +46,7 @@ pub(crate) static OBJECT: Object = Object {
             "What happens when the last task is over",
         ),
         Field::optional("created_at", &Type::Time, "When the session was planned"),
+        Field::optional("injected_roles", &Type::List(&Type::Name), "Roles that joined by rule"),
     ],
 };
 
@@ -108,6 +109,8 @@ pub struct TeamSession<'d, 's> {
     pub completed_tasks: Vec<TaskId>,
     /// `active_workers`
     pub active_workers: Vec<ActiveWorker>,
+    /// `injected_roles`
+    pub injected_roles: Vec<RoleName>,
     /// `pipeline.dependency_graph`, if there is anything in it.
     pub graph: Option<Value<'d, 's>>,
 }
@@ -154,6 +157,7 @@ pub fn read<'d, 's>(root: Value<'d, 's>, file: &Arc<str>, findings: &mut Finding
         active_workers: fields::field(root, &OBJECT, "active_workers")
             .map(|list| list.items().map(active_worker).collect())
             .unwrap_or_default(),
+        injected_roles: fields::role_names(fields::field(root, &OBJECT, "injected_roles"), file, findings),
         graph: graph.filter(|graph| graph.kind() == Kind::Object && graph.entries().next().is_some()),
     }
 }

@@ -73,6 +73,7 @@ fn task(task: &Task) -> Fields<'_> {
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
         .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
+        .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
 }
 
 /// `artifact-manifest.json`.

@@ -6,12 +6,14 @@
 mod elements;
 mod lifecycle;
 mod overlay;
+mod task_analysis;
 mod tasks_json;
 mod team_session;
 #[cfg(test)]
 mod tests;
 
 pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle, manifest};
+pub use self::task_analysis::{Capability, task_analysis};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;
 use crate::json::{self, Layout, Value, Writer};

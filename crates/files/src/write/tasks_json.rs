@@ -92,6 +92,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
         .unless(task.position == Position::PostWave, "position", New::text(task.position.word()))
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .text_or_gone("findings_full", findings.filter(|_| is_cut))
+        .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
 }
 
 /// The format has no word for a task that could start.

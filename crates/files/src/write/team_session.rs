@@ -35,7 +35,8 @@ pub fn team_session(original: Option<&str>, session: &Session) -> String {
             "completion_action",
             New::text(session.completion.word()),
         )
-        .always("created_at", New::time(session.created_at));
+        .always("created_at", New::time(session.created_at))
+        .unless(session.injected_roles.is_empty(), "injected_roles", New::texts(&session.injected_roles));
     over(original, |out, root| object(out, &OBJECT, root, &fields))
 }
 

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use serde::Serialize;
-use team_executor_core::{Plan, Session, TaskIndex};
+use team_executor_core::{Joining, Plan, Session, TaskIndex};
 
 use crate::commands::report::{self, JsonFinding, JsonHidden};
 use crate::failure::Failure;
+use crate::joining::{self, JsonJoining};
 use crate::open::Opened;
 
 #[derive(Serialize)]
@@ -24,6 +25,7 @@ struct JsonPlan<'a> {
     critical_path: Vec<&'a str>,
     ready: Vec<&'a str>,
     roles: Vec<JsonRole<'a>>,
+    injected_roles: Vec<JsonJoining>,
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
     hidden: Vec<JsonHidden>,
@@ -37,6 +39,7 @@ struct JsonTask<'a> {
     exec_mode: &'static str,
     wave: u32,
     priority: &'static str,
+    min_complexity: Option<&'static str>,
     status: &'static str,
     dependencies: Vec<&'a str>,
     remaining: u32,
@@ -51,7 +54,13 @@ struct JsonRole<'a> {
 }
 
 /// Prints the whole plan.
-pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, out: &mut impl Write) -> Result<(), Failure> {
+pub(super) fn write(
+    opened: &Opened,
+    session: &Session,
+    plan: &Plan,
+    joining: &[Joining],
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     let ids = |tasks: &[TaskIndex]| -> Vec<_> { tasks.iter().map(id).collect() };
     let critical: HashSet<_> = plan.critical_path.iter().collect();
@@ -62,6 +71,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, out: &mut i
         exec_mode: task.exec_mode.word(),
         wave: plan.graph.wave(index),
         priority: task.priority.word(),
+        min_complexity: task.min_complexity.map(|level| level.word()),
         status: plan.statuses[index.get()].word(),
         dependencies: ids(plan.graph.dependencies(index)),
         remaining: plan.graph.remaining(index),
@@ -84,6 +94,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, out: &mut i
             .iter()
             .map(|role| JsonRole { name: role.name.as_str(), tasks: role.tasks, completed: role.completed })
             .collect(),
+        injected_roles: joining::json(joining),
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: report::findings(opened),
         hidden: report::hidden(opened),

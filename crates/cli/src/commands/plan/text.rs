@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use team_executor_core::{Plan, Session, TaskIndex, TaskStatus};
+use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus};
 use unicode_width::UnicodeWidthStr;
 
 use crate::commands::validate::count;
@@ -19,7 +19,13 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Prints the whole plan.
-pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, printer: &mut Printer) -> Result<(), Failure> {
+pub(super) fn write(
+    opened: &Opened,
+    session: &Session,
+    plan: &Plan,
+    joining: &[Joining],
+    printer: &mut Printer,
+) -> Result<(), Failure> {
     let width = printer.width();
     let out = printer.out();
     let columns = Columns::of(session, width);
@@ -40,6 +46,7 @@ pub(super) fn write(opened: &Opened, session: &Session, plan: &Plan, printer: &m
     list(out, "Ready", plan.ready.iter().map(id), ", ", width)?;
     let roles = plan.roles.iter().map(|role| format!("{} {} ({} done)", role.name, role.tasks, role.completed));
     list(out, "Roles", roles, ", ", width)?;
+    joined(out, joining, width)?;
     let changes = &plan.reconciliation.changes;
     if changes.is_empty() {
         field(out, "Reconciliation", "nothing to change", width)?;
@@ -126,6 +133,15 @@ impl Columns {
         }
         Ok(())
     }
+}
+
+/// Who joins by rule, and why; nothing if nobody does.
+pub(in crate::commands) fn joined(out: &mut impl Write, joining: &[Joining], width: usize) -> std::io::Result<()> {
+    for (nth, one) in joining.iter().enumerate() {
+        let label = if nth == 0 { "Joining" } else { "" };
+        field(out, label, &one.to_string(), width)?;
+    }
+    Ok(())
 }
 
 fn field(out: &mut impl Write, label: &str, text: &str, width: usize) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use team_executor_core::run::Ending;
 use team_executor_engine::Report;
 use team_executor_engine::report::seconds;
 
-use super::super::plan::list;
+use super::super::plan::{joined, list};
 use crate::args::Format;
 use crate::config::command;
 use crate::escape;
@@ -74,6 +74,7 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
     }
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
+        joined(out, &report.joining, width)?;
         field(out, "Duration", &seconds(report.duration))?;
     }
     if let Some(resume) = resume {

@@ -1,11 +1,10 @@
 //! Sessions in which everything may be anything that a session can hold.
 
 use proptest::prelude::*;
-use team_executor_core::role::Complexity;
 use team_executor_core::{
-    ActiveWorker, Artifact, ArtifactId, ArtifactKind, Checkpoint, CheckpointAction, CompletionAction, ExecMode,
-    InjectionTrigger, Phase, Position, Priority, Role, RoleKind, RoleName, RunOn, Session, SessionId, SessionStatus,
-    Task, TaskId, TaskStatus, Timestamp, Validation, Verdict,
+    ActiveWorker, Artifact, ArtifactId, ArtifactKind, Checkpoint, CheckpointAction, CompletionAction, Complexity,
+    ExecMode, InjectionTrigger, Phase, Position, Priority, Role, RoleKind, RoleName, RunOn, Session, SessionId,
+    SessionStatus, Task, TaskId, TaskStatus, Timestamp, Validation, Verdict,
 };
 
 use crate::lifecycle::PIPELINES;
@@ -54,6 +53,7 @@ prop_compose! {
         (has_findings, has_error) in any::<(bool, bool)>(),
         score in prop::option::of(0.0..=100.0_f64),
         verdict in prop::option::of(one_of(Verdict::ALL)),
+        min_complexity in prop::option::of(one_of(Complexity::ALL)),
         (created, updated) in (prop::option::of(time()), prop::option::of(time())),
     ) -> Task {
         let mut task = Task::new(task_id(number), role_name(role));
@@ -66,7 +66,7 @@ prop_compose! {
         let is_over = status == TaskStatus::Failed || status == TaskStatus::Skipped;
         task.findings = (has_findings || status == TaskStatus::Completed).then_some(findings);
         task.error = (has_error || is_over).then_some(error);
-        (task.quality_score, task.verdict) = (score, verdict);
+        (task.quality_score, task.verdict, task.min_complexity) = (score, verdict, min_complexity);
         (task.created_at, task.updated_at) = (created, updated);
         task
     }

@@ -1,0 +1,316 @@
+//! Sessions that are made from nothing but a requirement, or from a table.
+
+use std::path::Path;
+
+use serde_json::Value;
+use team_executor_testkit::{Run, World};
+
+use crate::run::{json, read};
+
+const PIPELINES: [&str; 4] = ["spec-only", "impl-only", "full-lifecycle", "enhanced-parallel"];
+const DIALECTS: [&str; 4] = ["tc", "tls", "tasks-json", "tasks-csv"];
+const REQUIREMENT: &str = "Rewrite the login API with OWASP in mind\nand \"low latency\"";
+
+/// A worker that has nothing to object.
+const PASSES: &str =
+    r#"echo '{"status":"completed","findings":"fine","supervision_verdict":"pass"}' >$TEAM_EXECUTOR_RESULT"#;
+
+fn empty() -> World {
+    World::new(env!("CARGO_BIN_EXE_team-executor"))
+}
+
+fn init(world: &World, more: &[&str]) -> Value {
+    let run = world.run(&[&["init", "--format", "json"], more].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+fn joined(plan: &Run) -> Vec<String> {
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap_or_else(|error| panic!("{error}\n{plan}"));
+    let all = plan["injected_roles"].as_array().expect("a list").clone();
+    all.iter().map(|one| format!("{}: {}", text(&one["role"]), text(&one["reason"]))).collect()
+}
+
+/// R: D-11
+#[test]
+fn every_pipeline_in_every_dialect_is_valid_strictly_and_rehearses_to_the_end() {
+    let world = empty();
+    for pipeline in PIPELINES {
+        for dialect in DIALECTS {
+            let name = format!("{pipeline}-{dialect}");
+            let made = init(&world, &["--pipeline", pipeline, "--dialect", dialect, "--dir", &name, REQUIREMENT]);
+            let session = format!("--session={name}");
+            let valid = world.run(&["validate", &session, "--strict"]);
+            assert_eq!((valid.code, valid.stderr.as_str()), (Some(0), ""), "{valid}");
+            let plan = world.run(&["plan", &session, "--format", "json"]);
+            let said = joined(&plan);
+            let why = if dialect == "tasks-csv" {
+                "security-expert: tasks mention "
+            } else {
+                "security-expert: requirement mentions OWASP"
+            };
+            assert!(said.iter().any(|one| one.starts_with(why)), "{said:?}");
+            let rehearsed = world.run(&["rehearse", &session, "--speed", "100000", "-c", "4"]);
+            let all = format!("Pipeline complete: {0}/{0} tasks completed", made["tasks"]);
+            assert!(rehearsed.code == Some(0) && rehearsed.stdout.contains(&all), "{rehearsed}");
+        }
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(world.dir()).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+    assert_eq!(left.len(), 17, "nothing is left behind: {left:?}");
+}
+
+#[test]
+fn a_session_is_made_where_sessions_live_and_says_what_to_do_next() {
+    let world = empty();
+    let run = world.run(&["init", "Add a login with OAuth to the shop"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let path =
+        lines[0].strip_prefix("Made ").and_then(|line| line.strip_suffix(" (tc, full-lifecycle)")).expect("a path");
+    assert!(path.starts_with(".workflow/.team/TC-add-login-oauth-shop-20"), "{run}");
+    assert!(run.stdout.contains("\nJoining         security-expert joins: requirement mentions OAuth\n"), "{run}");
+    let commands: Vec<_> = lines.iter().filter_map(|line| line.strip_prefix("  team-executor ")).collect();
+    assert_eq!(commands.len(), 4, "{run}");
+    for command in &commands[..2] {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(world.run(&words).code, Some(0), "{command}");
+    }
+    let listed = world.run(&["sessions"]).stdout;
+    assert!(listed.lines().count() == 2 && listed.contains(path), "{listed}");
+    for part in ["artifacts", "discussions", ".msg", "wisdom/learnings.md", "explorations/cache-index.json"] {
+        assert!(world.dir().join(path).join(part).exists(), "{part}");
+    }
+    let again = world.run(&["init", "Add a login with OAuth to the shop"]);
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains(" is there already\nhelp: choose another name with --name SLUG\n"), "{again}");
+}
+
+#[test]
+fn nothing_that_is_there_is_touched() {
+    let world = empty();
+    world.write("mine/tasks.csv", "id\nA\n");
+    world.write("file", "text");
+    std::os::unix::fs::symlink("nowhere", world.dir().join("link")).expect("a link");
+    let before = world.tree();
+    for target in ["mine", "file", "link", "."] {
+        let run = world.run(&["init", "--dir", target, "x"]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("is there already\nhelp: choose another folder with --dir PATH\n"), "{run}");
+    }
+    assert_eq!(world.run(&["init", "--dir", "file/x", "x"]).code, Some(74), "a file is no folder");
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_with_what_to_type() {
+    let world = empty();
+    for (args, said) in [
+        (&["init"][..], "<REQUIREMENT>"),
+        (&["init", " "], "help: say what is asked for"),
+        (&["init", "--pipeline", "waterfall", "x"], "full-lifecycle"),
+        (&["init", "--dialect", "yaml", "x"], "tasks-json"),
+        (&["init", "--complexity", "huge", "x"], "medium"),
+        (&["init", "--name", "../x", "x"], "for instance auth-login"),
+        (&["init", "--role", "security-exprt", "x"], "help: did you mean --role security-expert?"),
+        (&["init", "--session=S", "x"], "--dir PATH"),
+        (&["init", "--from", "none.csv"], "none.csv cannot be read"),
+        (&["init", "--from", "none.txt"], "neither a .csv nor a .json"),
+    ] {
+        let run = world.run(args);
+        assert!(run.code == Some(2) && run.stderr.contains(said), "{said}\n{run}");
+    }
+    assert!(!world.dir().join(".workflow").exists());
+}
+
+#[test]
+fn complexity_that_is_known_leaves_out_what_is_not_needed() {
+    let world = empty();
+    for (level, tasks) in [("low", 4), ("medium", 7), ("high", 9)] {
+        let options = ["--pipeline", "enhanced-parallel", "--complexity", level, "--name", level, "Fix it"];
+        let made = init(&world, &options);
+        assert_eq!(made["tasks"], tasks, "{made}");
+    }
+    let open = init(&world, &["--pipeline", "enhanced-parallel", "Fix it"]);
+    let plan = world.run(&["plan", "--format", "json", &format!("--session={}", text(&open["path"]))]);
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
+    let conditions = plan["tasks"].as_array().expect("tasks").iter().filter(|task| !task["min_complexity"].is_null());
+    assert_eq!(conditions.count(), 5);
+}
+
+#[test]
+fn what_the_plan_finds_decides_who_works_in_the_enhanced_pipeline() {
+    for (level, done) in [
+        ("low", "CHECKPOINT-001 IMPL-001 PLAN-001 TEST-001"),
+        ("medium", "BE-001 CHECKPOINT-001 FE-001 IMPL-001 PLAN-001 REVIEW-001 TEST-001"),
+        ("high", "ARCH-001 BE-001 CHECKPOINT-001 FE-001 IMPL-001 PLAN-001 REVIEW-001 SECURITY-001 TEST-001"),
+    ] {
+        let world = empty();
+        init(&world, &["--pipeline", "enhanced-parallel", "--dir", "S", "Fix it"]);
+        let worker = format!(
+            r#"echo '{{"status":"completed","findings":"f","supervision_verdict":"pass","data":{{"complexity":"{level}"}}}}' >$TEAM_EXECUTOR_RESULT"#
+        );
+        let run = world.run(&["run", "--session=S", "--agent-command", &worker, "-y"]);
+        let rows = crate::run::rows(&world);
+        let completed = rows.iter().filter(|(_, row)| row["status"] == "completed").map(|(id, _)| id.as_str());
+        assert_eq!(completed.collect::<Vec<_>>().join(" "), done, "{run}");
+        let skipped = rows.values().filter(|row| row["error"].starts_with("not needed: "));
+        assert_eq!(skipped.count(), 9 - done.split(' ').count(), "{run}");
+    }
+}
+
+#[test]
+fn a_table_becomes_a_session_that_can_be_run() {
+    let world = empty();
+    world.write("plans/release 2.csv", "id,name,depends_on,role,status\nA,Build,,builder,done\nB,Check,A,tester,\n");
+    world.write(
+        "list.json",
+        r#"[{"id":"X-1","title":"One","role":"builder"},{"id":"X-2","role":"builder","deps":"X-1"}]"#,
+    );
+    for dialect in DIALECTS {
+        for (table, tasks) in [("plans/release 2.csv", 2), ("list.json", 2)] {
+            let dir = format!("{dialect}-{}", if table == "list.json" { "json" } else { "csv" });
+            let run = world.run(&["init", "--from", table, "--dialect", dialect, "--dir", &dir, "Release it"]);
+            assert_eq!(run.code, Some(0), "{run}");
+            let session = format!("--session={dir}");
+            let valid = world.run(&["validate", &session, "--strict"]);
+            assert_eq!((valid.code, valid.stderr.as_str()), (Some(0), ""), "{valid}");
+            let ran = world.run(&["run", &session, "--agent-command", "echo did $TEAM_EXECUTOR_TASK", "-y"]);
+            assert!(ran.stdout.contains(&format!("Pipeline complete: {tasks}/{tasks}")), "{ran}");
+        }
+    }
+    let spec = read(world.dir().join("tc-csv/role-specs/builder.md"));
+    assert!(spec.starts_with("---\nrole: \"builder\"\n") && spec.contains("- Build\n"), "{spec}");
+    assert!(read(world.dir().join("tc-csv/role-specs/tester.md")).contains("# Tester — Phase 2-4"));
+    // What was odd about the table is said, with the name that the user gave.
+    let odd = world.run(&["init", "--from", "plans/release 2.csv", "--name", "odd"]);
+    assert!(odd.stderr.contains("--> plans/release 2.csv:1:4"), "{odd}");
+    world.write("bad.csv", "id,deps,role\nA,B,r\nB,A,r\n");
+    let bad = world.run(&["init", "--from", "bad.csv", "--name", "bad"]);
+    assert!(bad.code == Some(2) && bad.stderr.contains("circular dependency: A -> B -> A"), "{bad}");
+    assert!(bad.stderr.contains("bad.csv:2:3"), "{bad}");
+}
+
+/// A session whose specialists join for each of the four reasons, and one who does not.
+fn specialists(world: &World, dialect: &str) -> &'static str {
+    let made = init(world, &["--pipeline", "impl-only", "--dialect", dialect, "--dir", "S", "Check the OWASP list"]);
+    assert_eq!(made["injected_roles"][0]["reason"], "requirement mentions OWASP");
+    let spec = |name: &str, rule: &str| {
+        let text = format!(
+            "---\nrole: {name}\nprefix: X\ninner_loop: false\nmessage_types:\n  success: x\n  error: error\n{rule}---\n\
+             ## Phase 2\n## Phase 3\n## Phase 4\n"
+        );
+        world.write(&format!("S/role-specs/{name}.md"), text);
+    };
+    spec("scribe", "type: specialist\ninjection_trigger: always\n");
+    spec("guide", "injection_trigger: complexity\ninjection_criteria:\n  complexity_threshold: low\n");
+    spec("lawyer", "type: specialist\ninjection_trigger: manual\n");
+    spec("poet", "injection_trigger: keywords\ninjection_criteria:\n  keywords: [check-list, rhyme]\n");
+    "--session=S"
+}
+
+/// R: D-10
+#[test]
+fn roles_join_by_rule_and_are_recorded_and_shown_with_the_reason() {
+    for dialect in ["tc", "tls"] {
+        let world = empty();
+        let session = specialists(&world, dialect);
+        let by_rule = [
+            "security-expert: requirement mentions OWASP",
+            "guide: the complexity is low, it joins from low on",
+            "scribe: it always does",
+        ];
+        assert_eq!(joined(&world.run(&["plan", session, "--format", "json"])), by_rule);
+        let asked = world.run(&["plan", session, "--role", "lawyer"]);
+        assert!(asked.stdout.contains("\n                lawyer joins: somebody asked for it\n"), "{asked}");
+        let wrong = world.run(&["plan", session, "--role", "lawer"]);
+        assert!(wrong.code == Some(2) && wrong.stderr.contains("help: did you mean --role lawyer?"), "{wrong}");
+        world.write("team-executor.toml", "[roles.lawyer]\ninject = true\n");
+        let plan = world.run(&["plan", session]);
+        let told = "Joining         security-expert joins: requirement mentions OWASP\n";
+        assert!(plan.stdout.contains(told) && plan.stdout.contains("lawyer joins: somebody asked for it"), "{plan}");
+
+        let ran = world.run(&["run", session, "--agent-command", PASSES, "-y", "--on-complete", "auto_keep"]);
+        assert!(ran.code == Some(0) && ran.stdout.contains(told), "{ran}");
+        let own = json(world.dir().join("S/team-session.json"));
+        assert_eq!(own["injected_roles"], serde_json::json!(["security-expert", "guide", "lawyer", "scribe"]));
+        std::fs::remove_file(world.dir().join("team-executor.toml")).expect("it is there");
+        for command in ["status", "plan"] {
+            let shown = world.run(&[command, session]);
+            assert!(shown.stdout.contains(told) && shown.stdout.contains("lawyer joins: somebody asked"), "{shown}");
+            assert!(!shown.stdout.contains("poet"), "{shown}");
+        }
+        assert_eq!(joined(&world.run(&["status", session, "--format", "json"])).len(), 4);
+        let report = read(crate::run::folder(&world).join("context.md"));
+        assert!(report.contains("\n- security-expert joins: requirement mentions OWASP\n"), "{report}");
+        assert!(world.run(&["validate", session, "--strict"]).code == Some(0));
+    }
+}
+
+#[test]
+fn a_role_without_a_role_spec_does_not_join_and_an_odd_rule_is_said() {
+    let world = empty();
+    let session = specialists(&world, "tasks-json");
+    std::fs::remove_file(world.dir().join("S/role-specs/scribe.md")).expect("it is there");
+    assert!(joined(&world.run(&["plan", session, "--format", "json"])).iter().all(|one| !one.starts_with("scribe")));
+    world.write("S/role-specs/odd.md", "---\ninjection_trigger: sometimes\n---\n");
+    let odd = world.run(&["validate", session]);
+    assert!(odd.code == Some(0) && odd.stdout.contains("a value of `injection_trigger` that cannot"), "{odd}");
+    assert_eq!(world.run(&["validate", session, "--strict"]).code, Some(2));
+}
+
+/// R: E-07
+#[test]
+fn a_capability_gap_is_a_warning_with_the_ways_on_and_the_run_goes_on() {
+    let world = empty();
+    init(&world, &["--pipeline", "impl-only", "--dir", "S", "Port the ledger"]);
+    let roles_before = std::fs::read_dir(world.dir().join("S/role-specs")).expect("a folder").count();
+    let worker = r#"echo '{"status":"completed","findings":"f","supervision_verdict":"pass"}' >$TEAM_EXECUTOR_RESULT
+        case $TEAM_EXECUTOR_TASK in
+        PLAN-001) echo '{"status":"completed","findings":"f","data":{"capability_gap":"nobody knows COBOL"}}' >$TEAM_EXECUTOR_RESULT;;
+        TEST-001) echo '{"id":"MSG-001","ts":"2026-01-01T00:00:00Z","from":"tester","to":"all","type":"capability_gap","summary":"no mainframe"}' >>$TEAM_EXECUTOR_SESSION/.msg/messages.jsonl;;
+        esac"#;
+    let run = world.run(&["run", "--session=S", "--agent-command", worker, "-y"]);
+    assert!(run.code == Some(0) && run.stdout.contains("Pipeline complete: 5/5 tasks completed"), "{run}");
+    let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(told.matches("capability gap").count(), 2, "{run}");
+    for part in [
+        "warning: PLAN-001 reports a capability gap: nobody knows COBOL.",
+        "warning: tester reports a capability gap: no mainframe.",
+        "The roles are: planner, supervisor, implementer, tester, reviewer.",
+        "let one of them do it and retry the task",
+        "run team-coordinate again with resume for a new role-spec",
+        "go on without",
+    ] {
+        assert!(told.contains(part), "{part}\n{run}");
+    }
+    assert!(run.stderr.lines().all(|line| line.chars().count() <= 80), "{run}");
+    let roles_after = std::fs::read_dir(world.dir().join("S/role-specs")).expect("a folder").count();
+    assert_eq!(roles_after, roles_before, "no role is made up");
+}
+
+/// `min_complexity` with another word is an error with its place in every dialect.
+#[test]
+fn a_level_that_is_none_is_refused() {
+    let world = empty();
+    for (dialect, file) in [
+        ("tc", "task-analysis.json"),
+        ("tls", "team-session.json"),
+        ("tasks-json", "tasks.json"),
+        ("tasks-csv", "tasks.csv"),
+    ] {
+        init(&world, &["--pipeline", "enhanced-parallel", "--dialect", dialect, "--dir", dialect, "Fix it"]);
+        let path = Path::new(dialect).join(file);
+        let text = read(world.dir().join(&path));
+        let changed = text.replacen("\"high\"", "\"extreme\"", 1).replacen(",high", ",extreme", 1);
+        assert_ne!(changed, text, "{dialect}");
+        world.write(&path.display().to_string(), changed);
+        let run = world.run(&["validate", &format!("--session={dialect}")]);
+        assert!(run.code == Some(2) && run.stdout.contains("min_complexity'"), "{run}");
+        assert!(run.stdout.contains("expected one of low, medium, high"), "{run}");
+    }
+}

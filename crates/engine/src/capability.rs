@@ -1,0 +1,180 @@
+//! What a worker says it cannot do, because nobody in the team can. It is told, with the ways on; the run goes on, and no
+//! role is made up.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use team_executor_core::{Role, Session};
+use team_executor_files::findings_text::cut_to;
+use team_executor_files::json::{self, Value};
+use team_executor_files::messages;
+
+use crate::report::one_line;
+
+/// What a gap is called, in results and on the bus.
+const NAME: &str = "capability_gap";
+/// How much is read of the bus at once.
+const CHUNK: u64 = 1 << 20;
+/// How many characters of a gap are told.
+const SHOWN: usize = 200;
+/// How many roles are named.
+const ROLES: usize = 20;
+
+/// The gap that a result reports: `data.capability_gap`.
+pub(crate) fn of_result(result: &str) -> Option<String> {
+    if !result.contains(NAME) {
+        return None; // most results are not read for this
+    }
+    let document = json::parse(result).ok()?;
+    gap(document.root().get("data")?)
+}
+
+/// The warning about a gap: what is missing, who there is, and the three ways on.
+pub(crate) fn warning(by: &str, gap: &str, roles: &[Role]) -> String {
+    let gap = one_line(gap);
+    let gap = cut_to(gap.trim(), SHOWN);
+    let names: Vec<&str> = roles.iter().take(ROLES).map(|role| role.name.as_str()).collect();
+    let more = roles.len().saturating_sub(ROLES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "{by} reports a capability gap: {gap}. The roles are: {}{more}. Three ways on: let one of them do it and retry the \
+         task; run team-coordinate again with resume for a new role-spec; or go on without, as the run does now",
+        names.join(", ")
+    )
+}
+
+/// The gaps of a run, each told once.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    bus: PathBuf,
+    /// How much of the bus was read.
+    read: u64,
+    told: BTreeSet<String>,
+}
+
+impl Gaps {
+    /// What was said on the bus of a session until now is not told.
+    pub(crate) fn from_now(session: &Path) -> Self {
+        let bus = session.join(messages::FILE);
+        Self { read: length(&bus).unwrap_or(0), bus, told: BTreeSet::new() }
+    }
+
+    /// What there is to tell after a worker ended, with the gap of its result.
+    pub(crate) fn news(&mut self, task: &str, gap: Option<String>, session: &Session) -> Vec<String> {
+        let of_task = gap.map(|gap| (task.to_owned(), gap));
+        let gaps: Vec<_> = of_task.into_iter().chain(self.said()).collect();
+        let warnings = gaps.iter().map(|(by, gap)| warning(&one_line(by), gap, &session.roles));
+        warnings.filter(|warning| self.told.insert(warning.clone())).collect()
+    }
+
+    /// Who said what on the bus since it was read last.
+    fn said(&mut self) -> Vec<(String, String)> {
+        let Some(length) = length(&self.bus).filter(|length| *length != self.read) else { return Vec::new() };
+        self.read = self.read.min(length);
+        let mut bytes = Vec::new();
+        let read = File::open(&self.bus).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.read))?;
+            file.take(CHUNK).read_to_end(&mut bytes)
+        });
+        // A line that is not finished is read when it is; one that is too long is no message.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let done = if whole == 0 && bytes.len() as u64 == CHUNK { bytes.len() } else { whole };
+        self.read += read.map_or(0, |_| done as u64);
+        String::from_utf8_lossy(&bytes[..whole]).lines().filter_map(message).collect()
+    }
+}
+
+/// How long the bus is; nothing if there is none.
+fn length(bus: &Path) -> Option<u64> {
+    let found = bus.symlink_metadata().ok()?;
+    found.is_file().then_some(found.len())
+}
+
+/// Who says in a line that something is missing, and what.
+fn message(line: &str) -> Option<(String, String)> {
+    if !line.contains(NAME) {
+        return None;
+    }
+    let document = json::parse(line).ok()?;
+    let root = document.root();
+    let text = |name: &str| root.get(name).and_then(Value::as_text);
+    if text("type").or_else(|| text("kind"))? != NAME {
+        return None;
+    }
+    let by = text("task_id").or_else(|| text("from")).map_or_else(|| "a worker".to_owned(), |by| by.into_owned());
+    let summary = || text("summary").map(|summary| summary.into_owned());
+    Some((by, root.get("data").and_then(gap).or_else(summary)?))
+}
+
+/// What is missing, in the worker's words.
+fn gap(data: Value<'_, '_>) -> Option<String> {
+    let gap = data.get(NAME)?;
+    let words = gap.as_text().map_or_else(|| gap.raw().to_owned(), |text| text.into_owned());
+    (!gap.is_null() && !words.trim().is_empty()).then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::{RoleName, SessionId};
+
+    use super::*;
+
+    fn session() -> Session {
+        let roles = ["developer", "tester"].map(|name| Role::new(RoleName::parse(name).unwrap()));
+        Session { roles: roles.into(), ..Session::new(SessionId::parse("TC-1").unwrap()) }
+    }
+
+    #[test]
+    fn a_result_may_report_a_gap() {
+        let of = |data: &str| of_result(&format!("{{\"status\":\"completed\",\"data\":{data}}}"));
+        assert_eq!(of(r#"{"capability_gap":"nobody knows COBOL"}"#).as_deref(), Some("nobody knows COBOL"));
+        assert_eq!(of(r#"{"capability_gap":{"needs":"COBOL"}}"#).as_deref(), Some(r#"{"needs":"COBOL"}"#));
+        for none in [r#"{"capability_gap":null}"#, r#"{"capability_gap":" "}"#, "{}", "3", r#""capability_gap""#] {
+            assert_eq!(of(none), None, "{none}");
+        }
+        assert_eq!(of_result("capability_gap"), None);
+    }
+
+    #[test]
+    fn the_warning_names_the_gap_the_roles_and_three_ways_on() {
+        let said = warning("IMPL-001", "nobody\nknows \u{1b}[31mCOBOL", &session().roles);
+        assert_eq!(
+            said,
+            "IMPL-001 reports a capability gap: nobody knows  [31mCOBOL. The roles are: developer, tester. Three ways on: \
+             let one of them do it and retry the task; run team-coordinate again with resume for a new role-spec; or go on \
+             without, as the run does now"
+        );
+        let many: Vec<Role> = (0..25).map(|n| Role::new(RoleName::parse(&format!("r{n}")).unwrap())).collect();
+        let said = warning("T", &"x".repeat(5000), &many);
+        assert!(said.contains("r19 and 5 more.") && said.len() < 800, "{said}");
+    }
+
+    #[test]
+    fn what_is_said_on_the_bus_is_told_once_when_its_line_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let (bus, session) = (dir.path().join(messages::FILE), session());
+        let line = |gap: &str| format!("{{\"type\":\"capability_gap\",\"from\":\"tester\",\"summary\":\"{gap}\"}}\n");
+        let append = |text: &str| {
+            let before = std::fs::read_to_string(&bus).unwrap_or_default();
+            std::fs::create_dir_all(bus.parent().unwrap()).unwrap();
+            std::fs::write(&bus, before + text).unwrap();
+        };
+        assert_eq!(Gaps::from_now(dir.path()).news("A", None, &session), [""; 0], "there is no bus");
+        append(&line("before the run"));
+        let mut gaps = Gaps::from_now(dir.path());
+        append("{\"type\":\"capability_ga");
+        assert_eq!(gaps.news("A", None, &session), [""; 0]);
+        append(
+            "p\",\"summary\":\"x\",\"data\":{\"capability_gap\":\"y\"},\"task_id\":\"T-1\"}\nno json capability_gap\n",
+        );
+        let told = gaps.news("A", Some("z".to_owned()), &session);
+        assert_eq!(told, [warning("A", "z", &session.roles), warning("T-1", "y", &session.roles)]);
+        append(&line("new"));
+        assert_eq!(gaps.news("A", Some("z".to_owned()), &session), [warning("tester", "new", &session.roles)]);
+        append(&format!("{}\n{}", "x".repeat(3 << 20), line("last")));
+        let later: Vec<_> = (0..5).flat_map(|_| gaps.news("A", None, &session)).collect();
+        assert_eq!(later, [warning("tester", "last", &session.roles)]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The files that a new session is made of, in each dialect.
+
+use std::borrow::Cow;
+
+use team_executor_core::{Assessment, Graph, RoleName, Session, Task};
+
+use super::role_spec;
+use crate::dialect::Dialect;
+use crate::tasks_csv;
+use crate::tc::LAYOUT;
+use crate::write::{self, Capability};
+
+/// A session before it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// The session.
+    pub session: Session,
+    /// The instructions of its roles.
+    pub roles: Vec<RoleText>,
+}
+
+/// The instructions of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleText {
+    /// The role.
+    pub name: RoleName,
+    /// What it does, in one line.
+    pub about: String,
+    /// What comes out of it.
+    pub artifact_type: String,
+    /// Its role-spec.
+    pub text: Cow<'static, str>,
+}
+
+impl RoleText {
+    fn capability(&self) -> Capability<'_> {
+        Capability { name: self.name.as_str(), description: &self.about, artifact_type: &self.artifact_type }
+    }
+}
+
+/// A file of a new session. One whose path ends with `/` is an empty folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Where it is, seen from the session's folder.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+}
+
+impl Outline {
+    /// The role whose name cannot be that of a file, if there is one.
+    pub fn unwritable_role(&self) -> Option<&RoleName> {
+        let is_file_name = |name: &str| !name.contains(['/', '\\']) && !name.starts_with('.');
+        self.roles.iter().map(|role| &role.name).find(|name| !is_file_name(name.as_str()))
+    }
+
+    /// Every file of the session; nothing if its tasks do not hang together.
+    pub fn files(&self, dialect: Dialect) -> Option<Vec<NewFile>> {
+        let session = &self.session;
+        let graph = Graph::seal(&session.tasks).graph?;
+        let file = |path: &str, text: String| NewFile { path: path.to_owned(), text };
+        let mut files = match dialect {
+            Dialect::Tc => vec![
+                file("team-session.json", write::team_session(None, session)),
+                file("task-analysis.json", write::task_analysis(session, &self.capabilities(), self.score())),
+            ],
+            Dialect::Tls => vec![file("team-session.json", write::lifecycle(None, session))],
+            Dialect::TasksJson => vec![file("tasks.json", write::tasks_json(None, session, &graph))],
+            Dialect::TasksCsv => vec![file("tasks.csv", tasks_csv::write(None, &with_requirement(session), &graph))],
+        };
+        files.extend(self.roles.iter().map(|role| file(&role_spec::path(role.name.as_str()), role.text.to_string())));
+        if dialect == Dialect::Tc {
+            files.extend(LAYOUT.iter().map(|(path, text)| file(path, (*text).to_owned())));
+        }
+        Some(files)
+    }
+
+    fn capabilities(&self) -> Vec<Capability<'_>> {
+        self.roles.iter().map(RoleText::capability).collect()
+    }
+
+    fn score(&self) -> u32 {
+        Assessment::of(&self.session.requirement).points
+    }
+}
+
+/// A table has no place for what was asked for, so each task says it.
+fn with_requirement(session: &Session) -> Session {
+    let mut session = session.clone();
+    if !session.requirement.is_empty() {
+        let requirement = format!("Requirement: {}", session.requirement);
+        let told = |task: Task| Task { description: format!("{}\n\n{requirement}", task.description), ..task };
+        session.tasks = session.tasks.into_iter().map(told).collect();
+    }
+    session
+}

@@ -1,0 +1,131 @@
+//! A folder that appears whole or not at all: made beside its place under another name, synced, then given its own.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::disk::Disk as _;
+use crate::real_disk::RealDisk;
+
+/// Why a folder was not made. Nothing is left of it.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// Something has its name.
+    #[error("{0} is there already")]
+    Exists(PathBuf),
+    /// The disk says no.
+    #[error("cannot {action} {path}: {error}")]
+    Disk {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// Makes a folder with these files, and the folders above it. A path that ends with `/` is a folder in it.
+pub fn make_folder<'f>(target: &Path, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<(), MakeError> {
+    let failed = |action, path: &Path| {
+        let path = path.to_owned();
+        move |error| MakeError::Disk { action, path, error }
+    };
+    if target.symlink_metadata().is_ok() {
+        return Err(MakeError::Exists(target.to_owned()));
+    }
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it does not end with a name");
+    let name = target.file_name().and_then(|name| name.to_str()).ok_or_else(no_name).map_err(failed("make", target))?;
+    let parent = match target.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(failed("make", parent))?;
+    let disk = RealDisk::open_folder(parent).map_err(io::Error::from).map_err(failed("open", parent))?;
+    let token = disk.token().map_err(io::Error::from).map_err(failed("make a name in", parent))?;
+    let temporary = format!(".{name}.tmp-{token:016x}");
+    let folder = parent.join(&temporary);
+    let place = || match disk.rename_new(&temporary, name) {
+        // A file system that cannot promise it: a folder never takes the place of one with something in it.
+        Err(Errno::INVAL | Errno::NOSYS) => disk.rename(&temporary, name),
+        renamed => renamed,
+    };
+    let filled = fill(&folder, files).map_err(failed("write", &folder));
+    let made = filled.and_then(|()| match place() {
+        Err(Errno::EXIST) => Err(MakeError::Exists(target.to_owned())),
+        placed => placed.map_err(io::Error::from).map_err(failed("make", target)),
+    });
+    if made.is_err() {
+        // What cannot be removed has a name that says what it is.
+        fs::remove_dir_all(&folder).ok();
+    }
+    made?;
+    disk.sync_folder().map_err(io::Error::from).map_err(failed("sync", parent))
+}
+
+fn fill<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> io::Result<()> {
+    fs::create_dir(folder)?;
+    let mut folders = vec![folder.to_owned()];
+    for (path, text) in files {
+        let target = folder.join(path);
+        let above = if path.ends_with('/') { Some(target.as_path()) } else { target.parent() };
+        for missing in above.into_iter().flat_map(|above| above.ancestors()).take_while(|above| !above.is_dir()) {
+            folders.push(missing.to_owned());
+        }
+        above.map_or(Ok(()), fs::create_dir_all)?;
+        if !path.ends_with('/') {
+            let mut file = File::create_new(&target)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+        }
+    }
+    folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_folder_is_made_with_everything_in_it_and_with_what_is_above_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a/b/S");
+        make_folder(&target, [("x.json", "{}"), ("empty/", ""), ("one/two/y.md", "text"), ("one/z.md", "")]).unwrap();
+        assert_eq!(names(&target), ["empty", "one", "x.json"]);
+        assert_eq!(fs::read_to_string(target.join("one/two/y.md")).unwrap(), "text");
+        assert!(target.join("empty").is_dir() && target.join("one/z.md").is_file());
+        assert_eq!(names(&dir.path().join("a/b")), ["S"]);
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone_whatever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("folder")).unwrap();
+        fs::write(dir.path().join("file"), "kept").unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+        for name in ["folder", "file", "link"] {
+            let made = make_folder(&dir.path().join(name), [("x", "y")]);
+            assert!(matches!(made, Err(MakeError::Exists(_))), "{name}");
+        }
+        assert_eq!(names(dir.path()), ["file", "folder", "link"]);
+        assert_eq!(names(&dir.path().join("folder")), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_folder_that_could_not_be_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_folder(&dir.path().join("S"), [("x", "1"), ("y/z", "2"), ("x", "again")]);
+        assert!(matches!(made, Err(MakeError::Disk { action: "write", .. })));
+        assert!(make_folder(&dir.path().join(".."), [("x", "1")]).is_err());
+        assert_eq!(names(dir.path()), [""; 0]);
+    }
+}
