@@ -172,7 +172,6 @@ mod tests {
         Task::new(team_executor_core::TaskId::parse("A").unwrap(), RoleName::parse(role).unwrap())
     }
 
-    /// R: T-06
     #[test]
     fn only_reviewers_and_evaluators_give_a_score_and_only_one_from_0_to_100() {
         for (role, score, taken, warned) in [

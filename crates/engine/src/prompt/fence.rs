@@ -14,7 +14,6 @@ pub(super) fn fenced(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// R: W-07
     #[test]
     fn no_text_can_end_its_own_block() {
         assert_eq!(fenced("plain\n"), "```text\nplain\n```\n");

@@ -64,7 +64,6 @@ fn details(session: &DiskFolder, id: &TaskId) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// R: T-06
     #[test]
     fn the_discoveries_of_upstream_tasks_are_in_the_prompt_bounded_and_fenced() {
         let dir = tempfile::tempdir().unwrap();
