@@ -62,7 +62,7 @@ impl Prompt {
     /// How long the file is, if it is the one that the path leads to. A worker may have put another one there.
     fn length_at(&self, path: &Path) -> io::Result<Option<u64>> {
         match fs::symlink_metadata(path) {
-            Ok(there) => Ok((identity(&there) == self.identity).then(|| there.len())),
+            Ok(there) => Ok((identity(&there) == self.identity).then_some(there.len())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
