@@ -30,7 +30,7 @@ use crate::replay::Before;
 use crate::report::Report;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
-use crate::{adopt, assign, clock, judgement, layout, outcome, prompt, replay, views};
+use crate::{adopt, assign, clock, judgement, layout, outcome, prompt, replay, stale, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -179,6 +179,9 @@ struct Dispatcher<'t> {
 
 impl Dispatcher<'_> {
     fn drive(&mut self, edited: Option<Input>, began: bool, rebooted: bool) -> Result<Report, Failure> {
+        let agents = self.at.agents();
+        stale::set_aside(&agents, &self.session.tasks, self.rules())
+            .map_err(Failure::disk("look for results in", agents))?;
         self.take(edited.into_iter().collect())?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything

@@ -31,6 +31,7 @@ pub mod report;
 pub mod run_at;
 pub mod runs;
 mod session_status;
+mod stale;
 mod status;
 pub mod views;
 pub mod worker;

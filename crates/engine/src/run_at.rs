@@ -19,6 +19,7 @@ use team_executor_store::{
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
+use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
@@ -74,7 +75,7 @@ impl RunAt {
 
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(AGENTS).join(format!("{}.result.json", attempt_name(task, attempt)))
+        self.path.join(AGENTS).join(format!("{}{RESULT}", attempt_name(task, attempt)))
     }
 
     /// Where the ledgers of keepers are.
