@@ -95,10 +95,11 @@ impl Capture {
     pub(crate) fn drain(&mut self, buffer: &mut [u8]) {
         while let Some(pipe) = &self.pipe {
             let mut ready = [PollFd::new(pipe, PollFlags::IN)];
-            if !matches!(poll(&mut ready, Some(&Timespec::default())), Ok(1..) | Err(Errno::INTR)) {
-                break;
+            match poll(&mut ready, Some(&Timespec::default())) {
+                Ok(1..) if ready[0].revents().contains(PollFlags::IN) => drop(self.read(buffer)),
+                Err(Errno::INTR) => {}
+                _ => break,
             }
-            self.read(buffer);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, IsTerminal, Write};
 
+use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use team_executor_files::Sources;
 
@@ -72,6 +73,15 @@ impl Printer {
     /// Where everything else goes.
     pub(crate) fn err(&mut self) -> &mut impl Write {
         &mut self.err
+    }
+
+    /// Writes a line to standard error at once: whoever reads it never sees a part, and the system is asked only once.
+    pub(crate) fn tell(&mut self, mut line: String) -> std::io::Result<()> {
+        if self.err.current_choice() == ColorChoice::Never {
+            line = strip_str(&line).to_string();
+        }
+        line.push('\n');
+        self.err.write_all(line.as_bytes())
     }
 
     /// Writes what is left.

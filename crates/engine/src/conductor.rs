@@ -13,7 +13,7 @@ use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, records};
 
 /// How many attempts are made durable ahead of time.
-const AHEAD: usize = 64;
+const AHEAD: usize = 256;
 
 /// The rules and the journal of a run.
 #[derive(Debug)]

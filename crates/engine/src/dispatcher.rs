@@ -34,11 +34,11 @@ use crate::report::Report;
 use crate::reported::Reports;
 use crate::run_at::{self, Opened, RunAt};
 use crate::views::Views;
-use crate::{adopt, assign, capability, clock, judgement, layout, outcome, prompt, replay, views};
+use crate::{adopt, assign, capability, clock, judgement, layout, outcome, prompt, replay, stale, views};
 
-/// What happened is durable after this long at the latest, or after ten times as long as that takes.
+/// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
-/// Views are rendered at most this often, and never for more than a twentieth of the time.
+/// Views are rendered at most this often, and never for more than a fiftieth of the time.
 const RENDER_EVERY: Duration = Duration::from_millis(250);
 /// How many changes to the session's own state are told one by one.
 const CHANGES_TOLD: usize = 20;
@@ -194,6 +194,9 @@ struct Dispatcher<'t> {
 
 impl Dispatcher<'_> {
     fn drive(&mut self, edited: Option<Input>, began: bool, rebooted: bool) -> Result<Report, Failure> {
+        let agents = self.at.agents();
+        stale::set_aside(&agents, &self.session.tasks, self.rules())
+            .map_err(Failure::disk("look for results in", agents))?;
         self.take(edited.into_iter().collect())?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything
@@ -234,13 +237,12 @@ impl Dispatcher<'_> {
         if inputs.is_empty() {
             return Ok(());
         }
-        self.at.must_be_there(&self.options.folder)?;
         let taken = self.conductor.take(inputs, clock::now())?;
         for refused in taken.refused.into_iter().flatten() {
             (self.tell)(Notice::Warning(refused.to_string()));
         }
         // What others build on is there before they start.
-        self.announce_all();
+        self.announce_all()?;
         taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
     }
 
@@ -255,15 +257,18 @@ impl Dispatcher<'_> {
     fn commit(&mut self) -> Result<(), Failure> {
         let began = Instant::now();
         self.conductor.commit(clock::now())?;
-        self.commit_within = COMMIT_WITHIN.max(began.elapsed() * 10);
-        self.announce_all();
-        Ok(())
+        self.commit_within = COMMIT_WITHIN.max(began.elapsed() * 30);
+        self.announce_all()
     }
 
-    /// Tells what has become durable.
-    fn announce_all(&mut self) {
+    /// Tells what has become durable, where others find it.
+    fn announce_all(&mut self) -> Result<(), Failure> {
         let happened = self.conductor.happened();
+        if !happened.is_empty() {
+            self.at.must_be_there(&self.options.folder)?;
+        }
         self.announce_these(happened);
+        Ok(())
     }
 
     fn announce_these(&mut self, happened: Vec<Event>) {
@@ -504,7 +509,7 @@ impl Dispatcher<'_> {
     /// How long until the views may be rendered again.
     fn render_wait(&self) -> Duration {
         let Some((last, took)) = self.rendered else { return Duration::ZERO };
-        (RENDER_EVERY.max(took * 20)).saturating_sub(last.elapsed())
+        (RENDER_EVERY.max(took * 50)).saturating_sub(last.elapsed())
     }
 
     /// Renders how the run stands, when it is time. Nothing is shown that is not durable.

@@ -38,6 +38,7 @@ mod reported;
 pub mod run_at;
 pub mod runs;
 mod session_status;
+mod stale;
 mod status;
 pub mod views;
 pub mod wisdom;

@@ -12,7 +12,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Prompts {
     folder: PathBuf,
-    files: BTreeMap<usize, File>,
+    files: BTreeMap<usize, Prompt>,
+}
+
+/// A file of ours, and which one it is.
+#[derive(Debug)]
+struct Prompt {
+    file: File,
+    identity: (u64, u64),
 }
 
 impl Prompts {
@@ -24,37 +31,46 @@ impl Prompts {
     /// Writes the prompt for a slot that is free, and says where it is.
     pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<PathBuf> {
         let path = self.folder.join(format!("slot-{slot}.prompt.md"));
-        let file = match self.files.remove(&slot) {
-            Some(file) if is_at(&path, &file)? => file,
-            _ => create(&path)?,
+        let ours = self.files.remove(&slot);
+        let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_at(&path))?;
+        let (prompt, before) = match ours.zip(before) {
+            Some(ours) => ours,
+            None => (Prompt::create(&path)?, 0),
         };
-        file.write_all_at(text.as_bytes(), 0)?;
+        prompt.file.write_all_at(text.as_bytes(), 0)?;
         let length = text.len() as u64;
-        if file.metadata()?.len() != length {
-            file.set_len(length)?;
+        if before > length {
+            prompt.file.set_len(length)?;
         }
-        self.files.insert(slot, file);
+        self.files.insert(slot, prompt);
         Ok(path)
     }
 }
 
-/// Whether the file is the one that the path leads to. A worker may have put another one there.
-fn is_at(path: &Path, file: &File) -> io::Result<bool> {
-    let same = |there: fs::Metadata, ours: fs::Metadata| (there.dev(), there.ino()) == (ours.dev(), ours.ino());
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok(same(there, file.metadata()?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+impl Prompt {
+    /// A new file that only the user can read, in the place of what is there.
+    fn create(path: &Path) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+        let identity = identity(&file.metadata()?);
+        Ok(Self { file, identity })
+    }
+
+    /// How long the file is, if it is the one that the path leads to. A worker may have put another one there.
+    fn length_at(&self, path: &Path) -> io::Result<Option<u64>> {
+        match fs::symlink_metadata(path) {
+            Ok(there) => Ok((identity(&there) == self.identity).then_some(there.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
-/// A new file that only the user can read, in the place of what is there.
-fn create(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    File::options().write(true).create_new(true).mode(0o600).open(path)
+fn identity(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use team_executor_store::{
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
+use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
@@ -133,7 +134,7 @@ pub(crate) fn key(run: &str, begun: Timestamp, task: &str, attempt: u32) -> Stri
 
 /// The name of the file that an attempt may write its result to.
 pub(crate) fn result_name(task: &str, attempt: u32) -> String {
-    format!("{}.result.json", attempt_name(task, attempt))
+    format!("{}{RESULT}", attempt_name(task, attempt))
 }
 
 /// Where what an attempt prints is: standard output, then standard error.

@@ -1,7 +1,7 @@
 //! One worker in custody: its output is drained, its limits are watched, and its tree is ended when it is time. This is
 //! one loop over everything that can happen, and it ends only when no process of the tree is left.
 
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +36,8 @@ pub(super) struct Custody<'a> {
     tree: Tree,
     /// The worker's process, which tells when it has ended.
     worker: Option<OwnedFd>,
+    /// Holds the worker's outputs open, so that its end wakes us once and not with each output that it closes.
+    _outputs: Option<Command>,
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
@@ -64,14 +66,22 @@ struct Ready {
 
 impl<'a> Custody<'a> {
     /// Takes a worker that was just started.
-    pub(super) fn new(assignment: &'a Assignment, child: &Child, streams: [Capture; 2], started: Instant) -> Self {
+    pub(super) fn new(
+        assignment: &'a Assignment,
+        child: &Child,
+        command: Command,
+        streams: [Capture; 2],
+        started: Instant,
+    ) -> Self {
         let pid = Pid::from_child(child);
+        // Without the descriptor the end of its outputs tells, and the loop looks for itself now and then.
+        let worker = pidfd_open(pid, PidfdFlags::empty()).ok();
         Self {
             key: &assignment.key,
             limits: assignment.limits,
             tree: Tree::new(pid),
-            // Without the descriptor the loop looks for itself now and then.
-            worker: pidfd_open(pid, PidfdFlags::empty()).ok(),
+            _outputs: worker.is_some().then_some(command),
+            worker,
             streams,
             started,
             heard: None,

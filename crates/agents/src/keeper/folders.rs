@@ -3,8 +3,11 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, RawDir};
 
 /// The folders of one keeper.
 #[derive(Debug, Default)]
@@ -32,8 +35,7 @@ impl Folders {
 
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
-        let Ok(entries) = fs::read_dir(path) else { return 0 };
-        let count = entries.count();
+        let Ok(count) = count(path) else { return 0 };
         if count == 0 {
             self.throw_away();
             self.spare = Some(path.to_owned());
@@ -53,6 +55,18 @@ impl Drop for Folders {
     fn drop(&mut self) {
         self.throw_away();
     }
+}
+
+/// How much there is in a folder. The standard library would ask for more memory than a worker's end is worth.
+fn count(path: &Path) -> io::Result<usize> {
+    let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut buffer = [MaybeUninit::uninit(); 2048];
+    let mut entries = RawDir::new(folder, &mut buffer);
+    let mut count = 0;
+    while let Some(entry) = entries.next() {
+        count += usize::from(!matches!(entry?.file_name().to_bytes(), b"." | b".."));
+    }
+    Ok(count)
 }
 
 #[cfg(test)]

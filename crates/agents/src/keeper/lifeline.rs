@@ -20,6 +20,8 @@ pub(super) struct Lifeline {
     input: io::Stdin,
     /// The executor's process: should anything else hold the other end of the input, this still tells.
     executor: Option<OwnedFd>,
+    /// For what is read at once.
+    chunk: Vec<u8>,
     bytes: Vec<u8>,
     requests: VecDeque<Request>,
     gone: bool,
@@ -29,7 +31,8 @@ impl Lifeline {
     /// The connection that was inherited.
     pub(super) fn new() -> Self {
         let executor = getppid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        Self { input: io::stdin(), executor, bytes: Vec::new(), requests: VecDeque::new(), gone: false }
+        let (chunk, bytes, requests) = (vec![0; CHUNK], Vec::new(), VecDeque::new());
+        Self { input: io::stdin(), executor, chunk, bytes, requests, gone: false }
     }
 
     /// Waits for the next request; none when the executor is gone.
@@ -66,10 +69,9 @@ impl Lifeline {
     fn receive_within(&mut self, time: Option<&Timespec>) {
         let (readable, alive) = self.look(time);
         if readable {
-            let mut chunk = vec![0; CHUNK];
-            match rustix::io::read(self.input_fd(), &mut chunk[..]) {
+            match rustix::io::read(&self.input, &mut self.chunk[..]) {
                 Ok(0) => self.gone = true,
-                Ok(count) => self.take(&chunk[..count]),
+                Ok(count) => self.take(count),
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(_) => self.gone = true,
             }
@@ -112,8 +114,8 @@ impl Lifeline {
         (input.contains(PollFlags::IN), !dead && !hung_up)
     }
 
-    fn take(&mut self, chunk: &[u8]) {
-        self.bytes.extend_from_slice(chunk);
+    fn take(&mut self, count: usize) {
+        self.bytes.extend_from_slice(&self.chunk[..count]);
         let end = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         for line in self.bytes[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match decode(line) {

@@ -22,6 +22,7 @@ use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_sign
 use crate::capture::CHUNK;
 use crate::cgroup::Cgroup;
 use crate::ledger::Ledger;
+use crate::oom::Score;
 use crate::protocol::{Answer, Request, encode};
 use folders::Folders;
 use lifeline::Lifeline;
@@ -49,7 +50,8 @@ pub fn main() -> ExitCode {
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let mut lifeline = Lifeline::new();
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders: Folders::default(), buffer: vec![0; CHUNK] };
+    let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, buffer };
     while let Some(request) = lifeline.next() {
         match request {
             Request::Run(assignment) => keeper.run(&assignment, &mut lifeline),

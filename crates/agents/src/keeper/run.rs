@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit};
 use crate::ledger::{Entry, Ledger};
-use crate::oom;
+use crate::oom::Score;
 use crate::protocol::{Answer, Assignment};
 
 /// What a keeper has.
@@ -24,6 +24,8 @@ pub(super) struct Keeper<'c> {
     pub(super) ledger: Ledger,
     pub(super) cgroup: Option<&'c Cgroup>,
     pub(super) folders: Folders,
+    /// Where workers can be made the first to end when memory runs out.
+    pub(super) score: Option<Score>,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -56,9 +58,12 @@ impl Keeper<'_> {
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
         let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
         let started = Instant::now();
-        let child = spawn(assignment, out_pipe.into(), err_pipe.into())?;
-        oom::prefer(child.id());
-        Custody::new(assignment, &child, streams, started).keep(lifeline, exit, &mut self.buffer);
+        let spawn = || spawn(assignment, out_pipe.into(), err_pipe.into());
+        let (child, command) = match &self.score {
+            Some(score) => score.raised(spawn),
+            None => spawn(),
+        }?;
+        Custody::new(assignment, &child, command, streams, started).keep(lifeline, exit, &mut self.buffer);
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);
         }
@@ -66,20 +71,22 @@ impl Keeper<'_> {
     }
 }
 
-/// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
-fn spawn(assignment: &Assignment, stdout: Stdio, stderr: Stdio) -> io::Result<Child> {
+/// Starts the worker in a process group of its own. The keeper's descriptors are closed in it. The command still holds
+/// what the worker was given.
+fn spawn(assignment: &Assignment, stdout: Stdio, stderr: Stdio) -> io::Result<(Child, Command)> {
     let stdin = match &assignment.stdin {
         Some(path) => File::open(path).map_err(|error| named(&path.display().to_string(), &error))?.into(),
         None => Stdio::null(),
     };
-    if !assignment.cwd.is_dir() {
-        return Err(named(&assignment.cwd.display().to_string(), &io::ErrorKind::NotADirectory.into()));
-    }
     let mut command = Command::new(find(assignment)?);
     command.arg0(&assignment.program).args(&assignment.args).current_dir(&assignment.cwd);
     command.env_clear().envs(assignment.env.iter().map(|(name, value)| (name, value)));
     command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-    command.spawn().map_err(|error| named(&assignment.program, &error))
+    match command.spawn() {
+        Ok(child) => Ok((child, command)),
+        Err(error) if assignment.cwd.is_dir() => Err(named(&assignment.program, &error)),
+        Err(_) => Err(named(&assignment.cwd.display().to_string(), &io::ErrorKind::NotADirectory.into())),
+    }
 }
 
 /// The program's file. A name without a slash is looked for in the worker's own `PATH`, not in ours.

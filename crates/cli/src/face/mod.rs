@@ -10,8 +10,6 @@ pub(crate) use board::Board;
 pub(crate) use events::{Event, Rehearsed, print as print_event};
 pub(crate) use painter::Painter;
 
-use std::io::Write;
-
 use team_executor_engine::Notice;
 
 use crate::printer::Printer;
@@ -37,7 +35,7 @@ impl Face {
     pub(crate) fn tell(&mut self, notice: Notice, printer: &mut Printer) -> std::io::Result<()> {
         match self {
             Self::Lines => match lines::line(&notice, printer.width()) {
-                Some(line) => writeln!(printer.err(), "{line}"),
+                Some(line) => printer.tell(line),
                 None => Ok(()),
             },
             Self::Screen(screen) => {

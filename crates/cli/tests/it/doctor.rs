@@ -95,6 +95,23 @@ fn a_damaged_journal_is_explained_copied_cut_and_continued() {
 }
 
 #[test]
+fn what_an_attempt_left_that_was_given_up_does_not_count_for_the_next_one_of_its_number() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let reports = r#"echo '{"status":"completed","findings":"old"}' > $TEAM_EXECUTOR_RESULT"#;
+    assert_eq!(run(&world, reports, &[]).code, Some(0));
+    let journal = folder(&world).join(".executor/journal");
+    let damaged = read(&journal).replace("completed\",\"task\":\"A", "completed\",\"task\":\"Z");
+    std::fs::write(&journal, &damaged).expect("written");
+    assert_eq!(world.run(&["doctor", "--session=S", "--repair", "-y"]).code, Some(0));
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    let table = read(folder(&world).join("tasks.csv"));
+    // The first attempt at A is known, and its keeper wrote down how it ended.
+    assert!(table.contains(",completed,old,") && table.contains(",completed,did B,"), "{table}");
+    let agents = folder(&world).join("agents");
+    assert!(read(agents.join("B.1.result.json.stale-1")).contains("old"));
+}
+
+#[test]
 fn a_run_that_lost_its_first_line_is_not_begun_anew_beside_it() {
     let world = finished();
     let journal = folder(&world).join(".executor/journal");
