@@ -14,10 +14,9 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use team_executor_core::joining::record;
+use team_executor_core::joining::{Why, record};
 use team_executor_core::{
-    Complexity, InjectionTrigger, Joining, Role, RoleKind, RoleName, Session, SessionId, SessionStatus, Task, TaskId,
-    Timestamp, joining,
+    Complexity, Joining, Role, RoleKind, RoleName, Session, SessionId, SessionStatus, Task, TaskId, Timestamp, joining,
 };
 
 pub use self::outline::{Outline, RoleText};
@@ -130,7 +129,7 @@ fn needed(row: Row, complexity: Option<Complexity>, joining: &[Joining]) -> Opti
     if row.joined && joins.is_none() {
         return None;
     }
-    let by_other = joins.is_some_and(|one| one.trigger != InjectionTrigger::Complexity);
+    let by_other = joins.is_some_and(|one| !matches!(one.why, Why::Complex { .. }));
     let min_complexity = row.min_complexity.filter(|_| !by_other);
     match (min_complexity, complexity) {
         (Some(min), Some(known)) if known < min => None,

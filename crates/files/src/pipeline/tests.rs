@@ -133,6 +133,9 @@ fn specialists_join_with_their_tasks_when_the_requirement_or_the_user_says_so() 
         outline(Pipeline::named("enhanced-parallel").unwrap(), "Check the password rules", None, &[]).session;
     let security = enhanced.tasks.iter().find(|task| task.id.as_str() == "SECURITY-001").unwrap();
     assert_eq!(security.min_complexity, None, "whoever joins for a word works however simple it is");
+    let enhanced = Pipeline::named("enhanced-parallel").unwrap();
+    let asked = outline(enhanced, LOW, Some(Complexity::Low), &["architect"]).session;
+    assert!(ids(&asked).contains(&"ARCH-001"), "and so does whoever was asked for");
 }
 
 #[test]
