@@ -86,11 +86,10 @@ pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Fa
     let is_reset = |(task, stated): (TaskIndex, TaskStatus)| {
         rules.status(task) == Some(TaskStatus::Completed) && stated != TaskStatus::Completed
     };
-    if (0..).map(TaskIndex).zip(stated).any(is_reset) {
-        return Ok(Some(Before::Anew));
-    }
+    // What was read before the run wrote its last files says nothing: only what is there now counts.
     if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
-        return Ok(None);
+        let anew = (0..).map(TaskIndex).zip(stated).any(is_reset);
+        return Ok(anew.then_some(Before::Anew));
     }
     let report = Report::of(&rules, &session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
     Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
