@@ -146,6 +146,16 @@ words! {
     }
 }
 
+words! {
+    /// Who judges what there is, where a plan wants that.
+    Judge {
+        /// The task's own worker, who must say whether to go on.
+        Supervisor = "supervisor",
+        /// A person, after the task.
+        Person = "person",
+    }
+}
+
 /// What an analysis says about the work beyond its title, for the worker's prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
@@ -249,6 +259,12 @@ impl Task {
             updated_at: None,
             brief: None,
         }
+    }
+
+    /// Who judges at this task, by its name: `CHECKPOINT-*` is a supervisor's, after `QUALITY-*` a person judges.
+    pub fn judge(&self) -> Option<Judge> {
+        let names = [("CHECKPOINT", Judge::Supervisor), ("QUALITY", Judge::Person)];
+        names.into_iter().find(|(prefix, _)| self.id.has_prefix(prefix)).map(|(_, judge)| judge)
     }
 
     /// The title, or the id where there is none.

@@ -403,7 +403,13 @@ impl Dispatcher<'_> {
                 tell_problems(problems, self.tell);
                 let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
                 tell_problems(moved, self.tell);
-                let text = prompt::of(&self.session, self.conductor.rules(), work.task, &self.options.folder);
+                let text = prompt::of(
+                    &self.session,
+                    self.conductor.rules(),
+                    work.task,
+                    &self.options.folder,
+                    Some(&self.at.path),
+                );
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
                 self.slots.insert(slot, work);

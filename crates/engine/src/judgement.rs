@@ -4,13 +4,9 @@
 use std::collections::BTreeMap;
 
 use team_executor_core::run::{Judgement, TaskPolicy};
-use team_executor_core::{Complexity, Graph, Session, Task, TaskIndex, Verdict};
+use team_executor_core::{Complexity, Graph, Judge, Session, Task, TaskIndex, Verdict};
 use team_executor_files::json::{self, Value};
 
-/// The ids of tasks that a supervisor judges begin so.
-const SUPERVISED: &str = "CHECKPOINT";
-/// The ids of tasks after which a person judges begin so.
-const FOR_A_PERSON: &str = "QUALITY";
 /// A team that cannot agree sends work back only once; then a person decides.
 const CONSENSUS_ROUNDS: u32 = 1;
 /// What is kept of a critique.
@@ -22,7 +18,7 @@ pub(crate) fn with_checkpoints(
     session: &Session,
 ) -> BTreeMap<TaskIndex, TaskPolicy> {
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
-        let (asks, is_off) = (task.id.has_prefix(FOR_A_PERSON), is_supervised(task) && !session.supervision);
+        let (asks, is_off) = (task.judge() == Some(Judge::Person), is_supervised(task) && !session.supervision);
         if asks || is_off || task.min_complexity.is_some() {
             let own = tasks.entry(index).or_default();
             own.least = own.least.or(task.min_complexity);
@@ -34,7 +30,7 @@ pub(crate) fn with_checkpoints(
 
 /// Whether the task is a supervisor's, who must say something.
 pub(crate) fn is_supervised(task: &Task) -> bool {
-    task.id.has_prefix(SUPERVISED)
+    task.judge() == Some(Judge::Supervisor)
 }
 
 /// What the result of a task says about the work that it builds on; nothing if it says nothing. A supervisor who does not

@@ -5,18 +5,19 @@ mod knowledge;
 mod upstream;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
 use team_executor_store::DiskFolder;
 
+use crate::artifacts::quarantine;
 use crate::judgement;
 use crate::report::one_line;
 
 /// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies;
 /// and with what the session's files say that the team knows.
-pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path) -> String {
+pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path, run: Option<&Path>) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
     let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
     let of_dependencies = graph.dependencies(index).iter().copied();
@@ -28,18 +29,24 @@ pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path
     let mut text = text(session, task, folder);
     text.push_str(&upstream::section(files.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(&files.map(|files| knowledge::section(&files, folder)).unwrap_or_default());
-    text.push_str(&rounds(rules, index));
+    text.push_str(&rounds(rules, index, &|attempt| quarantine::of(run?, task.id.as_str(), attempt)));
     text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty()));
     text
 }
 
 /// What was not accepted the last time, and what people have said since the run began.
-fn rounds(rules: &Run, task: TaskIndex) -> String {
+fn rounds(rules: &Run, task: TaskIndex, left: &dyn Fn(u32) -> Option<PathBuf>) -> String {
     let mut text = String::new();
-    if let Some(critique) = rules.view(task).and_then(|view| view.critique) {
+    if let Some(view) = rules.view(task)
+        && let Some(critique) = view.critique
+    {
         text.push_str("\n## What was not accepted\n");
         text.push_str("This task was done before and is done again. Whoever judged it said, quoted line by line:\n\n");
         quote(&mut text, critique);
+        if let Some(folder) = (1..view.attempt).rev().find_map(left) {
+            writeln!(text, "\nWhat was delivered then is in {}: build on it as far as it is good.", folder.display())
+                .ok();
+        }
     }
     let feedback = |decision: &&Decision| decision.action == CheckpointAction::Feedback;
     let said: Vec<_> = rules.decisions().iter().filter(feedback).map(|decision| decision.text.as_str()).collect();

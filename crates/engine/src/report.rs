@@ -6,8 +6,8 @@ use std::fs::{DirEntry, read_dir};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use team_executor_core::run::{Counts, Ending, Run};
-use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Timestamp, joining};
+use team_executor_core::run::{Counts, Decision, Ending, Run};
+use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Timestamp, Validation, joining};
 use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved, is_manifest};
@@ -40,6 +40,12 @@ pub struct Report {
     pub deliverables: Vec<Deliverable>,
     /// Artifacts that are not what was delivered any more, and why, one line each.
     pub faults: Vec<String>,
+    /// How often work was sent back.
+    pub rounds: u32,
+    /// What people decided, a line each.
+    pub decisions: Vec<String>,
+    /// How many artifacts are in which state.
+    pub artifacts: Vec<(Validation, usize)>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -95,6 +101,9 @@ impl Report {
             duration: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
             deliverables: Vec::new(),
             faults: Vec::new(),
+            rounds: rules.rounds(),
+            decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
+            artifacts: Vec::new(),
             already: false,
         }
     }
@@ -129,6 +138,10 @@ impl Report {
         let registered: Vec<Deliverable> = registered.collect();
         self.deliverables = in_folder.into_iter().chain(registered).take(LISTED).collect();
         let fault = |(shelved, fault): (&Shelved, Fault)| format!("{} {}", shelved.artifact.path, fault.describe());
+        let in_state =
+            |state: Validation| shelf.artifacts.iter().filter(|one| one.artifact.validation == state).count();
+        let states = Validation::ALL.iter().map(|state| (*state, in_state(*state)));
+        self.artifacts = states.filter(|(_, count)| *count > 0).collect();
         self.faults = shelf.faults().into_iter().map(fault).collect();
         self
     }
@@ -156,6 +169,20 @@ impl Report {
         used.map(|role| format!("{} {}/{}", role.name, role.completed, role.tasks)).collect()
     }
 
+    /// What was delivered and how it was judged: what each line is about, and the line. Nothing about what did not happen.
+    pub fn judged(&self) -> Vec<(&'static str, String)> {
+        let artifacts: Vec<_> = self.artifacts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let artifacts = (!artifacts.is_empty()).then(|| ("Artifacts", artifacts.join(", ")));
+        let rounds = (self.rounds > 0).then(|| {
+            (
+                "Rounds",
+                if self.rounds == 1 { "sent back once".to_owned() } else { format!("sent back {} times", self.rounds) },
+            )
+        });
+        let decisions = self.decisions.iter().map(|decision| ("Decided", decision.clone()));
+        artifacts.into_iter().chain(rounds).chain(decisions).collect()
+    }
+
     /// As a part of `context.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", self.headline());
@@ -165,6 +192,9 @@ impl Report {
         writeln!(text, "- roles: {}", one_line(&self.roles_done().join(", "))).ok();
         for one in &self.joining {
             writeln!(text, "- {}", one_line(&one.to_string())).ok();
+        }
+        for (about, line) in self.judged() {
+            writeln!(text, "- {}: {}", about.to_lowercase(), one_line(&line)).ok();
         }
         writeln!(text, "- duration: {}", seconds(self.duration)).ok();
         writeln!(text, "- session: {}", one_line(&self.session.display().to_string())).ok();
@@ -185,6 +215,16 @@ impl Report {
         }
         text
     }
+}
+
+/// A decision in a line.
+fn described(decision: &Decision, session: &Session) -> String {
+    let id = |task: TaskIndex| session.tasks.get(task.get()).map_or("", |task| task.id.as_str());
+    let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
+    let tasks: Vec<_> = decision.tasks.iter().map(|task| id(*task)).collect();
+    let tasks = if tasks.is_empty() { String::new() } else { format!(" {}", tasks.join(", ")) };
+    let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+    format!("{}{tasks}{at}{text}", decision.action)
 }
 
 /// A length of time for people: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.

@@ -6,6 +6,7 @@ use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run,
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{records, recover, run_folder};
 
+use crate::artifacts::{Shelf, Shelved};
 use crate::clock;
 use crate::control;
 use crate::options::Failure;
@@ -46,6 +47,8 @@ pub struct Status {
     pub decisions: Vec<Decision>,
     /// How often work was sent back.
     pub rounds: u32,
+    /// What was delivered so far, with its state; nothing if that cannot be read.
+    pub artifacts: Vec<Shelved>,
 }
 
 /// How a task was judged.
@@ -119,7 +122,9 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
         view.map(|view| Judged { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned) })
     };
+    let artifacts = Shelf::at(&session.artifacts, &path, folder).map(|shelf| shelf.artifacts).unwrap_or_default();
     Ok(Some(Status {
+        artifacts,
         run: id,
         is_heard: control::is_heard(&path),
         folder: path,
@@ -161,11 +166,12 @@ pub fn prompt(
     task: TaskIndex,
 ) -> Result<String, Failure> {
     let project = run_folder::project_root(folder, current);
-    let run = match run_at::newest(&run_at::runs(&project), folder) {
-        Some(id) => look(session, graph, &id, &run_folder::run_path(&project, &id))?.2,
+    let newest = run_at::newest(&run_at::runs(&project), folder).map(|id| (run_folder::run_path(&project, &id), id));
+    let run = match &newest {
+        Some((path, id)) => look(session, graph, id, path)?.2,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
-    Ok(crate::prompt::of(session, &run, task, folder))
+    Ok(crate::prompt::of(session, &run, task, folder, newest.as_ref().map(|(path, _)| path.as_path())))
 }
 
 /// The plan of a run, the tasks as it began with them, and the rules after all of its records.

@@ -21,7 +21,7 @@ use crate::place::Place;
 use crate::printer::Printer;
 
 pub(crate) use text::mark;
-pub(super) use text::{joined, list};
+pub(super) use text::{joined, list, states};
 
 /// Reads, plans and prints. Findings go to standard error, unless the format holds them; where there is no plan, JSON is
 /// the report of `validate`.

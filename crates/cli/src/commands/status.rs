@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use team_executor_core::run::Cause;
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict, joining};
+use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
+use team_executor_engine::artifacts::Shelved;
 use team_executor_engine::{self as engine, Judged, Status};
 use team_executor_files::{Code, Finding, time};
 use team_executor_store::JournalError;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
-use super::plan::{joined, list, mark};
+use super::plan::{joined, list, mark, states};
 use super::report;
+use super::validate::count;
 use crate::args::{Format, Reading, StatusOf};
 use crate::diagnostics;
 use crate::escape;
@@ -133,6 +135,13 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
     list(out, "Running", running, ", ", width)?;
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
     joined(out, &joining(session, None, &[]), width)?;
+    let delivered = states(status.artifacts.iter().map(|shelved| shelved.artifact.validation));
+    if !delivered.is_empty() {
+        list(out, "Artifacts", delivered.into_iter(), ", ", width)?;
+    }
+    if status.rounds > 0 {
+        writeln!(out, "Work was sent back {}", count(status.rounds as usize, "time"))?;
+    }
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
@@ -187,6 +196,7 @@ struct JsonStatus<'a> {
     rounds: u32,
     checkpoint: Option<JsonCheckpoint<'a>>,
     decisions: Vec<JsonDecision<'a>>,
+    artifacts: Vec<JsonArtifact<'a>>,
     injected_roles: Vec<JsonJoining>,
 }
 
@@ -198,6 +208,14 @@ struct JsonTask<'a> {
     rounds: u32,
     verdict: Option<&'static str>,
     why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonArtifact<'a> {
+    id: &'a str,
+    task: Option<&'a str>,
+    state: &'static str,
+    version: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -281,6 +299,16 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
                 })
                 .collect(),
         }),
+        artifacts: status
+            .map_or(&[][..], |status| &status.artifacts)
+            .iter()
+            .map(|Shelved { artifact, .. }| JsonArtifact {
+                id: artifact.id.as_str(),
+                task: artifact.task.as_ref().map(TaskId::as_str),
+                state: artifact.validation.word(),
+                version: artifact.version.as_deref(),
+            })
+            .collect(),
         decisions: status
             .map_or(&[][..], |status| &status.decisions)
             .iter()

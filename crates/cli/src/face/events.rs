@@ -1,6 +1,7 @@
 //! What happens in a run, for programs: one JSON object a line. The shape is stable: within one `version` fields are added,
 //! never renamed or removed. `docs/events.md` describes it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -162,6 +163,9 @@ pub(crate) struct Ended<'a> {
     duration_ms: u64,
     deliverables: Vec<Deliverable<'a>>,
     faults: &'a [String],
+    rounds: u32,
+    decisions: &'a [String],
+    artifacts: BTreeMap<&'static str, usize>,
     resume: Option<&'a str>,
     exit_code: u8,
 }
@@ -269,6 +273,9 @@ impl<'a> Event<'a> {
                 })
                 .collect(),
             faults: &report.faults,
+            rounds: report.rounds,
+            decisions: &report.decisions,
+            artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
             resume,
             exit_code: exit.code(),
         }))

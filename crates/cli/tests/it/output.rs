@@ -116,6 +116,7 @@ fn plan_as_data() {
           "wave": 1,
           "priority": "P1",
           "min_complexity": null,
+          "judge": null,
           "status": "ready",
           "dependencies": [],
           "remaining": 2,
@@ -129,6 +130,7 @@ fn plan_as_data() {
           "wave": 2,
           "priority": "P1",
           "min_complexity": null,
+          "judge": null,
           "status": "pending",
           "dependencies": [
             "BUILD-001"

@@ -13,7 +13,7 @@ mod kind;
 mod log;
 mod manifests;
 mod places;
-mod quarantine;
+pub(crate) mod quarantine;
 mod registry;
 mod schema;
 pub mod shelf;

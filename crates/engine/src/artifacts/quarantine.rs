@@ -1,6 +1,6 @@
 //! What earlier attempts left is moved away before the next one starts: half of a file is never taken for a result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use team_executor_store::run_folder::component;
@@ -10,6 +10,12 @@ use super::FOLDER;
 
 /// In the folder of a run.
 const QUARANTINE: &str = "quarantine";
+
+/// Where what an attempt left was moved to, if it was.
+pub(crate) fn of(run: &Path, task: &str, attempt: u32) -> Option<PathBuf> {
+    let folder = run.join(QUARANTINE).join(format!("{}.{attempt}", component(task)));
+    folder.is_dir().then_some(folder)
+}
 
 /// Moves the folder of a task away if something is in it, and says where to. Nothing is deleted.
 pub(super) fn move_away(run: &Path, task: &str, attempt: u32) -> Result<Option<String>, DiskError> {

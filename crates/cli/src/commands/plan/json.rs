@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use serde::Serialize;
-use team_executor_core::{Joining, Plan, Session, TaskIndex};
+use team_executor_core::{Joining, Judge, Plan, Session, TaskIndex};
 
 use crate::commands::report::{self, JsonFinding, JsonHidden};
 use crate::failure::Failure;
@@ -40,6 +40,8 @@ struct JsonTask<'a> {
     wave: u32,
     priority: &'static str,
     min_complexity: Option<&'static str>,
+    /// Who judges at this task, if somebody does.
+    judge: Option<&'static str>,
     status: &'static str,
     dependencies: Vec<&'a str>,
     remaining: u32,
@@ -72,6 +74,7 @@ pub(super) fn write(
         wave: plan.graph.wave(index),
         priority: task.priority.word(),
         min_complexity: task.min_complexity.map(|level| level.word()),
+        judge: task.judge().map(Judge::word),
         status: plan.statuses[index.get()].word(),
         dependencies: ids(plan.graph.dependencies(index)),
         remaining: plan.graph.remaining(index),

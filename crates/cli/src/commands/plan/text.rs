@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus};
+use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
 
 use crate::commands::validate::count;
@@ -47,6 +47,14 @@ pub(super) fn write(
     let roles = plan.roles.iter().map(|role| format!("{} {} ({} done)", role.name, role.tasks, role.completed));
     list(out, "Roles", roles, ", ", width)?;
     joined(out, joining, width)?;
+    let checkpoints = session.tasks.iter().filter_map(|task| Some((task, task.judge()?)));
+    let checkpoints = checkpoints.map(|(task, judge)| format!("{} ({judge} judges)", escape::line(task.id.as_str())));
+    let delivered = states(session.artifacts.iter().map(|artifact| artifact.validation));
+    for (label, all) in [("Checkpoints", checkpoints.collect()), ("Artifacts", delivered)] {
+        if !all.is_empty() {
+            list(out, label, all.into_iter(), ", ", width)?;
+        }
+    }
     let changes = &plan.reconciliation.changes;
     if changes.is_empty() {
         field(out, "Reconciliation", "nothing to change", width)?;
@@ -142,6 +150,14 @@ pub(in crate::commands) fn joined(out: &mut impl Write, joining: &[Joining], wid
         field(out, label, &one.to_string(), width)?;
     }
     Ok(())
+}
+
+/// How many artifacts are in which state, in words.
+pub(in crate::commands) fn states(all: impl Iterator<Item = Validation>) -> Vec<String> {
+    let all: Vec<_> = all.collect();
+    let count = |state: &Validation| (all.iter().filter(|one| *one == state).count(), *state);
+    let counts = Validation::ALL.iter().map(count).filter(|(count, _)| *count > 0);
+    counts.map(|(count, state)| format!("{count} {state}")).collect()
 }
 
 fn field(out: &mut impl Write, label: &str, text: &str, width: usize) -> std::io::Result<()> {

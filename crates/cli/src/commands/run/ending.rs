@@ -75,6 +75,9 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
         joined(out, &report.joining, width)?;
+        for (label, text) in report.judged() {
+            field(out, label, &text)?;
+        }
         field(out, "Duration", &seconds(report.duration))?;
     }
     if let Some(resume) = resume {
