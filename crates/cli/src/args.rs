@@ -322,9 +322,11 @@ Examples:
   team-executor archive --session=.workflow/.team/TC-auth-2026-02-27
   team-executor archive EX-auth-2026-02-27
   team-executor archive --older-than 30d
+  team-executor archive --session=. --give-up 'the service was bought instead'
 
 The folder of a run moves as it is, and its session becomes archived. Nothing
-is deleted. Runs that are not finished stay where they are.")]
+is deleted. Runs that are not finished stay where they are, unless they are
+given up: then the session has failed, and wisdom/issues.md says why.")]
     Archive(Archive),
 
     /// List the sessions and runs below `.workflow/`

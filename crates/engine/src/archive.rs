@@ -11,7 +11,7 @@ use crate::clock;
 use crate::options::Failure;
 use crate::plan::Plan;
 use crate::run_at::{self, name_of, open_folder};
-use crate::session_status;
+use crate::{session_status, wisdom};
 
 /// Which runs are put away.
 #[derive(Debug, Clone)]
@@ -38,12 +38,14 @@ pub struct Archived {
 }
 
 /// Puts runs away that ended at least so many seconds ago; their sessions become `becomes`. Runs that are not finished are
-/// passed over where several are meant, and refused where one is named.
+/// passed over where several are meant, and refused where one is named; unless they are given up, for this reason: then
+/// their sessions have failed.
 pub fn archive(
     which: &Which,
     current: &Path,
     older_than: u64,
     becomes: SessionStatus,
+    given_up: Option<&str>,
 ) -> Result<Vec<Archived>, Failure> {
     let project = match which {
         Which::Session(folder) => project_root(folder, current),
@@ -64,7 +66,8 @@ pub fn archive(
     let mut done = Vec::new();
     for (plan, path) in &here {
         match ended_at(path)? {
-            Some(at) if is_older(at, older_than) => done.push(put_away(&project, plan, path, becomes)?),
+            Some(at) if is_older(at, older_than) => done.push(put_away(&project, plan, path, becomes, given_up)?),
+            None if given_up.is_some() => done.push(put_away(&project, plan, path, becomes, given_up)?),
             None if matches!(which, Which::Run(_)) => return Err(Failure::Unfinished(name_of(path))),
             _ => {}
         }
@@ -78,10 +81,21 @@ pub fn archive(
     Ok(done)
 }
 
-fn put_away(project: &Path, plan: &Plan, path: &Path, becomes: SessionStatus) -> Result<Archived, Failure> {
+fn put_away(
+    project: &Path,
+    plan: &Plan,
+    path: &Path,
+    becomes: SessionStatus,
+    given_up: Option<&str>,
+) -> Result<Archived, Failure> {
     let _held = run_at::hold(project, path)?;
     let run = name_of(path);
     let is_newest = run_at::newest_of_all(project, &plan.session).is_some_and(|newest| newest == path);
+    if is_newest && let Some(reason) = given_up {
+        session_status::set(&plan.session, path, SessionStatus::Failed)?;
+        wisdom::note_issue(&plan.session, "session", &run, &format!("given up: {reason}"))
+            .map_or(Ok(()), |problem| Err(Failure::InTheWay(problem)))?;
+    }
     if is_newest {
         session_status::check(&plan.session, becomes)?;
     }

@@ -391,6 +391,10 @@ pub(crate) struct Archive {
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(crate) older_than: Option<u64>,
 
+    /// Also what is not finished: the session cannot be recovered, for this reason, and has failed
+    #[arg(long, value_name = "REASON", conflicts_with = "older_than")]
+    pub(crate) give_up: Option<String>,
+
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

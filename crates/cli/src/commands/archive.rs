@@ -43,7 +43,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Archive, printer: &mut Print
             return Err(finding.help("name a run, a session with --session=PATH, or an age: --older-than 30d").into());
         }
     };
-    match engine::archive(&which, &current, options.older_than.unwrap_or(0), SessionStatus::Archived) {
+    let (age, given_up) = (options.older_than.unwrap_or(0), options.give_up.as_deref());
+    match engine::archive(&which, &current, age, SessionStatus::Archived, given_up) {
         Err(failure) => Err(refused(failure)),
         Ok(archived) => {
             match options.format {

@@ -122,7 +122,7 @@ fn put_away(
         }
     }
     let which = engine::Which::Session(session.to_owned());
-    match engine::archive(&which, current, 0, SessionStatus::Completed) {
+    match engine::archive(&which, current, 0, SessionStatus::Completed, None) {
         Ok(archived) => {
             for one in &archived {
                 archive::tell(one, out)?;

@@ -216,3 +216,23 @@ fn what_is_not_finished_or_not_there_is_not_archived() {
     assert!(refused.stderr.contains("is not finished"), "{refused}");
     assert_eq!(runs(&world, ".csv-wave").len(), 1);
 }
+
+/// R: D-13
+#[test]
+fn a_session_that_cannot_be_recovered_is_given_up_with_the_reason() {
+    let world = super::tasks(&[("QUALITY-001", ""), ("B", "QUALITY-001")]);
+    world.copy_tree(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/tls-spec-literal"), "T");
+    let stopped = world.run(&arguments("--session=T", "false", &["--retries", "0"]));
+    assert_eq!(stopped.code, Some(1), "{stopped}");
+    let unfinished = world.run(&arguments("--session=S", "true", &[]));
+    assert_eq!(unfinished.code, Some(3), "{unfinished}");
+    for session in ["--session=S", "--session=T"] {
+        let given_up = world.run(&["archive", session, "--give-up", "bought instead"]);
+        assert_eq!(given_up.code, Some(0), "{given_up}");
+        assert!(given_up.stdout.contains("was archived to"), "{given_up}");
+    }
+    let issues = std::fs::read_to_string(world.dir().join("T/wisdom/issues.md")).expect("there are issues");
+    assert!(issues.contains("given up: bought instead"), "{issues}");
+    let text = std::fs::read_to_string(world.dir().join("T/team-session.json")).expect("the session is there");
+    assert!(text.contains("\"archived\""), "{text}");
+}
