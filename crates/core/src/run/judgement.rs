@@ -112,11 +112,11 @@ impl Run {
                 if !seen.insert(dependent) {
                     continue;
                 }
+                next.push(dependent);
                 if state.status == TaskStatus::InProgress {
                     running.push(Work { task: dependent, attempt: state.attempt });
                 } else if follows(state, true) {
                     over.insert(dependent);
-                    next.push(dependent);
                 }
             }
         }

@@ -246,17 +246,10 @@ impl<'a> Oracle<'a> {
     }
 
     fn returned(&mut self, tasks: &[TaskIndex]) -> Result<(), String> {
-        let mut all = self.recalled.clone();
         let goes_back = |seen: &Seen| seen.status.is_over() && (seen.status != TaskStatus::Skipped || seen.by_rule);
-        loop {
-            let builds = |task: &usize| self.dependencies[*task].iter().any(|on| all.contains(on));
-            let more = (0..self.tasks.len()).filter(|task| !all.contains(task) && builds(task));
-            let more: Vec<_> = more.filter(|task| goes_back(&self.tasks[*task])).collect();
-            if more.is_empty() {
-                break;
-            }
-            all.extend(more);
-        }
+        let behind = self.recalled.iter().flat_map(|task| self.behind(*task));
+        let behind = behind.filter(|task| goes_back(&self.tasks[*task]));
+        let all: BTreeSet<_> = self.recalled.iter().copied().chain(behind).collect();
         let listed: BTreeSet<_> = tasks.iter().map(|task| task.get()).collect();
         must!(!self.recalled.is_empty() && listed == all, "{listed:?} begin anew, not {all:?}");
         must!(!listed.iter().any(|task| self.later_wave_runs(*task)), "a later wave runs");

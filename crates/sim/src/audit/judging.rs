@@ -109,14 +109,12 @@ impl Model {
     pub(super) fn judge_return(&self, record: Record<'_>) -> Result<(), String> {
         demand!(!self.recalled.is_empty(), "I15: nothing was sent back: {}", record.0);
         demand!(!self.is_in_the_way(), "I15: it goes back under a running worker: {}", record.0);
-        let mut right = self.recalled.clone();
-        for task in 0..self.tasks.len() {
-            let own = &self.tasks[task];
-            let goes = own.status.is_over() && (own.status != TaskStatus::Skipped || own.by_rule);
-            if goes && self.facts.tasks[task].needs.iter().any(|on| right.contains(on)) {
-                right.insert(task);
-            }
-        }
+        let mut right = self.behind(&self.recalled);
+        right.retain(|task| {
+            let own = &self.tasks[*task];
+            own.status.is_over() && (own.status != TaskStatus::Skipped || own.by_rule)
+        });
+        right.extend(&self.recalled);
         let said: BTreeSet<usize> = record.tasks().into_iter().map(|(task, _)| task).collect();
         demand!(said == right, "I15: {right:?} must go back: {}", record.0);
         Ok(())
