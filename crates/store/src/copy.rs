@@ -13,7 +13,7 @@ use crate::disk::{Disk, DiskError, DiskFile, Kind, retried};
 use crate::real_disk::RealDisk;
 
 /// How much is copied at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 16 << 10;
 
 /// Everything below a folder, sorted.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn open(path: &Path) -> Result<File, Errno> {
 
 /// How many bytes a file has and their SHA-256, while each piece is handed on.
 pub(crate) fn digest(mut file: File, mut each: impl FnMut(&[u8]) -> Result<(), Errno>) -> Result<(u64, String), Errno> {
-    let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; CHUNK]);
+    let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, [0; CHUNK]);
     loop {
         match file.read(&mut buffer) {
             Ok(0) => return Ok((size, hex(&hash.finalize()))),
