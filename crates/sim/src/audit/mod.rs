@@ -45,7 +45,8 @@ pub struct Auditor<'s> {
     /// How workers really ended.
     truth: BTreeMap<Work, (End, Says)>,
     starts: Vec<workers::Starts>,
-    expected: Vec<(Work, End)>,
+    /// What must count after a recovery, and how often the task had been sent back before.
+    expected: Vec<(Work, End, u32)>,
     power_cuts: u32,
     /// Something durable was spoiled: what is lost by that is not held against anyone, if it is noticed.
     pub rotten: bool,

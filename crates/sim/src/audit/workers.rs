@@ -98,25 +98,26 @@ impl Auditor<'_> {
             let attempt = self.written.model.tasks[task].attempt;
             Work { task: index(task), attempt }
         });
-        let ended = works.filter_map(|work| ends.get(&work).map(|end| (work, *end)));
-        self.expected = ended.filter(|(_, end)| *end != End::Interrupted).collect();
+        let returns = |work: Work| self.written.model.tasks[work.task.get()].returns;
+        let ended = works.filter_map(|work| ends.get(&work).map(|end| (work, *end, returns(work))));
+        self.expected = ended.filter(|(_, end, _)| *end != End::Interrupted).collect();
         Ok(())
     }
 
     /// It has decided.
     pub fn recovered(&mut self, executor: &SimDisk) -> Verdict {
         self.settled(executor, "recovered")?;
-        for (work, end) in std::mem::take(&mut self.expected) {
+        for (work, end, returns) in std::mem::take(&mut self.expected) {
             let (task, name) = (work.task.get(), work.task.0);
             let status = self.durable.model.tasks[task].status;
             let says = Script::of(self.scenario, work).says;
-            let returned = self.durable.model.tasks[task].returns > 0;
+            let returned = self.durable.model.tasks[task].returns > returns;
             let kept = match end {
                 // It is being checked, was found wanting, or has been sent back since.
                 End::Completed if says.checked.is_some() => status != TaskStatus::Pending || returned,
                 End::Completed => status == TaskStatus::Completed || returned,
                 // It has counted: the last record about it says so.
-                _ => self.durable.model.tasks[task].counted == (work.attempt, true),
+                _ => self.durable.model.tasks[task].counted == (work.attempt, true) || returned,
             };
             demand!(kept, "I2: T{name}, attempt {}, had ended with {}, and is {status}", work.attempt, end.word());
         }
