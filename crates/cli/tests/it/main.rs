@@ -13,6 +13,7 @@ mod doctor;
 mod faults;
 mod fixtures;
 mod init;
+mod lifecycle;
 mod output;
 mod readme;
 mod refusals;
