@@ -39,11 +39,12 @@ pub(crate) fn leave(
         Ok(shelf) => (report.with_deliverables(session, &shelf), None),
         Err(failure) => (report, Some(failure.to_string())),
     };
+    let told = views.put_right(session, rules);
     let mut problems = views.finish(session, rules, run.journal_length(), at_end, &report.markdown());
     if problems.is_empty() && replay::ending(rules).is_some() {
         problems.extend(run.note_rendered().err().map(not_written));
     }
-    problems.extend(unread);
+    problems.extend(told.into_iter().chain(unread));
     (report, problems)
 }
 

@@ -162,6 +162,13 @@ impl<D: Disk> Views<D> {
         self.unsaid(problems)
     }
 
+    /// Puts right what workers did to what others had left.
+    pub fn put_right(&self, session: &Session, rules: &Run) -> Vec<String> {
+        let Some(disk) = &self.folders.discoveries else { return Vec::new() };
+        let tasks = (0..).map(TaskIndex).zip(&session.tasks);
+        tasks.filter_map(|(index, task)| settled(disk, task.clone(), index, rules)).collect()
+    }
+
     /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
     /// completed. Nothing was left out if nothing is said.
     pub fn finish(

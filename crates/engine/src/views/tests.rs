@@ -105,6 +105,21 @@ fn a_run_leaves_the_same_files_whatever_happened_before() {
     assert!(world.text(OWN).unwrap().contains("\"mine\": 1") || world.text(OWN).unwrap().contains("\"mine\":1"));
 }
 
+#[test]
+fn what_happened_to_the_discovery_of_a_task_that_was_over_is_put_right_at_the_end() {
+    for forged in [None, Some(r#"{"task_id":"A","status":"failed","findings":"f"}"#)] {
+        let mut world = World::new(0);
+        world.run();
+        let honest = world.text("A.json").unwrap();
+        match forged {
+            None => world.disk.remove("A.json").unwrap(),
+            Some(text) => put(&world.disk, "A.json", text, Durability::Durable).unwrap(),
+        }
+        let told = world.views().put_right(&world.session, &world.rules);
+        assert_eq!((world.text("A.json"), told.len()), (Some(honest), usize::from(forged.is_some())), "{told:?}");
+    }
+}
+
 /// R: W-05
 #[test]
 fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an_edit() {
