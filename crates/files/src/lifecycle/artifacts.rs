@@ -1,5 +1,6 @@
 //! The artifact registry of a lifecycle session: manifests under their ids, and what ties them to the session.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use crate::fields::{self, Named, field, text_of};
 use crate::finding::{Finding, Findings};
 use crate::json::Value;
 use crate::manifest::{self, Manifest, OBJECT};
+use crate::span::Span;
 
 /// Every artifact of the registry; what breaks a rule is said. Where the session lists its roles, makers are among them.
 pub(super) fn read(
@@ -41,4 +43,12 @@ pub(super) fn read(
         }
     }
     manifests.into_iter().map(|manifest| manifest.artifact).collect()
+}
+
+/// The artifacts that the metadata of a task names, by id or by path.
+pub(super) fn named_in<'s>(metadata: Value<'_, 's>) -> impl Iterator<Item = (Cow<'s, str>, Span)> {
+    let names = |name: &str| matches!(name, "artifact" | "artifact_id" | "artifacts" | "artifact_ids");
+    let values = metadata.entries().filter(move |entry| names(&entry.name())).map(|entry| entry.value);
+    let texts = values.flat_map(|value| std::iter::once(value).chain(value.items()));
+    texts.filter_map(|value| Some((text_of(value)?, value.span())))
 }

@@ -6,7 +6,7 @@ pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use team_executor_core::{
@@ -164,7 +164,15 @@ fn rules(root: Value<'_, '_>, session: &Session, drafts: &Drafts, findings: &mut
         findings.push(Finding::warning(Code::IncompleteState, message).at(&drafts.file, place("status"), ""));
     }
     let by_id: HashMap<&str, &Task> = drafts.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    let registered: HashSet<&str> =
+        session.artifacts.iter().flat_map(|artifact| [artifact.id.as_str(), artifact.path.as_str()]).collect();
     for entry in fields::named(field(root, &OBJECT, "task_list"), &TASK, "id") {
+        for (name, place) in field(entry.value, &TASK, "metadata").into_iter().flat_map(artifacts::named_in) {
+            if !registered.contains(&*name) {
+                let message = "a task names an artifact that the registry lacks";
+                findings.push(Finding::warning(Code::InvalidArtifact, message).at(&drafts.file, place, ""));
+            }
+        }
         if let Some(task) = by_id.get(&*entry.name)
             && let Some(place) = field(entry.value, &TASK, "context_from")
         {

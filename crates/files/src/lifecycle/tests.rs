@@ -293,6 +293,20 @@ fn a_session_should_agree_with_itself() {
     );
 }
 
+#[test]
+fn what_a_task_names_as_an_artifact_should_be_registered() {
+    let named = |artifact: &str| found(r#""attempt_count": 2"#, artifact);
+    for known in
+        [r#""artifacts": ["impl-v1", "artifacts/plan.md"]"#, r#""artifact_id": "plan-v1""#, r#""artifacts": []"#]
+    {
+        assert_eq!(named(known), [], "{known}");
+    }
+    for unknown in [r#""artifacts": ["impl-v1", "impl-v2"]"#, r#""artifact_id": "x""#, r#""artifact": "y""#] {
+        let message = "a task names an artifact that the registry lacks".to_owned();
+        assert_eq!(named(unknown), [(Code::InvalidArtifact, Severity::Warning, message)], "{unknown}");
+    }
+}
+
 /// R: D-01
 #[test]
 fn ids_of_any_pattern_are_tasks() {

@@ -40,6 +40,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             session
         });
         rules::check(root, &tasks, &mut reading.findings);
+        tasks.tasks.iter_mut().for_each(rules::complete);
         draft = Some(Draft { session, tasks });
     }
     reading.sources.insert(file, Source::new(text));

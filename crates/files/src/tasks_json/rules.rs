@@ -47,6 +47,17 @@ pub fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
     .filter_map(|(is, what)| is.then_some(what))
 }
 
+/// Puts into words what must go with a status and was not said, so that what is written lacks nothing. A verdict is not made up.
+pub(super) fn complete(task: &mut Task) {
+    match task.status {
+        TaskStatus::Completed if task.findings.is_none() => task.findings = Some("nothing was reported".to_owned()),
+        TaskStatus::Failed | TaskStatus::Skipped if task.error.is_none() => {
+            task.error = Some("no reason was given".to_owned());
+        }
+        _ => {}
+    }
+}
+
 fn own_id(entry: &Named<'_, '_>, drafts: &Drafts, findings: &mut Findings) {
     let Some(id) = field(entry.value, &TASK, "id") else { return };
     if fields::text_of(id).is_some_and(|own| own != entry.name) {

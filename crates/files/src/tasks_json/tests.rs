@@ -296,6 +296,10 @@ fn what_must_go_with_a_status_is_missed() {
             "a completed CHECKPOINT has no supervision_verdict",
         ]
     );
+    let (session, _) = loaded.session.unwrap();
+    let said: Vec<_> = session.tasks.iter().filter_map(|task| task.error.as_ref().or(task.findings.as_ref())).collect();
+    assert!(said.iter().any(|said| *said == "nothing was reported"), "{said:?}");
+    assert_eq!(said.iter().filter(|said| **said == "no reason was given").count(), 2, "{said:?}");
 }
 
 #[test]
