@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
-use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load};
+use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load, stated_id};
+use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{DiskFolder, OpenError};
 
 use crate::args::Reading;
+use crate::commands::sessions;
 use crate::escape;
 use crate::failure::Failure;
 
@@ -42,6 +44,40 @@ pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, 
         findings: loaded.findings,
         sources: loaded.sources,
     })
+}
+
+/// Reads the session that the user named, and says whether another one in the project has its id.
+pub(crate) fn unique(path: Option<&Path>, reading: &Reading) -> Result<Opened, Failure> {
+    let mut opened = session(path, reading)?;
+    let twins = twins(Path::new(&opened.path));
+    if let Some(first) = twins.first() {
+        let more = if twins.len() > 1 { format!(" and {} more", twins.len() - 1) } else { String::new() };
+        let message = format!("another session has the same id: {}{more}", first.display());
+        opened
+            .findings
+            .push(Finding::warning(Code::DuplicateId, message).help("give one of them another `session_id`"));
+        if reading.strict {
+            opened.findings.make_strict();
+            opened.session = None;
+        }
+    }
+    Ok(opened)
+}
+
+/// The id of a session: the one that it states, or the name of its folder.
+pub(crate) fn id_of(folder: &DiskFolder, path: &Path) -> String {
+    stated_id(folder).unwrap_or_else(|| name_of(path))
+}
+
+/// The other sessions below the `.workflow/` that a session stands in which have its id.
+fn twins(path: &Path) -> Vec<PathBuf> {
+    let Ok(own) = path.canonicalize() else { return Vec::new() };
+    let Some(workflow) = own.ancestors().nth(2).filter(|folder| folder.ends_with(WORKFLOW)) else { return Vec::new() };
+    let id = |path: &Path| DiskFolder::open(path).ok().map(|folder| id_of(&folder, path));
+    let wanted = id(&own);
+    let is_run = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
+    let others = sessions::candidates(workflow).into_iter().filter(|other| *other != own && !is_run(other));
+    others.filter(|other| id(other) == wanted && other.canonicalize().is_ok_and(|other| other != own)).collect()
 }
 
 /// A session that can be run.

@@ -1,5 +1,6 @@
 //! The four shapes in which sessions stand on disk, and how a folder tells which it is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::folder::Folder;
@@ -63,6 +64,21 @@ impl fmt::Display for Dialect {
     }
 }
 
+/// The id that a session states, without reading more of it than that needs; nothing if the folder's name is its id.
+pub fn stated_id(folder: &dyn Folder) -> Option<String> {
+    let file = match Dialect::detect(folder)? {
+        Dialect::Tc => "team-session.json",
+        Dialect::Tls => lifecycle_file(folder),
+        Dialect::TasksJson => "tasks.json",
+        Dialect::TasksCsv => return None,
+    };
+    let bytes = folder.read(file, limits::TASKS_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let document = json::parse(text.trim_start_matches('\u{FEFF}')).ok()?;
+    let id = document.root().entries().find(|entry| entry.name() == "session_id")?;
+    id.value.as_text().map(Cow::into_owned)
+}
+
 /// The file that holds a lifecycle session.
 pub(crate) fn lifecycle_file(folder: &dyn Folder) -> &'static str {
     let of_team = folder.has("team-session.json")
@@ -105,6 +121,19 @@ mod tests {
         let lifecycle =
             MemoryFolder::default().with("team-session.json", "\u{FEFF}{\"pipeline_type\": 1}").with("tasks.json", "");
         assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
+    }
+
+    #[test]
+    fn a_session_states_its_id_in_the_file_of_its_dialect() {
+        let stated = |file: &str, text: &str| stated_id(&MemoryFolder::default().with(file, text));
+        let some = || Some("s-1".to_owned());
+        assert_eq!(stated("team-session.json", r#"{"session_id":"s-1"}"#), some());
+        assert_eq!(stated("session.json", r#"{"task_list":[],"session_id":"s-1"}"#), some());
+        assert_eq!(stated("tasks.json", "\u{FEFF}{\"session_id\":\"s-1\"}"), some());
+        for (file, text) in [("tasks.json", "["), ("tasks.json", r#"{"session_id":1}"#), ("tasks.csv", "id"), ("x", "")]
+        {
+            assert_eq!(stated(file, text), None, "{text}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub mod time;
 pub mod write;
 
 pub use code::Code;
-pub use dialect::Dialect;
+pub use dialect::{Dialect, stated_id};
 pub use finding::{Finding, Findings, Hidden, Place, Severity, Sources};
 pub use folder::{Folder, MemoryFolder, ReadError};
 pub use load::{Loaded, load};

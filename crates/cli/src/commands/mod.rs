@@ -20,7 +20,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
-mod sessions;
+pub(crate) mod sessions;
 mod status;
 mod task;
 mod validate;

@@ -40,7 +40,7 @@ pub(crate) fn run(
     let continued =
         options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
     let session = continued.as_ref().map_or(session, |run| Some(&run.session));
-    let opened = open::session(session, &options.reading)?;
+    let opened = open::unique(session, &options.reading)?;
     let format = options.format;
     tell_findings(&opened, format, printer)?;
     let Some((mut session, graph)) = opened.session else {

@@ -1,5 +1,6 @@
 //! `sessions`: what there is below `.workflow/`.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use crate::printer::Printer;
 #[derive(Serialize)]
 struct Row {
     path: String,
+    id: String,
     kind: &'static str,
     dialect: &'static str,
     status: &'static str,
@@ -30,6 +32,8 @@ struct Row {
     failed: usize,
     errors: usize,
     warnings: usize,
+    /// The first other session that has its id.
+    same_id_as: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -47,7 +51,12 @@ pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Fai
         let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
         return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
     }
-    let sessions: Vec<Row> = candidates(&workflow).iter().filter_map(|path| row(path)).collect();
+    let mut sessions: Vec<Row> = candidates(&workflow).iter().filter_map(|path| row(path)).collect();
+    let mut first: HashMap<String, String> = HashMap::new();
+    for row in sessions.iter_mut().filter(|row| row.kind == "session") {
+        row.same_id_as = first.get(&row.id).cloned();
+        first.entry(row.id.clone()).or_insert_with(|| row.path.clone());
+    }
     match options.format {
         Format::Json => report::print(&Listing { version: 1, sessions }, printer.out())?,
         Format::Text => table(&sessions, &workflow, printer)?,
@@ -56,7 +65,7 @@ pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Fai
 }
 
 /// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make.
-fn candidates(workflow: &Path) -> Vec<PathBuf> {
+pub(crate) fn candidates(workflow: &Path) -> Vec<PathBuf> {
     let folders = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
         let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -76,6 +85,7 @@ fn row(path: &Path) -> Option<Row> {
     let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
     Some(Row {
         path: path.display().to_string(),
+        id: open::id_of(&folder, path),
         kind: if is_run { "run" } else { "session" },
         dialect: dialect.name(),
         status: loaded.session.as_ref().map_or("invalid", |(session, _)| session.status.word()),
@@ -84,6 +94,7 @@ fn row(path: &Path) -> Option<Row> {
         failed: with(TaskStatus::Failed),
         errors: loaded.findings.error_count(),
         warnings: loaded.findings.warning_count(),
+        same_id_as: None,
     })
 }
 
@@ -97,10 +108,12 @@ fn table(rows: &[Row], workflow: &Path, printer: &mut Printer) -> Result<(), Fai
     writeln!(out, "{}  {:10}  {:9}  {:>9}  NOTES", escape::pad("PATH", widest), "DIALECT", "STATUS", "DONE")?;
     for row in rows {
         let notes = [(row.failed, "failed"), (row.errors, "error"), (row.warnings, "warning")];
+        let twin = row.same_id_as.as_ref().map(|other| format!("same id as {}", escape::line(other)));
         let notes: Vec<_> = notes
             .into_iter()
             .filter(|(n, _)| *n > 0)
             .map(|(n, what)| if what == "failed" { format!("{n} failed") } else { count(n, what) })
+            .chain(twin)
             .collect();
         let done = if row.status == "invalid" { "-".to_owned() } else { format!("{}/{}", row.completed, row.tasks) };
         let path = escape::pad(&escape::line(&row.path), widest);

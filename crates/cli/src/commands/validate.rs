@@ -14,7 +14,7 @@ use crate::printer::Printer;
 
 /// Reads, judges and reports.
 pub(crate) fn run(session: Option<&Path>, options: &Validate, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = match open::session(session, &options.reading) {
+    let opened = match open::unique(session, &options.reading) {
         Err(Failure::Refused(finding, _)) if options.format == Format::Json => {
             report::write_failure(&finding, printer.out())?;
             return Ok(Exit::Invalid);

@@ -148,6 +148,7 @@ fn sessions_as_data() {
       "sessions": [
         {
           "path": ".workflow/.csv-wave/EX-gift-cards-2026-03-01",
+          "id": "EX-gift-cards-2026-03-01",
           "kind": "run",
           "dialect": "tasks-csv",
           "status": "active",
@@ -155,10 +156,12 @@ fn sessions_as_data() {
           "completed": 1,
           "failed": 1,
           "errors": 0,
-          "warnings": 0
+          "warnings": 0,
+          "same_id_as": null
         },
         {
           "path": ".workflow/.team/TC-broken-2026-03-02",
+          "id": "TC-broken-2026-03-02",
           "kind": "session",
           "dialect": "tc",
           "status": "invalid",
@@ -166,10 +169,12 @@ fn sessions_as_data() {
           "completed": 0,
           "failed": 0,
           "errors": 2,
-          "warnings": 0
+          "warnings": 0,
+          "same_id_as": null
         },
         {
           "path": ".workflow/.team/TC-gift-cards-2026-03-01",
+          "id": "TC-gift-cards-2026-03-01",
           "kind": "session",
           "dialect": "tc",
           "status": "paused",
@@ -177,7 +182,8 @@ fn sessions_as_data() {
           "completed": 1,
           "failed": 0,
           "errors": 0,
-          "warnings": 0
+          "warnings": 0,
+          "same_id_as": null
         }
       ]
     }
