@@ -26,7 +26,8 @@ pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
             session.checkpoints.push(entry);
         }
     }
-    session.updated_at = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
+    let updated = session.tasks.iter().filter_map(|task| task.updated_at).max().max(session.updated_at);
+    session.updated_at = updated.max(session.created_at.filter(|_| updated.is_some()));
 }
 
 /// Puts the state of one task into it. What the run does not know stays.
@@ -57,17 +58,20 @@ pub(crate) fn while_it_runs(status: SessionStatus) -> SessionStatus {
     }
 }
 
-/// Where a session stands when a run ends: `at_end` if every task is completed, else paused. Only along the legal moves.
+/// Where a session stands when a run ends: `at_end` if every task is completed, else paused. Only along the legal moves; one
+/// that is called completed although a task was set back is put right.
 pub(crate) fn at_its_end(session: &Session, run: &Run, at_end: SessionStatus) -> SessionStatus {
     let all_done = run.counts().completed + run.not_needed() == session.tasks.len();
-    let to = if all_done { at_end } else { SessionStatus::Paused };
-    session.status.moved(to).unwrap_or(session.status)
+    match session.status {
+        SessionStatus::Completed if !all_done => SessionStatus::Paused,
+        status => status.moved(if all_done { at_end } else { SessionStatus::Paused }).unwrap_or(status),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::Policy;
-    use team_executor_core::{Graph, RoleName, SessionId, TaskId};
+    use team_executor_core::{Graph, RoleName, SessionId, TaskId, Timestamp};
 
     use super::*;
 
@@ -83,12 +87,30 @@ mod tests {
         let run = |session: &Session| {
             Run::new(&session.tasks, Graph::seal(&session.tasks).graph.unwrap(), Policy::default()).unwrap()
         };
-        assert_eq!(at_its_end(&session, &run(&session), Completed), Paused);
+        for status in [Active, Completed] {
+            session.status = status;
+            assert_eq!(at_its_end(&session, &run(&session), Completed), Paused);
+        }
+        session.status = Active;
         session.tasks[0].status = TaskStatus::Completed;
         for at_end in [Active, Completed, Paused] {
             assert_eq!(at_its_end(&session, &run(&session), at_end), at_end);
         }
         session.status = Archived;
         assert_eq!(at_its_end(&session, &run(&session), Completed), Archived);
+    }
+
+    #[test]
+    fn a_session_is_never_changed_before_it_was_made() {
+        let at = |micros| Some(Timestamp::from_micros(micros));
+        let mut session = Session::new(SessionId::parse("TC-1").unwrap());
+        let run = Run::new(&[], Graph::seal(&[]).graph.unwrap(), Policy::default()).unwrap();
+        for (created, updated, expected) in
+            [(at(1), at(2), at(2)), (at(9), at(2), at(9)), (at(9), None, None), (None, at(2), at(2))]
+        {
+            (session.created_at, session.updated_at) = (created, updated);
+            refresh(&mut session, &run, "EX-1");
+            assert_eq!((session.created_at, session.updated_at), (created, expected));
+        }
     }
 }
