@@ -10,6 +10,7 @@ mod data;
 mod departures;
 mod disk;
 mod doctor;
+mod doors;
 mod faults;
 mod fixtures;
 mod init;
