@@ -25,6 +25,7 @@ use crate::checking::{self, Checking, Scene};
 use crate::conductor::Conductor;
 use crate::control::question;
 use crate::control::server::Server;
+use crate::heard::{self, Heard};
 use crate::inbox::{self, Inbox, Message, Outbox};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
@@ -500,10 +501,11 @@ impl Dispatcher<'_> {
     /// What an attempt came to, with what its dialect demands.
     fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
-        let result = outcome::result(&self.at.result(task.id.as_str(), work.attempt));
+        let Heard { result, outcome, problems } = heard::of(&self.options, &self.at, task, work, exit);
+        tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
-        let outcome = self.views.judged(&task.id, outcome::of(result.as_deref(), exit));
+        let outcome = self.views.judged(&task.id, outcome);
         let said = result.or_else(|| self.views.left(&task.id));
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }

@@ -89,12 +89,12 @@ impl Stream {
     /// Why an agent that ended by itself has not done its task, however it ended; nothing if its own words and its result
     /// are to be judged. `complaint` is the last that it printed as an error.
     pub fn trouble(&self, ended: &Ended, complaint: &str, ended_at: u64) -> Option<Trouble> {
+        let how = match ended {
+            Ended::Exit(code) => format!("exit code {code}"),
+            Ended::Signal(signal) => format!("signal {signal}"),
+            Ended::Limit(_) | Ended::Stopped | Ended::Interrupted | Ended::CouldNotStart(_) => return None,
+        };
         if !self.finished {
-            let how = match ended {
-                Ended::Exit(code) => format!("exit code {code}"),
-                Ended::Signal(signal) => format!("signal {signal}"),
-                Ended::Limit(_) | Ended::Stopped | Ended::Interrupted | Ended::CouldNotStart(_) => return None,
-            };
             let said = self.error.as_ref().map_or(complaint, |error| &error.words);
             let class = Trouble::of(None, said, ended_at).class;
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
