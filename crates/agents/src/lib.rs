@@ -28,6 +28,7 @@ pub mod protocol;
 pub mod rehearsal;
 mod seal;
 mod sweep;
+mod trial;
 
 pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Limit};
@@ -36,3 +37,4 @@ pub use keepers::{KeeperEvent, Keepers};
 pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
+pub use trial::{Answer, ask};

@@ -48,7 +48,7 @@ pub(crate) fn of(
     };
     if let Some(setup) = &worker.setup {
         let note = note(&contract);
-        let order = Order { setup, note: &note, schema: &run.schema()? };
+        let order = Order { setup, note: &note, schema: Some(&run.schema()?) };
         args.extend(setup.adapter.arguments(&order));
     }
     Ok(Assignment {

@@ -141,7 +141,8 @@ mod tests {
         let path = dir.path().join(EXECUTOR);
         std::fs::create_dir(&path).unwrap();
         assert_eq!(of_run(dir.path()), []);
-        let all = [spent("A", "dev", 1, Some(140_000)), spent("A", "dev", 2, None), spent("B", "qa", 1, Some(2_000_000))];
+        let all =
+            [spent("A", "dev", 1, Some(140_000)), spent("A", "dev", 2, None), spent("B", "qa", 1, Some(2_000_000))];
         note(dir.path(), &all[2]).unwrap();
         note(dir.path(), &all[0]).unwrap();
         std::fs::OpenOptions::new().append(true).open(path.join(NAME)).unwrap().write_all(b"{\"task\":\"A").unwrap();

@@ -41,7 +41,8 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     };
     words.extend(permissions.iter().map(|word| (*word).to_owned()));
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
-    words.extend(["--append-system-prompt", order.note, "--json-schema", RESULT_SCHEMA].map(str::to_owned));
+    words.extend(["--append-system-prompt", order.note].map(str::to_owned));
+    words.extend(order.schema.iter().flat_map(|_| ["--json-schema", RESULT_SCHEMA].map(str::to_owned)));
     words
 }
 

@@ -23,7 +23,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
     // A text in JSON is a text in TOML.
     words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.note))]);
-    words.extend(["--output-schema".to_owned(), order.schema.display().to_string()]);
+    words.extend(order.schema.iter().flat_map(|file| ["--output-schema".to_owned(), file.display().to_string()]));
     words
 }
 

@@ -66,8 +66,8 @@ pub struct Order<'a> {
     pub setup: &'a Setup,
     /// What it must know besides the prompt.
     pub note: &'a str,
-    /// A file that holds [`RESULT_SCHEMA`].
-    pub schema: &'a Path,
+    /// A file that holds [`RESULT_SCHEMA`], if that is to be reported.
+    pub schema: Option<&'a Path>,
 }
 
 impl Permissions {
