@@ -50,8 +50,8 @@ pub(crate) fn run(
     let joining = joining::of(&session, &options.role, &place)?;
     record(&mut session, &joining);
     let config = place.config()?;
-    let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
-    check::programs_exist(&chosen.workers, &place)?;
+    let mut chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
+    check::programs_exist(&mut chosen.workers, &place)?;
     if options.yes {
         check::is_trusted(&chosen.programs, &config, options.trust_project)?;
     }

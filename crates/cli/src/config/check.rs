@@ -7,16 +7,38 @@ use team_executor_files::{Code, Finding};
 
 use super::Config;
 use super::choose::Program;
+use super::installed::{NotUsable, help, installed, path};
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Looks for the program of every worker. The first that is missing is named, with what to do.
-pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Failure> {
-    for worker in workers.iter() {
-        let own = worker.env.iter().rfind(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        let path = own.or_else(|| place.variable("PATH"));
+/// Looks for the program of every worker, and asks known agents for their version. The first that is missing or too old is
+/// named, with what to do. Where a program only starts another one, the other one will be started.
+pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<(), Failure> {
+    let mut asked: Vec<(Vec<String>, String)> = Vec::new();
+    for worker in workers.iter_mut() {
         let program = worker.command.first().map(String::as_str).unwrap_or_default();
-        probe(program, path, &place.project).map_err(|reason| missing(&who(worker), &reason))?;
+        match &worker.setup {
+            Some(setup) if !asked.iter().any(|(command, _)| *command == worker.command) => {
+                let found =
+                    installed(setup.adapter, program, &worker.env, place).map_err(|NotUsable { why, help }| {
+                        let message = format!("{why} ({}), so nothing was started", who(worker));
+                        Finding::error(Code::Usage, message).help(help)
+                    })?;
+                let native = found.program.to_str().unwrap_or(program).to_owned();
+                asked.push((worker.command.clone(), native));
+            }
+            Some(_) => {}
+            None => {
+                let found = probe(program, path(&worker.env, place), &place.project);
+                found.map_err(|reason| missing(&who(worker), &reason))?;
+            }
+        }
+        if let Some((_, native)) =
+            asked.iter().find(|(command, _)| worker.setup.is_some() && *command == worker.command)
+        {
+            worker.command = vec![native.clone()];
+        }
+        let path = path(&worker.env, place);
         for verify in worker.demands.all_commands() {
             let program = verify.command.first().map(String::as_str).unwrap_or_default();
             probe(program, path, &place.project).map_err(|reason| missing("the check of artifacts", &reason))?;
@@ -36,14 +58,7 @@ fn who(worker: &Worker) -> String {
 }
 
 fn missing(who: &str, reason: &Unusable) -> Finding {
-    let help = match reason {
-        Unusable::NotInPath(program) => {
-            format!("install {program}, or add its folder to PATH, or name it with its path")
-        }
-        Unusable::Missing(_) => "correct the path; it is taken from the project's folder".to_owned(),
-        Unusable::NotExecutable(path) => format!("chmod +x {}", path.display()),
-    };
-    Finding::error(Code::Usage, format!("{reason} ({who}), so nothing was started")).help(help)
+    Finding::error(Code::Usage, format!("{reason} ({who}), so nothing was started")).help(help(reason))
 }
 
 /// Refuses programs that the project's file chose, unless the user trusts it. Somebody who is asked needs not say it.

@@ -2,14 +2,15 @@
 //!
 //! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
 //! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts), [`files`] (where the two files are), [`choose`] (who does which
-//! task, and whether the program was chosen by somebody who may), [`show`] (all of it, with where it comes from).
+//! task, and whether the program was chosen by somebody who may), [`check`] and [`installed`] (whether it can be used), [`show`] (all of it, with where it comes from).
 
 pub(crate) mod check;
 mod checks;
 pub(crate) mod choose;
 pub(crate) mod command;
 pub(crate) mod files;
-mod read;
+pub(crate) mod installed;
+pub(crate) mod read;
 pub(crate) mod show;
 pub(crate) mod time;
 mod values;

@@ -104,7 +104,7 @@ pub(super) fn unknown_agents(settings: &Settings, findings: &mut Findings) {
 }
 
 /// That there is no such agent, and which there are.
-pub(super) fn no_agent(settings: &Settings, name: &str) -> Finding {
+pub(crate) fn no_agent(settings: &Settings, name: &str) -> Finding {
     let names = || settings.agents.keys().map(String::as_str);
     let mut finding = Finding::error(Code::InvalidField, format!("there is no agent '{name}'"));
     if let Some(near) = nearest(name, names()) {
