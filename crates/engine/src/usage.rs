@@ -67,8 +67,8 @@ impl Sum {
     /// For people: `12345 tokens in (100 cached), 678 out, $0.14`.
     pub fn words(&self) -> String {
         let cached = if self.cached > 0 { format!(" ({} cached)", self.cached) } else { String::new() };
-        let cents = |micros: u64| format!(", ${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000);
-        let cost = self.cost_micros.map(cents).unwrap_or_default();
+        let cents = self.cost_micros.map(|micros| micros.saturating_add(5000) / 10_000);
+        let cost = cents.map(|cents| format!(", ${}.{:02}", cents / 100, cents % 100)).unwrap_or_default();
         format!("{} tokens in{cached}, {} out{cost}", self.input, self.output)
     }
 }

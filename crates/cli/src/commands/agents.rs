@@ -137,7 +137,7 @@ fn table(rows: &[Row<'_>], out: &mut impl Write) -> Result<(), Failure> {
         let (name, of) = (escape::pad(&escape::line(row.name), name), row.version.as_deref().unwrap_or("-"));
         writeln!(out, "{name}  {:9}  {}  {}", row.kind, escape::pad(of, version), escape::line(&state))?;
         if let Some(help) = &row.help {
-            writeln!(out, "{}  help: {}", " ".repeat(escape::line(row.name).width()), escape::line(help))?;
+            writeln!(out, "  help: {}", escape::line(help))?;
         }
     }
     Ok(())
