@@ -304,6 +304,10 @@ pub(crate) struct Agents {
     #[arg(long)]
     pub(crate) test: bool,
 
+    /// Also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -15,7 +15,7 @@ use super::report;
 use crate::args::{Agents, Format};
 use crate::config::installed::{self, Installed, NotUsable, installed};
 use crate::config::read::no_agent;
-use crate::config::{Agent, Kind};
+use crate::config::{Agent, Kind, Origin};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -57,7 +57,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Agents, printer: &mut Printe
         return Err(no_agent(&config.settings, unknown).into());
     }
     let wanted = all.iter().filter(|(name, _)| options.name.is_empty() || options.name.contains(name));
-    let agents: Vec<Row<'_>> = wanted.map(|(name, agent)| row(name, agent, options.test, &place)).collect();
+    let is_trusted = options.trust_project || config.trusts_project();
+    let rows = wanted.map(|(name, agent)| row(name, agent, options.test, is_trusted, &place));
+    let agents: Vec<Row<'_>> = rows.collect();
     // Who is not installed is no failure of a test, unless it was asked for by name.
     let failed = |row: &Row<'_>| if row.usable { row.why.is_some() } else { !options.name.is_empty() };
     let exit = if options.test && agents.iter().any(failed) { Exit::Unfinished } else { Exit::Fine };
@@ -68,7 +70,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Agents, printer: &mut Printe
     Ok(exit)
 }
 
-fn row<'a>(name: &'a str, agent: &Agent, test: bool, place: &Place) -> Row<'a> {
+fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -> Row<'a> {
     let (kind, program) = match &agent.kind {
         Kind::Command(words) => ("command", words.first().cloned()),
         Kind::Agent { program, setup } => (setup.adapter.name(), Some(program.clone())),
@@ -82,6 +84,10 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, place: &Place) -> Row<'a> {
             let found = probe(program, installed::path(&agent.env, place), &place.project);
             found.map(drop).map_err(|why| NotUsable { why: why.to_string(), help: installed::help(&why) })
         }
+        Kind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable {
+            why: "the project chose its program, and is not trusted".to_owned(),
+            help: "look at team-executor.toml; then add --trust-project".to_owned(),
+        }),
         Kind::Agent { program, setup } => installed(setup.adapter, program, &agent.env, place).map(|found| {
             row.program = Some(found.program.display().to_string());
             row.version = Some(found.version.to_string());

@@ -51,7 +51,7 @@ pub(crate) fn run(
     record(&mut session, &joining);
     let config = place.config()?;
     let mut chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
-    check::programs_exist(&mut chosen.workers, &place)?;
+    check::programs_exist(&chosen.workers, &place)?;
     if options.yes {
         check::is_trusted(&chosen.programs, &config, options.trust_project)?;
     }
@@ -75,6 +75,7 @@ pub(crate) fn run(
             return Ok(Exit::Invalid);
         }
     }
+    check::agents_are_new_enough(&mut chosen.workers, &place)?;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.

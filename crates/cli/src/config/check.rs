@@ -1,5 +1,8 @@
 //! What must hold before anything is started: programs that exist, chosen by somebody who may choose them.
 
+use std::collections::BTreeMap;
+
+use team_executor_agents::adapters::{Adapter, Setup};
 use team_executor_agents::{Unusable, probe};
 use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
@@ -7,38 +10,22 @@ use team_executor_files::{Code, Finding};
 
 use super::Config;
 use super::choose::Program;
-use super::installed::{NotUsable, help, installed, path};
+use super::installed::{NotUsable, found, help, installed, path};
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Looks for the program of every worker, and asks known agents for their version. The first that is missing or too old is
-/// named, with what to do. Where a program only starts another one, the other one will be started.
-pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<(), Failure> {
-    let mut asked: Vec<(Vec<String>, String)> = Vec::new();
-    for worker in workers.iter_mut() {
+/// Looks for the program of every worker, and starts nothing. The first that is missing is named, with what to do.
+pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Failure> {
+    for worker in workers.iter() {
+        let path = path(&worker.env, place);
         let program = worker.command.first().map(String::as_str).unwrap_or_default();
         match &worker.setup {
-            Some(setup) if !asked.iter().any(|(command, _)| *command == worker.command) => {
-                let found =
-                    installed(setup.adapter, program, &worker.env, place).map_err(|NotUsable { why, help }| {
-                        let message = format!("{why} ({}), so nothing was started", who(worker));
-                        Finding::error(Code::Usage, message).help(help)
-                    })?;
-                let native = found.program.to_str().unwrap_or(program).to_owned();
-                asked.push((worker.command.clone(), native));
-            }
-            Some(_) => {}
-            None => {
-                let found = probe(program, path(&worker.env, place), &place.project);
-                found.map_err(|reason| missing(&who(worker), &reason))?;
+            None => drop(probe(program, path, &place.project).map_err(|reason| missing(&who(worker), &reason))?),
+            Some(setup) => {
+                let found = found(setup.adapter, program, &worker.env, place);
+                found.map_err(|reason| not_usable(&who(worker), &reason))?;
             }
         }
-        if let Some((_, native)) =
-            asked.iter().find(|(command, _)| worker.setup.is_some() && *command == worker.command)
-        {
-            worker.command = vec![native.clone()];
-        }
-        let path = path(&worker.env, place);
         for verify in worker.demands.all_commands() {
             let program = verify.command.first().map(String::as_str).unwrap_or_default();
             probe(program, path, &place.project).map_err(|reason| missing("the check of artifacts", &reason))?;
@@ -53,8 +40,34 @@ pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<(),
     Ok(())
 }
 
+/// Asks known agents for their version, which starts them: only after somebody who may has chosen them. Where a program only
+/// starts another one, the other one will be started.
+pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<(), Failure> {
+    let mut asked: BTreeMap<(Adapter, String, Option<String>), String> = BTreeMap::new();
+    for worker in workers.iter_mut() {
+        let Some(Setup { adapter, .. }) = &worker.setup else { continue };
+        let program = worker.command.first().cloned().unwrap_or_default();
+        let key = (*adapter, program.clone(), path(&worker.env, place).map(str::to_owned));
+        let started = match asked.get(&key) {
+            Some(started) => started.clone(),
+            None => {
+                let found = installed(*adapter, &program, &worker.env, place);
+                let found = found.map_err(|reason| not_usable(&who(worker), &reason))?;
+                found.program.to_str().unwrap_or(&program).to_owned()
+            }
+        };
+        asked.insert(key, started.clone());
+        worker.command = vec![started];
+    }
+    Ok(())
+}
+
 fn who(worker: &Worker) -> String {
     if worker.agent.starts_with('-') { worker.agent.clone() } else { format!("agent '{}'", worker.agent) }
+}
+
+fn not_usable(who: &str, NotUsable { why, help }: &NotUsable) -> Finding {
+    Finding::error(Code::Usage, format!("{why} ({who}), so nothing was started")).help(help.clone())
 }
 
 fn missing(who: &str, reason: &Unusable) -> Finding {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_agents::adapters::Setup;
+use team_executor_agents::adapters::{Adapter, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
@@ -119,7 +119,17 @@ pub(crate) fn choose(
     }
     let chosen = Chosen { workers: Workers::default(), tasks: BTreeMap::new(), programs: Vec::new(), ignored: false };
     let defaults = Defaults::of(config, flags);
-    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, pools: Vec::new() };
+    let mut chooser = Chooser {
+        config,
+        flags,
+        session,
+        exe,
+        defaults,
+        by_flag,
+        chosen,
+        pools: Vec::new(),
+        known_pools: BTreeMap::new(),
+    };
     let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = config.settings.tasks.get(task.id.as_str());
@@ -147,7 +157,12 @@ struct Chooser<'a> {
     chosen: Chosen,
     /// Of each worker, whose quota it uses.
     pools: Vec<u32>,
+    /// Whose quota there is.
+    known_pools: BTreeMap<Account, u32>,
 }
+
+/// Agent, model and account: where these are the same, so is the quota. Other variables make it another account.
+type Account = (Adapter, Option<String>, Vec<(String, String)>);
 
 impl<'a> Chooser<'a> {
     /// Makes the worker of a task.
@@ -197,17 +212,16 @@ impl<'a> Chooser<'a> {
             env = sets.chain(env).collect();
         }
         let worker = Worker { agent: name, command, setup, pass_env, env, limits, demands };
-        self.pools.push(self.pool(&worker));
+        let pool = self.pool(&worker);
+        self.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
     }
 
-    /// Whose quota a worker uses: those with the same agent, model and account share it. Commands have none that is known.
-    fn pool(&self, worker: &Worker) -> u32 {
-        let Some(setup) = &worker.setup else { return 0 };
-        let of = |one: &Worker| one.setup.as_ref().map(|setup| (setup.adapter, setup.model.clone(), one.env.clone()));
-        let own = Some((setup.adapter, setup.model.clone(), worker.env.clone()));
-        let known = self.chosen.workers.iter().zip(&self.pools).find(|(one, _)| of(one) == own);
-        known.map_or_else(|| self.pools.iter().max().map_or(1, |last| last + 1), |(_, pool)| *pool)
+    /// Whose quota a worker uses. Commands have none that is known.
+    fn pool(&mut self, worker: &Worker) -> u32 {
+        let Some(Setup { adapter, model, .. }) = &worker.setup else { return 0 };
+        let next = u32::try_from(self.known_pools.len()).unwrap_or(u32::MAX).saturating_add(1);
+        *self.known_pools.entry((*adapter, model.clone(), worker.env.clone())).or_insert(next)
     }
 
     /// What is demanded of what a worker delivers. Commands that judge it are programs like any other.

@@ -28,13 +28,13 @@ pub(crate) struct NotUsable {
     pub(crate) help: String,
 }
 
-/// Looks for the program of an agent, and asks it for its version. `env` are the variables that are set for it.
-pub(crate) fn installed(
+/// Looks for the program of an agent, and starts nothing. `env` are the variables that are set for it.
+pub(crate) fn found(
     adapter: Adapter,
     program: &str,
     env: &[(String, String)],
     place: &Place,
-) -> Result<Installed, NotUsable> {
+) -> Result<PathBuf, NotUsable> {
     let found = probe(program, path(env, place), &place.project).map_err(|reason| NotUsable {
         help: match &reason {
             Unusable::NotInPath(_) => format!("install it with: {}", adapter.install()),
@@ -42,7 +42,17 @@ pub(crate) fn installed(
         },
         why: reason.to_string(),
     })?;
-    let program = adapter.native(&found).unwrap_or(found);
+    Ok(adapter.native(&found).unwrap_or(found))
+}
+
+/// The same, and asks it for its version.
+pub(crate) fn installed(
+    adapter: Adapter,
+    program: &str,
+    env: &[(String, String)],
+    place: &Place,
+) -> Result<Installed, NotUsable> {
+    let program = found(adapter, program, env, place)?;
     let env = without_contract(&place.environment, &[], env);
     let answer = ask((&program, &["--version".to_owned()]), &env, &place.project, "", PATIENCE);
     let version = match answer {

@@ -236,6 +236,26 @@ fn who_can_do_tasks_is_listed_and_tested() {
 }
 
 #[test]
+fn a_program_that_the_project_chose_is_not_even_asked_for_its_version_before_it_is_trusted() {
+    let world = world(&[("A", "")]);
+    fake(&world, ("trap", "2.1.325"), &claude_says(CLAUDE_OK));
+    let script = read(world.dir().join("bin/trap")).replace("#!/bin/sh\n", "#!/bin/sh\necho started >>asked\n");
+    world.write("bin/trap", script);
+    world.write(
+        "team-executor.toml",
+        "[defaults]\nagent = \"own\"\n[agents.own]\nkind = \"claude\"\nprogram = \"trap\"\n",
+    );
+    let refused = run(&world, &[]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("chooses what is run: trap (claude"), "{refused}");
+    let listed = world.run(&["agents", "own", "--test"]);
+    assert!(listed.code == Some(1) && listed.stdout.contains("help: look at team-executor.toml; then add"), "{listed}");
+    assert!(!world.dir().join("asked").exists());
+    assert_eq!(run(&world, &["--trust-project"]).code, Some(0));
+    assert_eq!(read(world.dir().join("asked")), "started\nstarted\n");
+    assert_eq!(world.run(&["agents", "own", "--test", "--trust-project"]).code, Some(0));
+}
+
+#[test]
 fn what_is_wrong_about_an_agent_is_said_with_its_place() {
     let world = world(&[("A", "")]);
     world.write(
