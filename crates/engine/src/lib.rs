@@ -1,7 +1,7 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `heard`, `outcome`, `judgement` and `capability` (what it came to, what it
+//! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `judgement` and `capability` (what it came to, what it
 //! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`] (what it used), [`artifacts`] with `checking` (what it
 //! delivers), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
@@ -22,8 +22,8 @@ pub mod conductor;
 pub mod control;
 mod dispatcher;
 pub mod doctor;
+mod ends;
 pub mod export;
-mod heard;
 mod inbox;
 mod judgement;
 mod layout;

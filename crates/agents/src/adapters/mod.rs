@@ -6,6 +6,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod glimpse;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod version;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+pub use glimpse::glimpse;
 pub use stream::{Stream, Usage};
 pub use trouble::{Class, Trouble};
 pub use version::Version;

@@ -22,7 +22,7 @@ use crate::usage::{self, Spent};
 const COMPLAINT_BYTES: u64 = 4096;
 
 /// What an attempt came to.
-pub(crate) struct Heard {
+pub(crate) struct End {
     /// What counts as its result.
     pub(crate) result: Option<String>,
     /// What the rules are told.
@@ -32,7 +32,7 @@ pub(crate) struct Heard {
 }
 
 /// Hears how an attempt ended. To hear it again after a crash changes nothing.
-pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> Heard {
+pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> End {
     let id = task.id.as_str();
     let written = outcome::result(&run.result(id, work.attempt));
     let worker = options.workers.of(work.task);
@@ -44,7 +44,7 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
             ..Produced::default()
         };
         let outcome = outcome::of(exit, &produced);
-        return Heard { result: written, outcome, problems: Vec::new() };
+        return End { result: written, outcome, problems: Vec::new() };
     };
     let [out, err] = logs(&run.path, id, work.attempt);
     let stream = File::open(out).map_or_else(
@@ -60,7 +60,7 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
     };
     let mut problems: Vec<String> = usage::note(&run.path, &spent).err().into_iter().collect();
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
-        return Heard { result: written, outcome: failed(trouble, setup), problems };
+        return End { result: written, outcome: failed(trouble, setup), problems };
     }
     let reported = stream.report().filter(|_| matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_)));
     let result = match (&written, reported) {
@@ -80,7 +80,7 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
         must_report: true,
     };
     let outcome = outcome::of(exit, &produced);
-    Heard { result, outcome, problems }
+    End { result, outcome, problems }
 }
 
 fn with_model(stream: &Stream, setup: &Setup) -> team_executor_agents::adapters::Usage {
