@@ -68,10 +68,11 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
     stream.text = text(event, "result").unwrap_or_default().to_owned();
     stream.structured = event.get("structured_output").filter(|value| value.is_object()).cloned();
     let denials = event["permission_denials"].as_array().into_iter().flatten();
-    stream.denials = denials.map(|one| text(one, "tool_name").unwrap_or("a tool").to_owned()).collect();
+    denials.for_each(|one| stream.deny(text(one, "tool_name").unwrap_or("a tool")));
     let of = |key| number(&event["usage"], key).unwrap_or(0);
     stream.usage.cached = of("cache_read_input_tokens");
-    stream.usage.input = of("input_tokens") + of("cache_creation_input_tokens") + stream.usage.cached;
+    let made = of("input_tokens").saturating_add(of("cache_creation_input_tokens"));
+    stream.usage.input = made.saturating_add(stream.usage.cached);
     stream.usage.output = of("output_tokens");
     stream.usage.turns = number(event, "num_turns");
     stream.usage.set_cost(&event["total_cost_usd"]);

@@ -32,7 +32,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("thread.started") => stream.usage.session_id = text(event, "thread_id").map(str::to_owned),
         Some("turn.started") => {
             (stream.finished, stream.ok) = (false, false);
-            stream.usage.turns = Some(stream.usage.turns.unwrap_or(0) + 1);
+            stream.usage.turns = Some(stream.usage.turns.unwrap_or(0).saturating_add(1));
         }
         Some("item.completed") => item(stream, &event["item"]),
         // A retry says the same; what it comes to is said by the end of the turn.
@@ -57,7 +57,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
 fn item(stream: &mut Stream, item: &Value) {
     match (text(item, "type"), text(item, "status")) {
         (Some("agent_message"), _) => stream.text = text(item, "text").unwrap_or_default().to_owned(),
-        (Some(kind), Some("declined")) => stream.denials.push(kind.to_owned()),
+        (Some(kind), Some("declined")) => stream.deny(kind),
         _ => {}
     }
 }

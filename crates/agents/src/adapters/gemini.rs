@@ -49,7 +49,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("tool_use") => stream.text.clear(),
         Some("tool_result") if text(&event["error"], "type") == Some("policy_violation") => {
             let tool = text(event, "tool_id").and_then(|id| id.split("__").next()).unwrap_or("a tool");
-            stream.denials.push(tool.to_owned());
+            stream.deny(tool);
         }
         Some("result") => {
             (stream.finished, stream.ok) = (true, text(event, "status") == Some("success"));

@@ -75,6 +75,13 @@ impl Stream {
         }
     }
 
+    /// Notes that a tool was denied, each once.
+    pub(super) fn deny(&mut self, tool: &str) {
+        if self.denials.len() < DENIALS && !self.denials.iter().any(|known| known == tool) {
+            self.denials.push(tool.to_owned());
+        }
+    }
+
     /// What it reported: by its schema, else its last words if they are an object with a status.
     pub fn report(&self) -> Option<Value> {
         self.structured.clone().or_else(|| {
@@ -104,14 +111,11 @@ impl Stream {
             let unknown = || Trouble { class: Class::Transient, words: "the agent reports an error".to_owned() };
             return Some(self.error.clone().unwrap_or_else(unknown));
         }
-        let mut denials = self.denials.clone();
-        denials.dedup();
-        denials.truncate(DENIALS);
-        (!denials.is_empty()).then(|| Trouble {
+        (!self.denials.is_empty()).then(|| Trouble {
             class: Class::Fatal,
             words: format!(
                 "it was not allowed to use {}, and `permissions` of the agent decides that",
-                denials.join(", ")
+                self.denials.join(", ")
             ),
         })
     }
@@ -125,7 +129,7 @@ pub(super) fn read(mut output: impl BufRead, mut take: impl FnMut(&mut Stream, &
         match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(1..) => {}
             // What cannot be read was not said.
-            Ok(0) | Err(_) => return stream,
+            Ok(0) | Err(_) => break,
         }
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
         if !is_rest
@@ -136,6 +140,8 @@ pub(super) fn read(mut output: impl BufRead, mut take: impl FnMut(&mut Stream, &
         }
         is_rest = !is_whole;
     }
+    stream.text.truncate(stream.text.floor_char_boundary(TEXT_BYTES));
+    stream
 }
 
 /// A text in an event.

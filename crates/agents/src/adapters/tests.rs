@@ -151,6 +151,23 @@ fn a_report_is_by_the_schema_or_in_the_last_words() {
 }
 
 #[test]
+fn no_number_and_no_length_is_too_much() {
+    let most = u64::MAX;
+    let line = format!(
+        r#"{{"type":"result","is_error":false,"subtype":"success","result":"{}","total_cost_usd":1e300,"num_turns":{most},
+        "usage":{{"input_tokens":{most},"cache_creation_input_tokens":{most},"cache_read_input_tokens":{most},"output_tokens":-1}}}}"#,
+        "ä".repeat(700_000)
+    );
+    let claude = read(Adapter::Claude, &[&line.replace('\n', "")]);
+    assert_eq!((claude.usage.input, claude.usage.output, claude.usage.cost_micros), (most, 0, None));
+    assert!((1_000_000..=1 << 20).contains(&claude.text.len()), "{}", claude.text.len());
+    let declined = r#"{"type":"item.completed","item":{"type":"x","status":"declined"}}"#;
+    let all: Vec<String> = (0..1000).map(|nth| declined.replace("\"x\"", &format!("\"x{nth}\""))).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    assert_eq!(read(Adapter::Codex, &all).denials.len(), 20);
+}
+
+#[test]
 fn a_flood_and_a_torn_line_cost_only_themselves() {
     let flood = format!("{{\"type\":\"user\",\"content\":\"{}\"}}", "x".repeat(9 << 20));
     let stream = read(Adapter::Claude, &[&flood, &claude_done(), "{\"type\":\"resu"]);

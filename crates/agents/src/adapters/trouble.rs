@@ -42,7 +42,8 @@ const OF_QUOTA: &[&str] = &[
     "resource exhausted",
 ];
 /// What services and agents say where nobody is logged in.
-const OF_AUTH: &[&str] = &["unauthorized", "authenticat", "api key", "api_key", "not logged in", "log in", "login"];
+const OF_AUTH: &[&str] =
+    &["unauthorized", "authenticat", "api key", "api_key", "not logged in", "please log in", "please login", "/login"];
 /// What stands before a length of time after which there is quota again.
 const BEFORE_WAIT: &[&str] = &[
     "try again in ",
