@@ -88,15 +88,7 @@ pub fn environment(
     contract: &Contract<'_>,
 ) -> Result<Vec<(String, String)>, TooDeep> {
     let depth = depth(parent)?;
-    let is_allowed = |name: &str| {
-        ALLOWED.iter().any(|pattern| fits(pattern, name)) || configured.iter().any(|pattern| fits(pattern, name))
-    };
-    let passed = parent.iter().filter(|(name, _)| is_allowed(name));
-    let mut variables: Vec<(String, String)> = Vec::new();
-    for (name, value) in passed.chain(extra).filter(|(name, _)| !NEVER.iter().any(|pattern| fits(pattern, name))) {
-        variables.retain(|(known, _)| known != name);
-        variables.push((name.clone(), value.clone()));
-    }
+    let mut variables = without_contract(parent, configured, extra);
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let ours = [
         ("TEAM_EXECUTOR_SESSION", path(contract.session)),
@@ -111,6 +103,24 @@ pub fn environment(
     ];
     variables.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     Ok(variables)
+}
+
+/// The environment of a worker without its contract.
+pub fn without_contract(
+    parent: &[(String, String)],
+    configured: &[String],
+    extra: &[(String, String)],
+) -> Vec<(String, String)> {
+    let is_allowed = |name: &str| {
+        ALLOWED.iter().any(|pattern| fits(pattern, name)) || configured.iter().any(|pattern| fits(pattern, name))
+    };
+    let passed = parent.iter().filter(|(name, _)| is_allowed(name));
+    let mut variables: Vec<(String, String)> = Vec::new();
+    for (name, value) in passed.chain(extra).filter(|(name, _)| !NEVER.iter().any(|pattern| fits(pattern, name))) {
+        variables.retain(|(known, _)| known != name);
+        variables.push((name.clone(), value.clone()));
+    }
+    variables
 }
 
 /// How many executors are above this one; too many, or a number that cannot be read, is refused.

@@ -3,12 +3,13 @@
 //! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
 //! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
 //! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`]
-//! (what its end means), [`rehearsal`] (a worker that only acts).
+//! (what its end means), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents).
 //!
 //! Invariants of this crate: it is the only one that starts processes; it never signals a process by a number that was
 //! stored; whether a worker lives is told by a lock of the kernel, never by a pid or a clock; nothing that a worker prints
 //! is ever a command.
 
+pub mod adapters;
 mod capture;
 mod cgroup;
 pub mod environment;
@@ -27,6 +28,7 @@ pub mod protocol;
 pub mod rehearsal;
 mod seal;
 mod sweep;
+mod trial;
 
 pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Limit};
@@ -35,3 +37,4 @@ pub use keepers::{KeeperEvent, Keepers};
 pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
+pub use trial::{Answer, ask};

@@ -57,6 +57,7 @@ impl Args {
             Some(Command::Run(options) | Command::Resume(options)) => options.format == Format::Json,
             Some(Command::Rehearse(options)) => options.format == Format::Json,
             Some(Command::Config(options)) => options.format == Format::Json,
+            Some(Command::Agents(options)) => options.format == Format::Json,
             Some(Command::Pause(options)) => options.format == Format::Json,
             Some(Command::Stop(options)) => options.format == Format::Json,
             Some(Command::Retry(options)) => options.format == Format::Json,
@@ -228,6 +229,18 @@ Examples:
   team-executor config --session=.workflow/.team/TC-auth-2026-02-27
   team-executor config --retries 1 --format json | jq '.settings'")]
     Config(ShowConfig),
+
+    /// List who can do tasks: what is installed, in which version, and whether it is usable
+    #[command(after_help = "\
+Examples:
+  team-executor agents
+  team-executor agents claude --test
+  team-executor agents --format json | jq '.agents[] | select(.usable).name'
+
+`claude`, `codex` and `gemini` need no configuration: run --agent claude uses
+one. With --test each one is asked for a word, without being allowed to do
+anything. Exit code 1 if one that was tested does not answer.")]
+    Agents(Agents),
 
     /// Show how the newest run of a session stands; change nothing
     #[command(

@@ -13,6 +13,7 @@ mod joining;
 mod open;
 mod place;
 mod printer;
+mod usage;
 mod watch;
 
 use std::process::ExitCode;

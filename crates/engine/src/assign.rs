@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_agents::adapters::Order;
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::{Assignment, Limits};
 use team_executor_core::Task;
@@ -41,10 +42,15 @@ pub(crate) fn of(
     };
     let env = environment(&options.environment, &worker.pass_env, &worker.env, &contract);
     let env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
-    let (program, args) = match worker.command.split_first() {
+    let (program, mut args) = match worker.command.split_first() {
         Some((program, args)) => (program.clone(), args.to_vec()),
         None => (String::new(), Vec::new()),
     };
+    if let Some(setup) = &worker.setup {
+        let note = note(&contract);
+        let order = Order { setup, note: &note, schema: Some(&run.schema()?) };
+        args.extend(setup.adapter.arguments(&order));
+    }
     Ok(Assignment {
         key,
         program,
@@ -57,6 +63,17 @@ pub(crate) fn of(
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
     })
+}
+
+/// What an agent must know besides its prompt: it may have no way to look at its environment.
+fn note(contract: &Contract<'_>) -> String {
+    let Contract { artifacts, result, .. } = contract;
+    format!(
+        "TEAM_EXECUTOR_ARTIFACTS is the folder {}, and TEAM_EXECUTOR_RESULT is the file {}. Nobody can answer questions: \
+         decide yourself. If the task cannot be done, report the status failed with the reason.",
+        artifacts.display(),
+        result.display()
+    )
 }
 
 /// A command that judges an attempt.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use team_executor_agents::adapters::glimpse;
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
 use team_executor_core::run::{
@@ -25,6 +26,7 @@ use crate::checking::{self, Checking, Scene};
 use crate::conductor::Conductor;
 use crate::control::question;
 use crate::control::server::Server;
+use crate::ends::{self, End};
 use crate::inbox::{self, Inbox, Message, Outbox};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
@@ -326,7 +328,10 @@ impl Dispatcher<'_> {
     fn heard(&mut self, event: KeeperEvent) -> Option<Input> {
         let (slot, exit) = match event {
             KeeperEvent::Line { slot, text, .. } => {
-                let task = self.slots.get(&slot).map(|work| self.id(work.task).to_owned())?;
+                let work = self.slots.get(&slot)?;
+                let is_event = self.options.workers.of(work.task).is_some_and(|worker| worker.setup.is_some());
+                let text = if is_event { glimpse(&text)? } else { text };
+                let task = self.id(work.task).to_owned();
                 (self.tell)(Notice::Line { task, text });
                 return None;
             }
@@ -500,10 +505,11 @@ impl Dispatcher<'_> {
     /// What an attempt came to, with what its dialect demands.
     fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
-        let result = outcome::result(&self.at.result(task.id.as_str(), work.attempt));
+        let End { result, outcome, problems } = ends::of(&self.options, &self.at, task, work, exit);
+        tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
-        let outcome = self.views.judged(&task.id, outcome::of(result.as_deref(), exit));
+        let outcome = self.views.judged(&task.id, outcome);
         let said = result.or_else(|| self.views.left(&task.id));
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }

@@ -1,8 +1,8 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `outcome`, `judgement` and `capability` (what it came to, what it
-//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`artifacts`] with `checking` (what it
+//! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `judgement` and `capability` (what it came to, what it
+//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`] (what it used), [`artifacts`] with `checking` (what it
 //! delivers), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
@@ -22,6 +22,7 @@ pub mod conductor;
 pub mod control;
 mod dispatcher;
 pub mod doctor;
+mod ends;
 pub mod export;
 mod inbox;
 mod judgement;
@@ -40,6 +41,7 @@ pub mod runs;
 mod session_status;
 mod stale;
 mod status;
+pub mod usage;
 pub mod views;
 pub mod wisdom;
 pub mod worker;

@@ -12,15 +12,8 @@ use team_executor_core::run::{ErrorClass, Judgement, Outcome};
 const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
-pub(crate) fn of(result: Option<&str>, exit: &Exit) -> Outcome {
-    let produced = Produced {
-        result,
-        last_line: exit.last_line.as_deref(),
-        artifacts: exit.artifacts,
-        missing: &[],
-        must_report: false,
-    };
-    match (judge(&exit.ended, &produced), &exit.ended) {
+pub(crate) fn of(exit: &Exit, produced: &Produced<'_>) -> Outcome {
+    match (judge(&exit.ended, produced), &exit.ended) {
         (Judged::Completed { findings }, _) => Outcome::completed(Some(findings)),
         (Judged::Interrupted, _) => Outcome::Interrupted,
         (Judged::Failed { error, .. }, Ended::Limit(_)) => Outcome::TimedOut { error },

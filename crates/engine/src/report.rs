@@ -11,6 +11,7 @@ use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Time
 use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved, is_manifest};
+use crate::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
 const LISTED: usize = 1000;
@@ -46,6 +47,8 @@ pub struct Report {
     pub decisions: Vec<String>,
     /// How many artifacts are in which state.
     pub artifacts: Vec<(Validation, usize)>,
+    /// What agents used, attempt by attempt.
+    pub used: Vec<Spent>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -104,13 +107,15 @@ impl Report {
             rounds: rules.rounds(),
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
+            used: Vec::new(),
             already: false,
         }
     }
 
     /// Says where the run and its session are.
     pub(crate) fn at(self, run: &str, folder: &Path, session: &Path) -> Self {
-        Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), ..self }
+        let used = usage::of_run(folder);
+        Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), used, ..self }
     }
 
     /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered.
@@ -197,6 +202,12 @@ impl Report {
             writeln!(text, "- {}: {}", about.to_lowercase(), one_line(&line)).ok();
         }
         writeln!(text, "- duration: {}", seconds(self.duration)).ok();
+        if !self.used.is_empty() {
+            writeln!(text, "- usage: {}", Sum::of(&self.used).words()).ok();
+            for (role, sum) in sums(&self.used, |spent| &spent.role) {
+                writeln!(text, "  - {}: {}", one_line(role), sum.words()).ok();
+            }
+        }
         writeln!(text, "- session: {}", one_line(&self.session.display().to_string())).ok();
         if !self.faults.is_empty() {
             text.push_str("\n## Not as it was delivered\n\n");

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS};
@@ -23,6 +24,8 @@ use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
+/// In the executor's folder: what an agent must report.
+const SCHEMA: &str = "result.schema.json";
 /// The folders that every run has.
 const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
 
@@ -76,6 +79,16 @@ impl RunAt {
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
         self.path.join(AGENTS).join(result_name(task, attempt))
+    }
+
+    /// The file that holds what an agent must report, made if it is not there as it should be.
+    pub(crate) fn schema(&self) -> Result<PathBuf, Failure> {
+        let path = self.path.join(EXECUTOR).join(SCHEMA);
+        if std::fs::read(&path).ok().as_deref() != Some(RESULT_SCHEMA.as_bytes()) {
+            let put = replace(&self.executor, SCHEMA, RESULT_SCHEMA.as_bytes(), Durability::Rendered);
+            put.map_err(|error| Failure::disk("write", &path)(std::io::Error::other(error)))?;
+        }
+        Ok(path)
     }
 
     /// Where the ledgers of keepers are.

@@ -13,6 +13,7 @@ use crate::options::Failure;
 use crate::plan::Plan;
 use crate::replay;
 use crate::run_at;
+use crate::usage::{self, Spent};
 
 /// How a run stands.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub struct Status {
     pub rounds: u32,
     /// What was delivered so far, with its state; nothing if that cannot be read.
     pub artifacts: Vec<Shelved>,
+    /// What agents used, attempt by attempt.
+    pub used: Vec<Spent>,
 }
 
 /// How a task was judged.
@@ -127,6 +130,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         artifacts,
         run: id,
         is_heard: control::is_heard(&path),
+        used: usage::of_run(&path),
         folder: path,
         stage: run.stage().word(),
         reason: match run.stage() {

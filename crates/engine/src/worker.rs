@@ -1,6 +1,7 @@
 //! Who does which task: a program, what it sees of the environment, and how long it has.
 
 use team_executor_agents::Limits;
+use team_executor_agents::adapters::Setup;
 use team_executor_core::TaskIndex;
 
 use crate::artifacts::Demands;
@@ -10,8 +11,10 @@ use crate::artifacts::Demands;
 pub struct Worker {
     /// What the user calls it.
     pub agent: String,
-    /// The program and its arguments.
+    /// The program and its arguments; of a known coding agent only the program.
     pub command: Vec<String>,
+    /// How it is asked, if it is a known coding agent.
+    pub setup: Option<Setup>,
     /// Names of variables that it is given beside the usual ones; a star stands for any end.
     pub pass_env: Vec<String>,
     /// Variables that it is given.
@@ -47,6 +50,11 @@ impl Workers {
         self.list.get(*self.of.get(task.get())?)
     }
 
+    /// All of them, to complete what is known of each.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Worker> {
+        self.list.iter_mut()
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Worker> {
         self.list.iter()
@@ -61,6 +69,7 @@ mod tests {
         Worker {
             agent: agent.to_owned(),
             command: Vec::new(),
+            setup: None,
             pass_env: Vec::new(),
             env: Vec::new(),
             limits: Limits::default(),

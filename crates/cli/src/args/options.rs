@@ -295,6 +295,25 @@ pub(crate) struct ShowConfig {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Agents {
+    /// Only these
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Vec<String>,
+
+    /// Ask each one for an answer; that uses a few tokens
+    #[arg(long)]
+    pub(crate) test: bool,
+
+    /// Also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct StatusOf {
     #[command(flatten)]
     pub(crate) reading: Reading,

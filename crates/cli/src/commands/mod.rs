@@ -1,5 +1,6 @@
 //! One command, one file.
 
+mod agents;
 mod archive;
 mod artifacts;
 mod caller;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
         Some(Command::Config(options)) => config::run(session, options, printer),
+        Some(Command::Agents(options)) => agents::run(session, options, printer),
         Some(Command::Status(options)) => status::run(session, options, printer),
         Some(Command::Resume(options)) => resume::run(session, options, printer),
         Some(Command::Pause(options)) => control::pause(session, options, printer),

@@ -152,6 +152,7 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
                 let worker = workers.add(Worker {
                     agent: REHEARSAL.to_owned(),
                     command: rehearsing(exe, manner)?,
+                    setup: None,
                     pass_env: Vec::new(),
                     demands: Demands::default(),
                     env: Vec::new(),

@@ -50,7 +50,7 @@ pub(crate) fn run(
     let joining = joining::of(&session, &options.role, &place)?;
     record(&mut session, &joining);
     let config = place.config()?;
-    let chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
+    let mut chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
     check::programs_exist(&chosen.workers, &place)?;
     if options.yes {
         check::is_trusted(&chosen.programs, &config, options.trust_project)?;
@@ -75,6 +75,7 @@ pub(crate) fn run(
             return Ok(Exit::Invalid);
         }
     }
+    check::agents_are_new_enough(&mut chosen.workers, &place)?;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use team_executor_core::run::Cause;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
 use team_executor_engine::artifacts::Shelved;
+use team_executor_engine::usage::{Sum, sums};
 use team_executor_engine::{self as engine, Judged, Status};
 use team_executor_files::{Code, Finding, time};
 use team_executor_store::JournalError;
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 use crate::joining::JsonJoining;
 use crate::open;
 use crate::printer::Printer;
+use crate::usage::JsonUsage;
 
 use watch::Watched;
 
@@ -142,6 +144,14 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
     if status.rounds > 0 {
         writeln!(out, "Work was sent back {}", count(status.rounds as usize, "time"))?;
     }
+    if !status.used.is_empty() {
+        let roles = sums(&status.used, |spent| &spent.role).into_iter();
+        let roles = roles.map(|(role, sum)| format!("{}: {}", escape::line(role), sum.words()));
+        writeln!(out, "Usage: {}", Sum::of(&status.used).words())?;
+        for line in roles {
+            writeln!(out, "  {}", escape::cut(&line, width - 2))?;
+        }
+    }
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
@@ -197,6 +207,7 @@ struct JsonStatus<'a> {
     checkpoint: Option<JsonCheckpoint<'a>>,
     decisions: Vec<JsonDecision<'a>>,
     artifacts: Vec<JsonArtifact<'a>>,
+    usage: JsonUsage<'a>,
     injected_roles: Vec<JsonJoining>,
 }
 
@@ -320,6 +331,7 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
                 at: time::format(decision.at),
             })
             .collect(),
+        usage: JsonUsage::of(status.map_or(&[][..], |status| &status.used)),
         injected_roles: crate::joining::json(&joining(session, None, &[])),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
+use team_executor_agents::adapters::{Adapter, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
@@ -17,6 +18,7 @@ use team_executor_files::{Code, Finding};
 use super::read::no_agent;
 use super::{Agent, Config, Kind, Limits, Origin, Own, Set, Spot, Time, checks, command};
 use crate::args;
+use crate::escape;
 use crate::failure::Failure;
 
 const CONCURRENCY: u32 = 3;
@@ -117,7 +119,17 @@ pub(crate) fn choose(
     }
     let chosen = Chosen { workers: Workers::default(), tasks: BTreeMap::new(), programs: Vec::new(), ignored: false };
     let defaults = Defaults::of(config, flags);
-    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen };
+    let mut chooser = Chooser {
+        config,
+        flags,
+        session,
+        exe,
+        defaults,
+        by_flag,
+        chosen,
+        pools: Vec::new(),
+        known_pools: BTreeMap::new(),
+    };
     let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = config.settings.tasks.get(task.id.as_str());
@@ -130,7 +142,7 @@ pub(crate) fn choose(
             known.insert(key, worker);
         }
         chooser.chosen.workers.assign(worker);
-        chooser.policy(index, task, own);
+        chooser.policy(index, task, own, worker);
     }
     Ok(chooser.chosen)
 }
@@ -143,7 +155,14 @@ struct Chooser<'a> {
     defaults: Defaults,
     by_flag: Option<Agent>,
     chosen: Chosen,
+    /// Of each worker, whose quota it uses.
+    pools: Vec<u32>,
+    /// Whose quota there is.
+    known_pools: BTreeMap<Account, u32>,
 }
+
+/// Agent, model and account: where these are the same, so is the quota. Other variables make it another account.
+type Account = (Adapter, Option<String>, Vec<(String, String)>);
 
 impl<'a> Chooser<'a> {
     /// Makes the worker of a task.
@@ -161,6 +180,7 @@ impl<'a> Chooser<'a> {
         };
         let command = match &agent.kind {
             Kind::Command(words) => words.clone(),
+            Kind::Agent { program, .. } => vec![program.clone()],
             Kind::Rehearsal { speed } => {
                 let manner = Manner { speed: *speed, slow: false, fails: false };
                 rehearsing(self.exe, manner)?
@@ -168,6 +188,7 @@ impl<'a> Chooser<'a> {
         };
         let shown = match &agent.kind {
             Kind::Command(words) => command::shown(words),
+            Kind::Agent { program, setup } => shown(program, setup),
             Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
         };
         let program = Program { agent: name.clone(), command: shown, by_project };
@@ -176,12 +197,31 @@ impl<'a> Chooser<'a> {
         }
         let limits = self.limits(own, role, &agent, task.exec_mode);
         let demands = match agent.kind {
-            Kind::Command(_) => self.demands(own, role),
+            Kind::Command(_) | Kind::Agent { .. } => self.demands(own, role),
             // Nothing is done, so nothing can be judged.
             Kind::Rehearsal { .. } => Demands::default(),
         };
-        let worker = Worker { agent: name, command, pass_env: agent.pass_env, env: agent.env, limits, demands };
+        let Agent { kind, mut pass_env, mut env, .. } = agent;
+        let setup = match kind {
+            Kind::Agent { setup, .. } => Some(setup),
+            Kind::Command(_) | Kind::Rehearsal { .. } => None,
+        };
+        if let Some(Setup { adapter, .. }) = setup {
+            pass_env.extend(adapter.passes().iter().map(|name| (*name).to_owned()));
+            let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            env = sets.chain(env).collect();
+        }
+        let worker = Worker { agent: name, command, setup, pass_env, env, limits, demands };
+        let pool = self.pool(&worker);
+        self.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
+    }
+
+    /// Whose quota a worker uses. Commands have none that is known.
+    fn pool(&mut self, worker: &Worker) -> u32 {
+        let Some(Setup { adapter, model, .. }) = &worker.setup else { return 0 };
+        let next = u32::try_from(self.known_pools.len()).unwrap_or(u32::MAX).saturating_add(1);
+        *self.known_pools.entry((*adapter, model.clone(), worker.env.clone())).or_insert(next)
     }
 
     /// What is demanded of what a worker delivers. Commands that judge it are programs like any other.
@@ -241,7 +281,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Notes how a task is run, where that differs.
-    fn policy(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>) {
+    fn policy(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>, worker: usize) {
         fn first<T: Clone>(owns: [Option<&Own>; 2], of: impl Fn(&Own) -> &Option<Set<T>>) -> Option<T> {
             owns.into_iter().flatten().find_map(|own| of(own).as_ref()).map(|set| set.value.clone())
         }
@@ -250,12 +290,21 @@ impl<'a> Chooser<'a> {
             retries: first(owns, |own| &own.retries).filter(|_| self.flags.retries.is_none()),
             rounds: first(owns, |own| &own.rounds).filter(|_| self.flags.rounds.is_none()),
             asks: first(owns, |own| &own.checkpoint).unwrap_or(false),
+            pool: self.pools.get(worker).copied().unwrap_or(0),
             ..TaskPolicy::default()
         };
         if policy != TaskPolicy::default() {
             self.chosen.tasks.insert(index, policy);
         }
     }
+}
+
+/// What a known coding agent is, for people: its own flags are in docs/agents.md.
+fn shown(program: &str, setup: &Setup) -> String {
+    let model = setup.model.as_ref().map(|model| format!(", model {}", escape::shell_word(model))).unwrap_or_default();
+    let args = if setup.args.is_empty() { String::new() } else { format!(", args {}", command::shown(&setup.args)) };
+    let program = escape::shell_word(program);
+    format!("{program} ({}, permissions {}{model}{args})", setup.adapter.name(), setup.permissions.word())
 }
 
 /// The command of a worker that only acts.

@@ -2,14 +2,15 @@
 //!
 //! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
 //! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts), [`files`] (where the two files are), [`choose`] (who does which
-//! task, and whether the program was chosen by somebody who may), [`show`] (all of it, with where it comes from).
+//! task, and whether the program was chosen by somebody who may), [`check`] and [`installed`] (whether it can be used), [`show`] (all of it, with where it comes from).
 
 pub(crate) mod check;
 mod checks;
 pub(crate) mod choose;
 pub(crate) mod command;
 pub(crate) mod files;
-mod read;
+pub(crate) mod installed;
+pub(crate) mod read;
 pub(crate) mod show;
 pub(crate) mod time;
 mod values;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use team_executor_agents::adapters::{Adapter, Permissions, Setup};
 use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_files::Span;
@@ -26,7 +28,7 @@ pub(crate) use checks::Checks;
 pub(crate) use files::Config;
 pub(crate) use time::Time;
 
-/// The agent that needs no configuration.
+/// The agent that calls no model.
 pub(crate) const REHEARSAL: &str = "rehearsal";
 /// How many rehearsed seconds a rehearsing agent lets pass in one, unless that is set.
 const REHEARSAL_SPEED: u32 = 100;
@@ -116,11 +118,26 @@ pub(crate) struct Agent {
 pub(crate) enum Kind {
     /// Any program, with its arguments.
     Command(Vec<String>),
+    /// A known coding agent.
+    Agent {
+        /// Its program; the agent's own name if it is not set.
+        program: String,
+        /// How it is asked.
+        setup: Setup,
+    },
     /// A worker that only acts.
     Rehearsal {
         /// How many rehearsed seconds pass in one.
         speed: u32,
     },
+}
+
+impl Kind {
+    /// A known coding agent as it is without settings.
+    pub(crate) fn agent(adapter: Adapter) -> Self {
+        let setup = Setup { adapter, model: None, permissions: Permissions::default(), args: Vec::new() };
+        Self::Agent { program: adapter.name().to_owned(), setup }
+    }
 }
 
 /// What one file settles, or several of them together.
@@ -214,6 +231,11 @@ impl Settings {
             env: Vec::new(),
             limits: Limits::default(),
         };
-        Self { agents: BTreeMap::from([(REHEARSAL.to_owned(), rehearsal)]), ..Self::default() }
+        let known = Adapter::ALL.into_iter().map(|adapter| {
+            let agent = Agent { kind: Kind::agent(adapter), ..rehearsal.clone() };
+            (adapter.name().to_owned(), agent)
+        });
+        let known = known.chain([(REHEARSAL.to_owned(), rehearsal.clone())]);
+        Self { agents: known.collect(), ..Self::default() }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use team_executor_agents::adapters::{Adapter, Permissions, Setup};
 use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::de::{DeTable, DeValue};
 
@@ -23,10 +24,20 @@ const DEFAULTS: &[&str] = &[
     "trusted_projects",
 ];
 const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
-const AGENT: &[&str] = &["kind", "command", "pass_env", "env", "limits", "speed"];
+const AGENT: &[&str] =
+    &["kind", "command", "program", "model", "permissions", "args", "pass_env", "env", "limits", "speed"];
+/// What only agents of some kinds have: commands, known coding agents, rehearsals.
+const OF_KIND: [(&str, [bool; 3]); 6] = [
+    ("command", [true, false, false]),
+    ("program", [false, true, false]),
+    ("model", [false, true, false]),
+    ("permissions", [false, true, false]),
+    ("args", [false, true, false]),
+    ("speed", [false, false, true]),
+];
 const OWN: &[&str] = &["agent", "checkpoint", "checks", "limits", "retries", "rounds"];
 const OF_ROLE: &[&str] = &["agent", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
-const KINDS: &[&str] = &["command", "rehearsal"];
+const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
 pub(super) fn read(
@@ -93,7 +104,7 @@ pub(super) fn unknown_agents(settings: &Settings, findings: &mut Findings) {
 }
 
 /// That there is no such agent, and which there are.
-pub(super) fn no_agent(settings: &Settings, name: &str) -> Finding {
+pub(crate) fn no_agent(settings: &Settings, name: &str) -> Finding {
     let names = || settings.agents.keys().map(String::as_str);
     let mut finding = Finding::error(Code::InvalidField, format!("there is no agent '{name}'"));
     if let Some(near) = nearest(name, names()) {
@@ -136,6 +147,24 @@ fn limits(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Limits
     }
 }
 
+/// A known coding agent with what differs from what is built in.
+fn coding_agent(reader: &mut Reader<'_>, table: &DeTable<'_>, adapter: Adapter) -> Kind {
+    let expected = format!("one of {}", Permissions::WORDS.join(", "));
+    let not_empty = |value: &DeValue<'_>| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let program = reader.set(table, "program", "a program", not_empty);
+    let model = reader.set(table, "model", "the name of a model", not_empty);
+    let permissions =
+        reader.set(table, "permissions", &expected, |value| Permissions::from_word(value.as_str().unwrap_or_default()));
+    let args = reader.texts(table, "args");
+    let setup = Setup {
+        adapter,
+        model: model.map(|set| set.value),
+        permissions: permissions.map(|set| set.value).unwrap_or_default(),
+        args: args.map(|set| set.value).unwrap_or_default(),
+    };
+    Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup }
+}
+
 /// An agent; nothing if it has no kind or no program, which is noted.
 fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Agent> {
     let section = format!("agents.{name}");
@@ -145,7 +174,12 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
     let env = reader.pairs(table, "env").map(|set| set.value).unwrap_or_default();
     let speed = reader.whole(table, "speed", 1);
     let kind = reader.text(table, "kind");
-    let (kind, from) = match kind.as_ref().map_or("command", |kind| kind.value.as_str()) {
+    let word = kind.as_ref().map_or("command", |kind| kind.value.as_str());
+    let (kind, from) = match word {
+        _ if let Some(adapter) = Adapter::from_name(word) => {
+            let at = get(table, "kind")?.span();
+            (coding_agent(reader, table, adapter), reader.from(at))
+        }
         "command" => {
             let command = program(reader, &section, table)?;
             (Kind::Command(command.value), command.from)
@@ -169,10 +203,13 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
             return None;
         }
     };
-    for (key, is_of) in
-        [("command", matches!(kind, Kind::Command(_))), ("speed", matches!(kind, Kind::Rehearsal { .. }))]
-    {
-        if let Some(value) = get(table, key).filter(|_| !is_of) {
+    let nth = match kind {
+        Kind::Command(_) => 0,
+        Kind::Agent { .. } => 1,
+        Kind::Rehearsal { .. } => 2,
+    };
+    for (key, is_of) in OF_KIND {
+        if let Some(value) = get(table, key).filter(|_| !is_of[nth]) {
             let message = format!("[{section}] is of a kind that has no '{key}'");
             reader.wrong(message, value.span(), "", "remove it, or change `kind`".to_owned());
         }

@@ -56,6 +56,17 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
                 add(&mut list, "kind", json!("command"));
                 add(&mut list, "command", json!(command::shown(words)));
             }
+            Kind::Agent { program, setup } => {
+                add(&mut list, "kind", json!(setup.adapter.name()));
+                add(&mut list, "program", json!(program));
+                if let Some(model) = &setup.model {
+                    add(&mut list, "model", json!(model));
+                }
+                add(&mut list, "permissions", json!(setup.permissions.word()));
+                if !setup.args.is_empty() {
+                    add(&mut list, "args", json!(setup.args));
+                }
+            }
             Kind::Rehearsal { speed } => {
                 add(&mut list, "kind", json!("rehearsal"));
                 add(&mut list, "speed", json!(speed));

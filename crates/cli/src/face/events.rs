@@ -14,6 +14,7 @@ use team_executor_files::time;
 use crate::commands::{JsonFinding, JsonHidden};
 use crate::exit::Exit;
 use crate::joining::{self, JsonJoining};
+use crate::usage::JsonUsage;
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -166,6 +167,7 @@ pub(crate) struct Ended<'a> {
     rounds: u32,
     decisions: &'a [String],
     artifacts: BTreeMap<&'static str, usize>,
+    usage: JsonUsage<'a>,
     resume: Option<&'a str>,
     exit_code: u8,
 }
@@ -276,6 +278,7 @@ impl<'a> Event<'a> {
             rounds: report.rounds,
             decisions: &report.decisions,
             artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
+            usage: JsonUsage::of(&report.used),
             resume,
             exit_code: exit.code(),
         }))

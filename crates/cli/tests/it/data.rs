@@ -76,6 +76,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("doctor", &["doctor", session], &["doctor", "--run", "EX-none"]),
         ("rehearse", &["rehearse", "--speed", "100000", session], &["rehearse", "--fail", "NOPE", session]),
         ("config", &["config"], &["config", "--session=nowhere"]),
+        ("agents", &["agents", "rehearsal"], &["agents", "nope"]),
         ("init", &["init", "Do it"], &["init", " "]),
         ("validate", &["validate", session], &["validate", "--session=nowhere"]),
         ("plan", &["plan", session], &["plan"]),

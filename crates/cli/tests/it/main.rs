@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod artifacts;
+mod coding_agents;
 mod config;
 mod corpus;
 mod crash;

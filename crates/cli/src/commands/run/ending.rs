@@ -7,6 +7,7 @@ use anstyle::Style;
 use team_executor_core::run::Ending;
 use team_executor_engine::Report;
 use team_executor_engine::report::seconds;
+use team_executor_engine::usage::Sum;
 
 use super::super::plan::{joined, list};
 use crate::args::Format;
@@ -79,6 +80,9 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
             field(out, label, &text)?;
         }
         field(out, "Duration", &seconds(report.duration))?;
+    }
+    if !report.used.is_empty() {
+        field(out, "Usage", &Sum::of(&report.used).words())?;
     }
     if let Some(resume) = resume {
         writeln!(out, "Resume with: {}", escape::line(resume))?;

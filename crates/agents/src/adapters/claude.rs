@@ -1,0 +1,92 @@
+//! Claude Code: `claude -p --output-format stream-json`.
+
+use serde_json::Value;
+
+use super::stream::{Stream, number, text};
+use super::trouble::{Class, Trouble};
+use super::{Order, Permissions, RESULT_SCHEMA, Version};
+
+pub(super) const LEAST: Version = Version(2, 1, 0);
+
+pub(super) const PASSES: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+];
+
+/// By itself it tries ten times, also where nobody is logged in; tasks are tried again anyway.
+pub(super) const SETS: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+];
+
+/// What runs commands or reaches the network.
+const REACHES_OUT: &str = "Bash,WebFetch,WebSearch";
+/// The same, and what changes files.
+const REACHES_OUT_OR_EDITS: &str = "Bash,WebFetch,WebSearch,Edit,NotebookEdit,Write";
+
+pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"].map(str::to_owned).into();
+    // A tool that may not be used is not offered: what is not offered is not tried and denied.
+    let permissions: &[&str] = match order.setup.permissions {
+        Permissions::Read => &["--permission-mode", "default", "--disallowedTools", REACHES_OUT_OR_EDITS],
+        Permissions::Edit => &["--permission-mode", "acceptEdits", "--disallowedTools", REACHES_OUT],
+        Permissions::Full => &["--permission-mode", "acceptEdits", "--allowedTools", REACHES_OUT],
+    };
+    words.extend(permissions.iter().map(|word| (*word).to_owned()));
+    words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
+    words.extend(["--append-system-prompt", order.note].map(str::to_owned));
+    words.extend(order.schema.iter().flat_map(|_| ["--json-schema", RESULT_SCHEMA].map(str::to_owned)));
+    words
+}
+
+pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
+    if let Some(id) = text(event, "session_id") {
+        stream.usage.session_id = Some(id.to_owned());
+    }
+    match (text(event, "type"), text(event, "subtype")) {
+        (Some("system"), Some("init")) => stream.usage.model = text(event, "model").map(str::to_owned),
+        (Some("rate_limit_event"), _) => {
+            let info = &event["rate_limit_info"];
+            stream.resets_at = number(info, "resetsAt").filter(|_| text(info, "status") == Some("rejected"));
+        }
+        (Some("result"), subtype) => result(stream, event, subtype.unwrap_or_default(), ended_at),
+        _ => {}
+    }
+}
+
+/// The last event. A service that refuses is `success` with `is_error`; a tool that was denied is no error at all.
+fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
+    stream.finished = true;
+    stream.ok = subtype == "success" && event["is_error"] == Value::Bool(false);
+    stream.text = text(event, "result").unwrap_or_default().to_owned();
+    stream.structured = event.get("structured_output").filter(|value| value.is_object()).cloned();
+    let denials = event["permission_denials"].as_array().into_iter().flatten();
+    denials.for_each(|one| stream.deny(text(one, "tool_name").unwrap_or("a tool")));
+    let of = |key| number(&event["usage"], key).unwrap_or(0);
+    stream.usage.cached = of("cache_read_input_tokens");
+    let made = of("input_tokens").saturating_add(of("cache_creation_input_tokens"));
+    stream.usage.input = made.saturating_add(stream.usage.cached);
+    stream.usage.output = of("output_tokens");
+    stream.usage.turns = number(event, "num_turns");
+    stream.usage.set_cost(&event["total_cost_usd"]);
+    if stream.ok {
+        stream.error = None;
+        return;
+    }
+    let errors = event["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let errors = errors.collect::<Vec<_>>().join("; ");
+    let words =
+        [stream.text.as_str(), &errors, subtype].into_iter().find(|words| !words.is_empty()).unwrap_or_default();
+    let mut trouble = Trouble::of(number(event, "api_error_status"), words, ended_at);
+    if let (Class::Quota { until }, Some(at)) = (&mut trouble.class, stream.resets_at) {
+        *until = until.or(Some(at.saturating_mul(1000)));
+    }
+    stream.error = Some(trouble);
+}

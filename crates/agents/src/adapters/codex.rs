@@ -1,0 +1,81 @@
+//! Codex: `codex exec --json`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::stream::{Stream, number, text};
+use super::trouble::Trouble;
+use super::{Order, Permissions, Version};
+
+pub(super) const LEAST: Version = Version(0, 100, 0);
+
+pub(super) const PASSES: &[&str] = &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"];
+
+pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
+    let sandbox = match order.setup.permissions {
+        Permissions::Read => "read-only",
+        Permissions::Edit => "workspace-write",
+        Permissions::Full => "danger-full-access",
+    };
+    let mut words: Vec<String> =
+        ["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox].map(str::to_owned).into();
+    words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
+    // A text in JSON is a text in TOML.
+    words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.note))]);
+    words.extend(order.schema.iter().flat_map(|file| ["--output-schema".to_owned(), file.display().to_string()]));
+    words
+}
+
+pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
+    match text(event, "type") {
+        Some("thread.started") => stream.usage.session_id = text(event, "thread_id").map(str::to_owned),
+        Some("turn.started") => {
+            (stream.finished, stream.ok) = (false, false);
+            stream.usage.turns = Some(stream.usage.turns.unwrap_or(0).saturating_add(1));
+        }
+        Some("item.completed") => item(stream, &event["item"]),
+        // A retry says the same; what it comes to is said by the end of the turn.
+        Some("error") => stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at)),
+        Some("turn.completed") => {
+            (stream.finished, stream.ok, stream.error) = (true, true, None);
+            let of = |key| number(&event["usage"], key).unwrap_or(0);
+            // Of the whole conversation, with what came from a cache.
+            stream.usage.input = of("input_tokens");
+            stream.usage.cached = of("cached_input_tokens");
+            stream.usage.output = of("output_tokens");
+        }
+        Some("turn.failed") => {
+            (stream.finished, stream.ok) = (true, false);
+            let words = text(&event["error"], "message").unwrap_or("the turn failed");
+            stream.error = Some(Trouble::of(None, words, ended_at));
+        }
+        _ => {}
+    }
+}
+
+fn item(stream: &mut Stream, item: &Value) {
+    match (text(item, "type"), text(item, "status")) {
+        (Some("agent_message"), _) => stream.text = text(item, "text").unwrap_or_default().to_owned(),
+        (Some(kind), Some("declined")) => stream.deny(kind),
+        _ => {}
+    }
+}
+
+/// The program behind the script that npm installs.
+pub(super) fn native(found: &Path) -> Option<PathBuf> {
+    let script = found.canonicalize().ok()?;
+    let package = script.parent()?.parent()?;
+    if script.extension()? != "js" || !package.ends_with("@openai/codex") {
+        return None;
+    }
+    let (name, target) = match std::env::consts::ARCH {
+        "x86_64" => ("codex-linux-x64", "x86_64-unknown-linux-musl"),
+        "aarch64" => ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
+        _ => return None,
+    };
+    let within = Path::new(name).join("vendor").join(target).join("bin/codex");
+    let beside = package.parent()?.join(&within);
+    let below = package.join("node_modules/@openai").join(&within);
+    [beside, below].into_iter().find(|path| path.is_file())
+}

@@ -1,0 +1,65 @@
+//! Gemini CLI: `gemini -o stream-json`. It cannot be held to a schema and says no cost.
+
+use serde_json::Value;
+
+use super::stream::{Stream, number, text};
+use super::trouble::Trouble;
+use super::{Order, Permissions, Version};
+
+pub(super) const LEAST: Version = Version(0, 30, 0);
+
+pub(super) const PASSES: &[&str] = &[
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_GENAI_USE_GCA",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+];
+
+/// Else it starts itself again below a process that does not listen to signals, or ends in a folder that is new to it.
+pub(super) const SETS: &[(&str, &str)] =
+    &[("GEMINI_CLI_NO_RELAUNCH", "1"), ("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("NO_COLOR", "1")];
+
+pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
+    let mode = match order.setup.permissions {
+        Permissions::Read => "default",
+        Permissions::Edit => "auto_edit",
+        Permissions::Full => "yolo",
+    };
+    let mut words: Vec<String> = ["-o", "stream-json", "--approval-mode", mode].map(str::to_owned).into();
+    words.extend(order.setup.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
+    // It comes behind what is on standard input.
+    words.extend(["-p", order.note].map(str::to_owned));
+    words
+}
+
+pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
+    match text(event, "type") {
+        Some("init") => {
+            stream.usage.session_id = text(event, "session_id").map(str::to_owned);
+            stream.usage.model = text(event, "model").map(str::to_owned);
+        }
+        // Its words come in pieces; those before its last use of a tool are on the way.
+        Some("message") if text(event, "role") == Some("assistant") => {
+            stream.say_more(text(event, "content").unwrap_or_default());
+        }
+        Some("tool_use") => stream.text.clear(),
+        Some("tool_result") if text(&event["error"], "type") == Some("policy_violation") => {
+            let tool = text(event, "tool_id").and_then(|id| id.split("__").next()).unwrap_or("a tool");
+            stream.deny(tool);
+        }
+        Some("result") => {
+            (stream.finished, stream.ok) = (true, text(event, "status") == Some("success"));
+            let of = |key| number(&event["stats"], key).unwrap_or(0);
+            stream.usage.input = of("input_tokens");
+            stream.usage.cached = of("cached");
+            stream.usage.output = of("output_tokens");
+            let words = text(&event["error"], "message").unwrap_or("the agent reports an error");
+            stream.error = (!stream.ok).then(|| Trouble::of(None, words, ended_at));
+        }
+        _ => {}
+    }
+}

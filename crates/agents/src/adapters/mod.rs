@@ -1,0 +1,192 @@
+//! Known coding agents: how each is asked to do one task, and what its stream of events says about how that went.
+//!
+//! An adapter is a value with pure functions. Each agent has one file: its arguments, the variables that reach it, and how one
+//! event of its stream is understood. What they share is here and in [`stream`]; [`trouble`] sorts what went wrong.
+
+mod claude;
+mod codex;
+mod gemini;
+mod glimpse;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod trouble;
+mod version;
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+pub use glimpse::glimpse;
+pub use stream::{Stream, Usage};
+pub use trouble::{Class, Trouble};
+pub use version::Version;
+
+/// What an agent that can be held to a JSON Schema must report. Every field is required and nothing else is allowed, because
+/// strict services take no other schemas; what does not apply is null.
+pub const RESULT_SCHEMA: &str = include_str!("result.schema.json");
+
+/// A known coding agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Adapter {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+}
+
+/// What an agent may do, translated to its own flags.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permissions {
+    /// Look, and report.
+    Read,
+    /// Also change files of the project.
+    #[default]
+    Edit,
+    /// Also run commands and reach the network.
+    Full,
+}
+
+/// How an agent is asked, the same for all its tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// Which agent.
+    pub adapter: Adapter,
+    /// Which model, if not the agent's own choice.
+    pub model: Option<String>,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// Arguments of the user, behind all others.
+    pub args: Vec<String>,
+}
+
+/// How an agent is asked to do one task. The prompt itself is its standard input, however long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order<'a> {
+    /// How it is asked anyway.
+    pub setup: &'a Setup,
+    /// What it must know besides the prompt.
+    pub note: &'a str,
+    /// A file that holds [`RESULT_SCHEMA`], if that is to be reported.
+    pub schema: Option<&'a Path>,
+}
+
+impl Permissions {
+    /// The words of a configuration file.
+    pub const WORDS: [&'static str; 3] = ["read", "edit", "full"];
+
+    /// As a configuration file says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Full => "full",
+        }
+    }
+
+    /// What a word of a configuration file means.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Read, Self::Edit, Self::Full].into_iter().find(|one| one.word() == word)
+    }
+}
+
+impl Adapter {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
+
+    /// The agent that is called so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// What it is called, and its program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The arguments of its program.
+    pub fn arguments(self, order: &Order<'_>) -> Vec<String> {
+        let mut words = match self {
+            Self::Claude => claude::arguments(order),
+            Self::Codex => codex::arguments(order),
+            Self::Gemini => gemini::arguments(order),
+        };
+        words.extend(order.setup.args.iter().cloned());
+        words
+    }
+
+    /// The variables that pass from the environment to this agent and to no other: its keys, and where its service is.
+    pub const fn passes(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => claude::PASSES,
+            Self::Codex => codex::PASSES,
+            Self::Gemini => gemini::PASSES,
+        }
+    }
+
+    /// The variables that are set for it, unless the user sets them.
+    pub const fn sets(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Claude => claude::SETS,
+            Self::Codex => &[],
+            Self::Gemini => gemini::SETS,
+        }
+    }
+
+    /// How somebody becomes logged in.
+    pub const fn login(self) -> &'static str {
+        match self {
+            Self::Claude => "log in with `claude /login`, or set ANTHROPIC_API_KEY",
+            Self::Codex => "log in with `codex login`, or set OPENAI_API_KEY",
+            Self::Gemini => "log in by starting `gemini` once, or set GEMINI_API_KEY",
+        }
+    }
+
+    /// How it is installed, or made newer.
+    pub const fn install(self) -> &'static str {
+        match self {
+            Self::Claude => "npm i -g @anthropic-ai/claude-code@latest",
+            Self::Codex => "npm i -g @openai/codex@latest",
+            Self::Gemini => "npm i -g @google/gemini-cli@latest",
+        }
+    }
+
+    /// The version in what `--version` prints, or why this program cannot be used and what to do.
+    pub fn probe(self, printed: &str) -> Result<Version, String> {
+        let least = match self {
+            Self::Claude => claude::LEAST,
+            Self::Codex => codex::LEAST,
+            Self::Gemini => gemini::LEAST,
+        };
+        match Version::find(printed) {
+            Some(version) if version >= least => Ok(version),
+            Some(version) => Err(format!("is version {version}, and {least} or newer is needed")),
+            None => Err("does not say its version: is it the right program?".to_owned()),
+        }
+    }
+
+    /// The program to start for one that was found: where that only starts another one, the other one. A wrapper that is
+    /// killed would leave it running.
+    pub fn native(self, found: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Codex => codex::native(found),
+            Self::Claude | Self::Gemini => None,
+        }
+    }
+
+    /// What an agent that has ended printed: line by line, what is no event or unknown is skipped. `ended_at` is when it
+    /// ended, in milliseconds since 1970: times of a reset may be relative to it.
+    pub fn read(self, output: impl BufRead, ended_at: u64) -> Stream {
+        let event = match self {
+            Self::Claude => claude::event,
+            Self::Codex => codex::event,
+            Self::Gemini => gemini::event,
+        };
+        stream::read(output, |stream, one| event(stream, one, ended_at))
+    }
+}

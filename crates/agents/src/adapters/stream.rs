@@ -1,0 +1,155 @@
+//! What the events of an agent add up to. They come as JSON, one a line, and are not trusted: whatever is no event is skipped,
+//! and everything that is kept is bounded.
+
+use std::io::{BufRead, Read as _};
+
+use serde_json::Value;
+
+use super::trouble::{Class, Trouble};
+use crate::exit::Ended;
+
+/// A line that is longer is no event that matters here: the output of a tool.
+const LINE_BYTES: u64 = 8 << 20;
+/// What is kept of an agent's words.
+const TEXT_BYTES: usize = 1 << 20;
+/// How many denials are told.
+const DENIALS: usize = 20;
+
+/// What the events of an agent add up to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stream {
+    /// There was an event that says that the work is over. Without one the agent was killed or crashed, whatever its exit
+    /// status says.
+    pub finished: bool,
+    /// That event says that all went well.
+    pub ok: bool,
+    /// The agent's last words.
+    pub text: String,
+    /// What it reported by the schema that it was given.
+    pub structured: Option<Value>,
+    /// The tools that it was not allowed to use.
+    pub denials: Vec<String>,
+    /// What it used.
+    pub usage: Usage,
+    /// What went wrong, as the agent says.
+    pub error: Option<Trouble>,
+    /// When there is quota again, in seconds since 1970, where that was said apart.
+    pub(super) resets_at: Option<u64>,
+}
+
+/// What an attempt used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens that were sent, those from a cache included.
+    pub input: u64,
+    /// Of them, those that came from a cache.
+    pub cached: u64,
+    /// Tokens that were written.
+    pub output: u64,
+    /// In millionths of a dollar, where the agent says so.
+    pub cost_micros: Option<u64>,
+    /// How often the model was asked, where the agent says so.
+    pub turns: Option<u64>,
+    /// Which model.
+    pub model: Option<String>,
+    /// The conversation, by the agent's own name for it.
+    pub session_id: Option<String>,
+}
+
+impl Usage {
+    /// Takes a cost in dollars, if it is one.
+    pub(super) fn set_cost(&mut self, dollars: &Value) {
+        let micros =
+            dollars.as_f64().map(|dollars| (dollars * 1e6).round()).filter(|micros| (0.0..1e15).contains(micros));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in the range of both")]
+        let micros = micros.map(|micros| micros as u64);
+        self.cost_micros = micros.or(self.cost_micros);
+    }
+}
+
+impl Stream {
+    /// Adds to the agent's words, as far as there is room.
+    pub(super) fn say_more(&mut self, words: &str) {
+        if self.text.len() + words.len() <= TEXT_BYTES {
+            self.text.push_str(words);
+        }
+    }
+
+    /// Notes that a tool was denied, each once.
+    pub(super) fn deny(&mut self, tool: &str) {
+        if self.denials.len() < DENIALS && !self.denials.iter().any(|known| known == tool) {
+            self.denials.push(tool.to_owned());
+        }
+    }
+
+    /// What it reported: by its schema, else its last words if they are an object with a status.
+    pub fn report(&self) -> Option<Value> {
+        self.structured.clone().or_else(|| {
+            let words = self.text.trim();
+            let inner = words.strip_prefix("```json").or_else(|| words.strip_prefix("```"));
+            let words = inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(words);
+            let value: Value = serde_json::from_str(words).ok()?;
+            value.get("status").is_some().then_some(value)
+        })
+    }
+
+    /// Why an agent that ended by itself has not done its task, however it ended; nothing if its own words and its result
+    /// are to be judged. `complaint` is the last that it printed as an error.
+    pub fn trouble(&self, ended: &Ended, complaint: &str, ended_at: u64) -> Option<Trouble> {
+        let how = match ended {
+            Ended::Exit(code) => format!("exit code {code}"),
+            Ended::Signal(signal) => format!("signal {signal}"),
+            Ended::Limit(_) | Ended::Stopped | Ended::Interrupted | Ended::CouldNotStart(_) => return None,
+        };
+        if !self.finished {
+            let said = self.error.as_ref().map_or(complaint, |error| &error.words);
+            let class = Trouble::of(None, said, ended_at).class;
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            return Some(Trouble { class, words: format!("it ended without saying that it was done ({how}){said}") });
+        }
+        if !self.ok {
+            let unknown = || Trouble { class: Class::Transient, words: "the agent reports an error".to_owned() };
+            return Some(self.error.clone().unwrap_or_else(unknown));
+        }
+        (!self.denials.is_empty()).then(|| Trouble {
+            class: Class::Fatal,
+            words: format!(
+                "it was not allowed to use {}, and `permissions` of the agent decides that",
+                self.denials.join(", ")
+            ),
+        })
+    }
+}
+
+/// Reads events one by one.
+pub(super) fn read(mut output: impl BufRead, mut take: impl FnMut(&mut Stream, &Value)) -> Stream {
+    let (mut stream, mut line, mut is_rest) = (Stream::default(), Vec::new(), false);
+    loop {
+        line.clear();
+        match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(1..) => {}
+            // What cannot be read was not said.
+            Ok(0) | Err(_) => break,
+        }
+        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
+        if !is_rest
+            && is_whole
+            && let Ok(event @ Value::Object(_)) = serde_json::from_slice(&line)
+        {
+            take(&mut stream, &event);
+        }
+        is_rest = !is_whole;
+    }
+    stream.text.truncate(stream.text.floor_char_boundary(TEXT_BYTES));
+    stream
+}
+
+/// A text in an event.
+pub(super) fn text<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
+    event.get(key)?.as_str()
+}
+
+/// A whole number in an event.
+pub(super) fn number(event: &Value, key: &str) -> Option<u64> {
+    event.get(key)?.as_u64()
+}

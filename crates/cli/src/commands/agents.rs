@@ -1,0 +1,150 @@
+//! `agents`: who can do tasks here, whether their programs are there and new enough, and whether they answer.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use team_executor_agents::adapters::{Order, Permissions, Setup};
+use team_executor_agents::environment::without_contract;
+use team_executor_agents::{Answer, ask, probe};
+use team_executor_engine::report::seconds;
+use unicode_width::UnicodeWidthStr;
+
+use super::report;
+use crate::args::{Agents, Format};
+use crate::config::installed::{self, Installed, NotUsable, installed};
+use crate::config::read::no_agent;
+use crate::config::{Agent, Kind, Origin};
+use crate::escape;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::printer::Printer;
+
+/// What an agent is asked, to see whether it answers.
+const QUESTION: &str = "This is a test. Use no tools, change nothing, and reply with the single word OK.\n";
+/// How long it may take.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// One agent.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    kind: &'static str,
+    program: Option<String>,
+    version: Option<String>,
+    usable: bool,
+    /// Why not, or why its test failed.
+    why: Option<String>,
+    help: Option<String>,
+    /// How long its answer took, if it was tested and answered.
+    answered_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Listing<'a> {
+    version: u32,
+    agents: Vec<Row<'a>>,
+}
+
+/// Looks for the programs, asks them, and lists.
+pub(crate) fn run(session: Option<&Path>, options: &Agents, printer: &mut Printer) -> Result<Exit, Failure> {
+    let place = Place::of(session)?;
+    let config = place.config()?;
+    let all = &config.settings.agents;
+    if let Some(unknown) = options.name.iter().find(|name| !all.contains_key(*name)) {
+        return Err(no_agent(&config.settings, unknown).into());
+    }
+    let wanted = all.iter().filter(|(name, _)| options.name.is_empty() || options.name.contains(name));
+    let is_trusted = options.trust_project || config.trusts_project();
+    let rows = wanted.map(|(name, agent)| row(name, agent, options.test, is_trusted, &place));
+    let agents: Vec<Row<'_>> = rows.collect();
+    // Who is not installed is no failure of a test, unless it was asked for by name.
+    let failed = |row: &Row<'_>| if row.usable { row.why.is_some() } else { !options.name.is_empty() };
+    let exit = if options.test && agents.iter().any(failed) { Exit::Unfinished } else { Exit::Fine };
+    match options.format {
+        Format::Json => report::print(&Listing { version: 1, agents }, printer.out())?,
+        Format::Text => table(&agents, printer.out())?,
+    }
+    Ok(exit)
+}
+
+fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -> Row<'a> {
+    let (kind, program) = match &agent.kind {
+        Kind::Command(words) => ("command", words.first().cloned()),
+        Kind::Agent { program, setup } => (setup.adapter.name(), Some(program.clone())),
+        Kind::Rehearsal { .. } => ("rehearsal", None),
+    };
+    let mut row = Row { name, kind, program, version: None, usable: true, why: None, help: None, answered_ms: None };
+    let found = match &agent.kind {
+        Kind::Rehearsal { .. } => Ok(()),
+        Kind::Command(words) => {
+            let program = words.first().map(String::as_str).unwrap_or_default();
+            let found = probe(program, installed::path(&agent.env, place), &place.project);
+            found.map(drop).map_err(|why| NotUsable { why: why.to_string(), help: installed::help(&why) })
+        }
+        Kind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable {
+            why: "the project chose its program, and is not trusted".to_owned(),
+            help: "look at team-executor.toml; then add --trust-project".to_owned(),
+        }),
+        Kind::Agent { program, setup } => installed(setup.adapter, program, &agent.env, place).map(|found| {
+            row.program = Some(found.program.display().to_string());
+            row.version = Some(found.version.to_string());
+            if test {
+                let started = Instant::now();
+                match tried(&found, setup, agent, place) {
+                    Ok(()) => row.answered_ms = u64::try_from(started.elapsed().as_millis()).ok(),
+                    Err(why) => row.why = Some(why),
+                }
+            }
+        }),
+    };
+    if let Err(NotUsable { why, help }) = found {
+        (row.usable, row.why, row.help) = (false, Some(why), Some(help));
+    }
+    row
+}
+
+/// Asks an agent something, without letting it do anything.
+fn tried(found: &Installed, setup: &Setup, agent: &Agent, place: &Place) -> Result<(), String> {
+    let adapter = setup.adapter;
+    let setup = Setup { permissions: Permissions::Read, ..setup.clone() };
+    let args = adapter.arguments(&Order { setup: &setup, note: "Reply at once.", schema: None });
+    let passes = adapter.passes().iter().map(|name| (*name).to_owned()).chain(agent.pass_env.iter().cloned());
+    let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let sets: Vec<_> = sets.chain(agent.env.iter().cloned()).collect();
+    let env = without_contract(&place.environment, &passes.collect::<Vec<_>>(), &sets);
+    let answer = ask((&found.program, &args), &env, &place.project, QUESTION, PATIENCE);
+    let Answer { ended, out, err } = answer.map_err(|error| error.to_string())?;
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let stream = adapter.read(out.as_slice(), now);
+    let err = String::from_utf8_lossy(&err);
+    let complaint = err.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match stream.trouble(&ended, complaint, now) {
+        Some(trouble) => Err(trouble.words),
+        None if stream.finished => Ok(()),
+        None => Err("it did not answer in time".to_owned()),
+    }
+}
+
+fn table(rows: &[Row<'_>], out: &mut impl Write) -> Result<(), Failure> {
+    let widest = |cells: &mut dyn Iterator<Item = usize>| cells.max().unwrap_or(0);
+    let name = widest(&mut rows.iter().map(|row| escape::line(row.name).width()).chain(["AGENT".len()]));
+    let version = widest(&mut rows.iter().filter_map(|row| Some(row.version.as_ref()?.len())).chain(["VERSION".len()]));
+    writeln!(out, "{}  {:9}  {}  STATE", escape::pad("AGENT", name), "KIND", escape::pad("VERSION", version))?;
+    for row in rows {
+        let state = match (row.usable, row.answered_ms, &row.why) {
+            (true, Some(millis), _) => format!("answered in {}", seconds(Duration::from_millis(millis))),
+            (true, None, Some(why)) => format!("did not do its test: {why}"),
+            (true, None, None) => "usable".to_owned(),
+            (false, ..) => format!("not usable: {}", row.why.as_deref().unwrap_or_default()),
+        };
+        let (name, of) = (escape::pad(&escape::line(row.name), name), row.version.as_deref().unwrap_or("-"));
+        writeln!(out, "{name}  {:9}  {}  {}", row.kind, escape::pad(of, version), escape::line(&state))?;
+        if let Some(help) = &row.help {
+            writeln!(out, "  help: {}", escape::line(help))?;
+        }
+    }
+    Ok(())
+}

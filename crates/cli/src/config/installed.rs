@@ -1,0 +1,88 @@
+//! Whether the program of a known coding agent is there, which one it really is, and whether it is new enough.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use team_executor_agents::adapters::{Adapter, Version};
+use team_executor_agents::environment::without_contract;
+use team_executor_agents::{Ended, Unusable, ask, probe};
+
+use crate::place::Place;
+
+/// How long a program may take to say its version. Some take seconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Installed {
+    /// What is started.
+    pub(crate) program: PathBuf,
+    /// What it says that it is.
+    pub(crate) version: Version,
+}
+
+/// Why a program cannot be used, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotUsable {
+    pub(crate) why: String,
+    pub(crate) help: String,
+}
+
+/// Looks for the program of an agent, and starts nothing. `env` are the variables that are set for it.
+pub(crate) fn found(
+    adapter: Adapter,
+    program: &str,
+    env: &[(String, String)],
+    place: &Place,
+) -> Result<PathBuf, NotUsable> {
+    let found = probe(program, path(env, place), &place.project).map_err(|reason| NotUsable {
+        help: match &reason {
+            Unusable::NotInPath(_) => format!("install it with: {}", adapter.install()),
+            other => help(other),
+        },
+        why: reason.to_string(),
+    })?;
+    Ok(adapter.native(&found).unwrap_or(found))
+}
+
+/// The same, and asks it for its version.
+pub(crate) fn installed(
+    adapter: Adapter,
+    program: &str,
+    env: &[(String, String)],
+    place: &Place,
+) -> Result<Installed, NotUsable> {
+    let program = found(adapter, program, env, place)?;
+    let env = without_contract(&place.environment, &[], env);
+    let answer = ask((&program, &["--version".to_owned()]), &env, &place.project, "", PATIENCE);
+    let version = match answer {
+        Err(error) => Err(format!("cannot be started: {error}")),
+        Ok(answer) => match answer.ended {
+            Ended::Exit(0) => adapter.probe(&String::from_utf8_lossy(&answer.out)),
+            Ended::Limit(_) => Err("does not say its version in time".to_owned()),
+            _ => Err("does not say its version".to_owned()),
+        },
+    };
+    let not_usable = |why| {
+        let help = format!("install the newest with: {}", adapter.install());
+        NotUsable { why: format!("{} {why}", program.display()), help }
+    };
+    Ok(Installed { version: version.map_err(not_usable)?, program: program.clone() })
+}
+
+/// Where programs are looked for by a worker with these variables.
+pub(crate) fn path<'p>(env: &'p [(String, String)], place: &'p Place) -> Option<&'p str> {
+    let own = env.iter().rfind(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+    own.or_else(|| place.variable("PATH"))
+}
+
+/// What to do about a program that is not there.
+pub(crate) fn help(reason: &Unusable) -> String {
+    match reason {
+        Unusable::NotInPath(program) => {
+            format!("install {program}, or add its folder to PATH, or name it with its path")
+        }
+        Unusable::Missing(_) => "correct the path; it is taken from the project's folder".to_owned(),
+        Unusable::NotExecutable(path) => format!("chmod +x {}", path.display()),
+    }
+}

@@ -1,0 +1,267 @@
+//! Known coding agents, played by scripts of their names that print what the real ones do.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+use team_executor_testkit::{Run, World};
+
+use crate::run::{column, folder, json, read, rows, tasks};
+
+const USER: &str = "home-of-config/team-executor/config.toml";
+const CLAUDE: (&str, &str) = ("claude", "2.1.325 (Claude Code)");
+const CODEX: (&str, &str) = ("codex", "codex-cli 0.166.0");
+const GEMINI: (&str, &str) = ("gemini", "0.61.0");
+
+/// A world with these tasks in which only scripts are coding agents.
+fn world(all: &[(&str, &str)]) -> World {
+    let mut world = tasks(all);
+    let dir = world.dir().display().to_string();
+    world.env("PATH", &format!("{dir}/bin:/usr/bin:/bin")).env("XDG_CONFIG_HOME", &format!("{dir}/home-of-config"));
+    world
+}
+
+/// Puts a script into the world that says its version, or does this.
+fn fake(world: &World, (name, version): (&str, &str), body: &str) {
+    let text = format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit; fi\n{body}\n");
+    let path = world.write(&format!("bin/{name}"), text);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+}
+
+/// What Claude prints at its end, with these fields.
+fn claude_says(fields: &str) -> String {
+    format!(
+        "cat >/dev/null\necho '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"c-1\",\"model\":\"opus\"}}'\n\
+         echo '{{\"type\":\"result\",\"session_id\":\"c-1\",\"permission_denials\":[],{fields}}}'"
+    )
+}
+
+const CLAUDE_OK: &str = r#""subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
+const GEMINI_OK: &str = r#"cat >/dev/null
+echo '{"type":"init","session_id":"g-1","model":"pro"}'
+echo '{"type":"message","role":"assistant","content":"Gemini did it.","delta":true}'
+echo '{"type":"result","status":"success","stats":{"input_tokens":300,"cached":0,"output_tokens":7}}'"#;
+const CODEX_OK: &str = r#"cat >/dev/null
+echo '{"type":"thread.started","thread_id":"x-1"}'
+echo '{"type":"turn.started"}'
+echo '{"type":"item.completed","item":{"type":"agent_message","text":"{\"status\":\"completed\",\"findings\":\"Codex did it.\",\"error\":null}"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":500,"cached_input_tokens":100,"output_tokens":9}}'"#;
+
+fn run(world: &World, more: &[&str]) -> Run {
+    world.run(&[&["run", "--session=S", "-y"], more].concat())
+}
+
+#[test]
+fn an_agent_is_asked_in_its_own_words_and_what_it_reports_counts() {
+    let mut world = world(&[("A", "")]);
+    for (name, value) in [("ANTHROPIC_API_KEY", "sk"), ("OPENAI_API_KEY", "so"), ("CLAUDECODE", "1")] {
+        world.env(name, value);
+    }
+    let report = r#""structured_output":{"status":"completed","findings":"by schema","error":null,"data":{"key_findings":["k"],"critique":null}}"#;
+    let keeps = "printf '%s\\n' \"$@\" >\"$TEAM_EXECUTOR_ARTIFACTS/args\"; env >\"$TEAM_EXECUTOR_ARTIFACTS/env\"\n\
+                 tee \"$TEAM_EXECUTOR_ARTIFACTS/stdin\" </dev/stdin >/dev/null";
+    fake(&world, CLAUDE, &format!("{keeps}\n{}", claude_says(&format!("{CLAUDE_OK},{report}"))));
+    let run = run(&world, &["--agent", "claude"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["by schema"]);
+    let at = folder(&world);
+    let left = |name: &str| read(at.join("artifacts/A").join(name));
+    let (args, env) = (left("args"), left("env"));
+    assert!(args.starts_with("-p\n--output-format\nstream-json\n") && !args.contains("dangerously"), "{args}");
+    assert!(args.contains(&format!("TEAM_EXECUTOR_ARTIFACTS is the folder {}/artifacts/A,", at.display())), "{args}");
+    assert!(left("stdin").starts_with("## Role Assignment\n"));
+    assert!(
+        env.contains("\nANTHROPIC_API_KEY=sk\n") && !env.contains("OPENAI") && !env.contains("CLAUDECODE="),
+        "{env}"
+    );
+    let kept = json(at.join("agents/A.1.result.json"));
+    let expected = r#"{"status":"completed","findings":"by schema","data":{"key_findings":["k"]}}"#;
+    assert_eq!(kept, serde_json::from_str::<Value>(expected).expect("JSON"), "for all who look there");
+}
+
+#[test]
+fn each_role_has_its_agent_and_what_they_used_is_summed() {
+    let world = world(&[("A", ""), ("B", "A"), ("C", "B")]);
+    fake(&world, CLAUDE, &claude_says(CLAUDE_OK));
+    fake(&world, CODEX, CODEX_OK);
+    fake(&world, GEMINI, GEMINI_OK);
+    world.write(
+        USER,
+        "[defaults]\nagent = \"claude\"\n[tasks.B]\nagent = \"fast\"\n[tasks.C]\nagent = \"gemini\"\n\
+         [agents.fast]\nkind = \"codex\"\nmodel = \"mini\"\npermissions = \"read\"\nargs = [\"-c\", \"x=1\"]\n",
+    );
+    let run = run(&world, &["--format", "json"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["All done.", "Codex did it.", "Gemini did it."]);
+    let status = world.run(&["status", "--session=S", "--format", "json"]);
+    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    let ended: Value = serde_json::from_str(run.stdout.lines().last().expect("an event")).expect("JSON");
+    let usage = &status["usage"];
+    assert_eq!(ended["usage"], *usage);
+    let total = r#"{"attempts":3,"tokens_in":2000,"tokens_cached":300,"tokens_out":46,"cost_usd":0.25,"turns":3}"#;
+    assert_eq!(usage["total"], serde_json::from_str::<Value>(total).expect("JSON"));
+    assert_eq!((&usage["roles"]["worker"], &usage["tasks"]["B"]["tokens_in"]), (&usage["total"], &500.into()));
+    let attempt = |nth: usize, key: &str| usage["attempts"][nth][key].clone();
+    assert_eq!([attempt(0, "model"), attempt(1, "model"), attempt(2, "model")], ["opus", "mini", "pro"]);
+    assert_eq!([attempt(0, "session_id"), attempt(1, "agent")], ["c-1", "fast"]);
+    let words = "2000 tokens in (300 cached), 46 out, $0.25";
+    let shown = world.run(&["status", "--session=S"]);
+    assert!(shown.stdout.contains(&format!("Usage: {words}\n  worker: {words}\n")), "{shown}");
+    assert!(read(folder(&world).join("context.md")).contains(&format!("- usage: {words}\n")));
+}
+
+/// Every exit status here is 0 or says nothing, and none of it is success.
+#[test]
+fn the_exit_status_of_an_agent_does_not_decide() {
+    let world = world(&[("denied", ""), ("ended", ""), ("fatal", ""), ("perhaps", ""), ("silent", ""), ("thrice", "")]);
+    let error = r#""subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400 no","usage":{}"#;
+    let denied = CLAUDE_OK.replace("\"num_turns\"", "\"permission_denials\":[{\"tool_name\":\"Write\"}],\"num_turns\"");
+    let denied = claude_says(&denied).replacen("\"permission_denials\":[],", "", 1);
+    let silent = CLAUDE_OK.replace("All done.", "");
+    let perhaps = CLAUDE_OK.replace("All done.", r#"{\"status\":\"perhaps\"}"#);
+    let body = format!(
+        "case $TEAM_EXECUTOR_TASK in\ndenied) {denied} ;;\n\
+         ended) echo '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"c-2\"}}'; exit 0 ;;\n\
+         fatal) {}; exit 0 ;;\nperhaps) {} ;;\nsilent) {} ;;\nthrice) {}; exit 3 ;;\nesac",
+        claude_says(error),
+        claude_says(&perhaps),
+        claude_says(&silent),
+        claude_says(CLAUDE_OK)
+    );
+    fake(&world, CLAUDE, &body);
+    let run = run(&world, &["--agent", "claude", "--retries", "0"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert_eq!(
+        column(&world, "error"),
+        [
+            "it was not allowed to use Write, and `permissions` of the agent decides that",
+            "it ended without saying that it was done (exit code 0)",
+            "API Error: 400 no",
+            "its result has the status `perhaps`, not `completed` or `failed`",
+            "did nothing: no result, no output and no artifact",
+            "exit code 3",
+        ]
+    );
+}
+
+#[test]
+fn who_is_not_logged_in_is_told_how_and_not_asked_again() {
+    let world = world(&[("A", "")]);
+    fake(&world, CODEX, "cat >/dev/null; echo 'Error: not logged in' >&2; echo x >>tries; exit 1");
+    let run = run(&world, &["--agent", "codex"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(rows(&world)["A"]["error"].ends_with("(log in with `codex login`, or set OPENAI_API_KEY)"), "{run}");
+    assert_eq!(read(world.dir().join("tries")), "x\n");
+}
+
+/// R: A-06
+#[test]
+fn a_quota_holds_all_tasks_of_its_agent_until_the_reset_and_costs_no_attempt() {
+    let world = world(&[("A", ""), ("B", ""), ("C", "")]);
+    let refused = r#""subtype":"success","is_error":true,"api_error_status":429,"result":"Rate limit reached, try again in 2s","usage":{}"#;
+    let stamp = "echo $TEAM_EXECUTOR_TASK $(date +%s%3N) >>order";
+    let body = format!(
+        "{stamp}\nif mkdir refused 2>/dev/null; then\n{}\nexit 1\nfi\n{}",
+        claude_says(refused),
+        claude_says(CLAUDE_OK)
+    );
+    fake(&world, CLAUDE, &body);
+    world.write(
+        USER,
+        format!(
+            "[agents.other]\ncommand = \"{stamp}\"\n[tasks.C]\nagent = \"other\"\n[defaults]\nagent = \"claude\"\n"
+        ),
+    );
+    let run = run(&world, &["--retries", "0", "-c", "1"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let order = read(world.dir().join("order"));
+    let order: Vec<(&str, u64)> = order
+        .lines()
+        .filter_map(|line| line.split_once(' ').and_then(|(task, at)| Some((task, at.parse().ok()?))))
+        .collect();
+    let tasks: Vec<&str> = order.iter().map(|(task, _)| *task).collect();
+    assert_eq!(tasks, ["A", "C", "A", "B"], "the other agent goes on meanwhile");
+    assert!(order[2].1 >= order[0].1 + 2000, "{order:?}");
+    assert_eq!(column(&world, "status"), ["completed"; 3]);
+}
+
+/// R: A-02
+#[test]
+fn a_missing_or_old_agent_is_an_error_with_the_fix_before_anything_starts() {
+    let world = world(&[("A", "")]);
+    fake(&world, ("claude", "1.0.9 (Claude Code)"), "touch started");
+    fake(&world, ("gemini", "usage: gemini FILE"), "touch started");
+    world.write(USER, "[agents.none]\nkind = \"codex\"\nprogram = \"no-such-codex\"\n");
+    let before = world.tree();
+    for (agent, error, help) in [
+        (
+            "claude",
+            "bin/claude is version 1.0.9, and 2.1.0 or newer is needed (agent 'claude')",
+            "npm i -g @anthropic-ai/claude-code",
+        ),
+        (
+            "gemini",
+            "bin/gemini does not say its version: is it the right program? (agent",
+            "npm i -g @google/gemini-cli",
+        ),
+        ("none", "the program 'no-such-codex' is not found in PATH (agent 'none')", "npm i -g @openai/codex"),
+    ] {
+        let run = run(&world, &["--agent", agent]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(error) && run.stderr.contains(", so nothing was started\n"), "{run}");
+        assert!(run.stderr.contains("\nhelp: install ") && run.stderr.contains(help), "{run}");
+    }
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn who_can_do_tasks_is_listed_and_tested() {
+    let world = world(&[("A", "")]);
+    fake(&world, CLAUDE, &claude_says(CLAUDE_OK));
+    fake(&world, CODEX, "echo 'no account' >&2; exit 1");
+    fake(&world, ("gemini", "0.1.0"), "");
+    world.write(USER, "[agents.own]\ncommand = \"sh -c true\"\n[agents.gone]\ncommand = \"no-such-program\"\n");
+    insta::assert_snapshot!(world.run(&["agents"]));
+    let tested = world.run(&["agents", "--test", "--format", "json"]);
+    assert_eq!(tested.code, Some(1), "{tested}");
+    let tested: Value = serde_json::from_str(&tested.stdout).expect("JSON");
+    let agent =
+        |name: &str| tested["agents"].as_array().expect("a list").iter().find(|one| one["name"] == name).expect(name);
+    assert!(agent("claude")["answered_ms"].is_u64() && agent("claude")["version"] == "2.1.325", "{tested}");
+    let why = "it ended without saying that it was done (exit code 1): no account";
+    assert_eq!((&agent("codex")["why"], &agent("codex")["usable"]), (&why.into(), &true.into()));
+    assert_eq!((&agent("gemini")["usable"], &agent("gone")["usable"]), (&false.into(), &false.into()));
+    assert_eq!(world.run(&["agents", "claude", "--test"]).code, Some(0));
+    let unknown = world.run(&["agents", "claud"]);
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("did you mean `claude`?"), "{unknown}");
+}
+
+#[test]
+fn a_program_that_the_project_chose_is_not_even_asked_for_its_version_before_it_is_trusted() {
+    let world = world(&[("A", "")]);
+    fake(&world, ("trap", "2.1.325"), &claude_says(CLAUDE_OK));
+    let script = read(world.dir().join("bin/trap")).replace("#!/bin/sh\n", "#!/bin/sh\necho started >>asked\n");
+    world.write("bin/trap", script);
+    world.write(
+        "team-executor.toml",
+        "[defaults]\nagent = \"own\"\n[agents.own]\nkind = \"claude\"\nprogram = \"trap\"\n",
+    );
+    let refused = run(&world, &[]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("chooses what is run: trap (claude"), "{refused}");
+    let listed = world.run(&["agents", "own", "--test"]);
+    assert!(listed.code == Some(1) && listed.stdout.contains("help: look at team-executor.toml; then add"), "{listed}");
+    assert!(!world.dir().join("asked").exists());
+    assert_eq!(run(&world, &["--trust-project"]).code, Some(0));
+    assert_eq!(read(world.dir().join("asked")), "started\nstarted\n");
+    assert_eq!(world.run(&["agents", "own", "--test", "--trust-project"]).code, Some(0));
+}
+
+#[test]
+fn what_is_wrong_about_an_agent_is_said_with_its_place() {
+    let world = world(&[("A", "")]);
+    world.write(
+        USER,
+        "[agents.a]\nkind = \"claude\"\npermissions = \"all\"\nspeed = 3\nmodel = \"\"\n\
+         [agents.b]\ncommand = \"x\"\nmodel = \"opus\"\n[agents.c]\nkind = \"claud\"\n",
+    );
+    insta::assert_snapshot!(run(&world, &[]));
+}

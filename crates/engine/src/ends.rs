@@ -1,0 +1,167 @@
+//! What an attempt came to, from how it ended, what it reported and what it left. Of a known coding agent its own events are
+//! heard first: its exit status alone says too little.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use team_executor_agents::adapters::{Class, Setup, Stream, Trouble};
+use team_executor_agents::outcome::Produced;
+use team_executor_agents::{Ended, Exit};
+use team_executor_core::run::{ErrorClass, Outcome, Work};
+use team_executor_core::{Task, Timestamp};
+use team_executor_store::{Durability, RealDisk, replace};
+
+use crate::options::Options;
+use crate::outcome;
+use crate::run_at::{RunAt, logs, result_name};
+use crate::usage::{self, Spent};
+
+/// How much of what an agent complains about is looked at.
+const COMPLAINT_BYTES: u64 = 4096;
+
+/// What an attempt came to.
+pub(crate) struct End {
+    /// What counts as its result.
+    pub(crate) result: Option<String>,
+    /// What the rules are told.
+    pub(crate) outcome: Outcome,
+    /// What could not be written down.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Hears how an attempt ended. To hear it again after a crash changes nothing.
+pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> End {
+    let id = task.id.as_str();
+    let written = outcome::result(&run.result(id, work.attempt));
+    let worker = options.workers.of(work.task);
+    let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) else {
+        let produced = Produced {
+            result: written.as_deref(),
+            last_line: exit.last_line.as_deref(),
+            artifacts: exit.artifacts,
+            ..Produced::default()
+        };
+        let outcome = outcome::of(exit, &produced);
+        return End { result: written, outcome, problems: Vec::new() };
+    };
+    let [out, err] = logs(&run.path, id, work.attempt);
+    let stream = File::open(out).map_or_else(
+        |_| Stream::default(),
+        |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), exit.ended_at),
+    );
+    let spent = Spent {
+        task: id.to_owned(),
+        role: task.role.to_string(),
+        agent: worker.agent.clone(),
+        attempt: work.attempt,
+        usage: with_model(&stream, setup),
+    };
+    let mut problems: Vec<String> = usage::note(&run.path, &spent).err().into_iter().collect();
+    if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
+        return End { result: written, outcome: failed(trouble, setup), problems };
+    }
+    let reported = stream.report().filter(|_| matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_)));
+    let result = match (&written, reported) {
+        (None, Some(reported)) => {
+            let text = joined(None, reported);
+            problems.extend(keep(run, id, work.attempt, &text));
+            Some(text)
+        }
+        (Some(written), Some(reported)) => Some(joined(Some(written), reported)),
+        (_, None) => written,
+    };
+    let produced = Produced {
+        result: result.as_deref(),
+        last_line: Some(stream.text.trim()).filter(|text| !text.is_empty()),
+        artifacts: exit.artifacts,
+        missing: &[],
+        must_report: true,
+    };
+    let outcome = outcome::of(exit, &produced);
+    End { result, outcome, problems }
+}
+
+fn with_model(stream: &Stream, setup: &Setup) -> team_executor_agents::adapters::Usage {
+    let mut usage = stream.usage.clone();
+    usage.model = usage.model.or_else(|| setup.model.clone());
+    usage
+}
+
+/// What the rules are told of trouble.
+fn failed(trouble: Trouble, setup: &Setup) -> Outcome {
+    let Trouble { class, words } = trouble;
+    let time = |millis: u64| Timestamp::from_micros(i64::try_from(millis).unwrap_or(i64::MAX).saturating_mul(1000));
+    let (class, error) = match class {
+        Class::Transient => (ErrorClass::Transient, words),
+        Class::Quota { until } => (ErrorClass::Quota { until: until.map(time) }, words),
+        Class::Auth => (ErrorClass::Auth, format!("{words} ({})", setup.adapter.login())),
+        Class::Fatal => (ErrorClass::Fatal, words),
+    };
+    Outcome::Failed { class, error }
+}
+
+/// What was reported, and what the result file says besides. Null says nothing.
+fn joined(written: Option<&str>, reported: Value) -> String {
+    let written = written.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok()).unwrap_or_default();
+    let Value::Object(reported) = reported else { return String::new() };
+    let mut all = written;
+    for (key, value) in reported.into_iter().filter(|(_, value)| !value.is_null()) {
+        match (all.get_mut(&key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => {
+                known.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
+            }
+            (_, Value::Object(mut more)) => {
+                more.retain(|_, value| !value.is_null());
+                all.insert(key, Value::Object(more));
+            }
+            (_, value) => drop(all.insert(key, value)),
+        }
+    }
+    Value::Object(all).to_string()
+}
+
+/// Keeps what was reported where a worker would have written it, for all who look there.
+fn keep(run: &RunAt, task: &str, attempt: u32, text: &str) -> Option<String> {
+    let name = result_name(task, attempt);
+    let disk = RealDisk::open_folder(&run.agents()).map_err(|errno| errno.to_string());
+    let put = |disk| replace(&disk, &name, text.as_bytes(), Durability::Rendered).map_err(|error| error.to_string());
+    disk.and_then(put).err().map(|error| format!("{task}: its result was not kept: {error}"))
+}
+
+/// The last line that an agent printed as an error.
+fn complaint(log: &Path) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(COMPLAINT_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(COMPLAINT_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    last.chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_counts_before_the_file_and_the_file_says_the_rest() {
+        let reported = json!({"status": "failed", "error": "e", "quality_score": null, "data": {"critique": null, "verdict": "reject"}});
+        let alone: Value = serde_json::from_str(&joined(None, reported.clone())).unwrap();
+        assert_eq!(alone, json!({"status": "failed", "error": "e", "data": {"verdict": "reject"}}));
+        let file = r#"{"status": "completed", "findings": "f", "quality_score": 7, "data": {"wisdom": {}}}"#;
+        let both: Value = serde_json::from_str(&joined(Some(file), reported.clone())).unwrap();
+        let data = json!({"wisdom": {}, "verdict": "reject"});
+        let expected = json!({"status": "failed", "error": "e", "findings": "f", "quality_score": 7, "data": data});
+        assert_eq!(both, expected);
+        assert_eq!(joined(Some("no json"), reported.clone()), joined(None, reported));
+    }
+}
