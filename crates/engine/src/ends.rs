@@ -6,7 +6,7 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use team_executor_agents::adapters::{Class, Setup, Stream, Trouble};
+use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::outcome::Produced;
 use team_executor_agents::{Ended, Exit};
 use team_executor_core::run::{ErrorClass, Outcome, Work};
@@ -31,33 +31,40 @@ pub(crate) struct End {
     pub(crate) problems: Vec<String>,
 }
 
-/// Hears how an attempt ended. To hear it again after a crash changes nothing.
+/// What an attempt came to. To look again after a crash changes nothing.
 pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> End {
-    let id = task.id.as_str();
-    let written = outcome::result(&run.result(id, work.attempt));
+    let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
     let worker = options.workers.of(work.task);
-    let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) else {
-        let produced = Produced {
-            result: written.as_deref(),
-            last_line: exit.last_line.as_deref(),
-            artifacts: exit.artifacts,
-            ..Produced::default()
-        };
-        let outcome = outcome::of(exit, &produced);
-        return End { result: written, outcome, problems: Vec::new() };
+    if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
+        return of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
+    }
+    let produced = Produced {
+        result: written.as_deref(),
+        last_line: exit.last_line.as_deref(),
+        artifacts: exit.artifacts,
+        ..Produced::default()
     };
-    let [out, err] = logs(&run.path, id, work.attempt);
+    let outcome = outcome::of(exit, &produced);
+    End { result: written, outcome, problems: Vec::new() }
+}
+
+/// The same of a known coding agent.
+fn of_agent(
+    run: &RunAt,
+    task: &Task,
+    attempt: u32,
+    exit: &Exit,
+    written: Option<String>,
+    (agent, setup): (&str, &Setup),
+) -> End {
+    let id = task.id.as_str();
+    let [out, err] = logs(&run.path, id, attempt);
     let stream = File::open(out).map_or_else(
         |_| Stream::default(),
         |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), exit.ended_at),
     );
-    let spent = Spent {
-        task: id.to_owned(),
-        role: task.role.to_string(),
-        agent: worker.agent.clone(),
-        attempt: work.attempt,
-        usage: with_model(&stream, setup),
-    };
+    let (role, usage) = (task.role.to_string(), with_model(&stream, setup));
+    let spent = Spent { task: id.to_owned(), role, agent: agent.to_owned(), attempt, usage };
     let mut problems: Vec<String> = usage::note(&run.path, &spent).err().into_iter().collect();
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
         return End { result: written, outcome: failed(trouble, setup), problems };
@@ -66,7 +73,7 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
     let result = match (&written, reported) {
         (None, Some(reported)) => {
             let text = joined(None, reported);
-            problems.extend(keep(run, id, work.attempt, &text));
+            problems.extend(keep(run, id, attempt, &text));
             Some(text)
         }
         (Some(written), Some(reported)) => Some(joined(Some(written), reported)),
@@ -83,7 +90,8 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
     End { result, outcome, problems }
 }
 
-fn with_model(stream: &Stream, setup: &Setup) -> team_executor_agents::adapters::Usage {
+/// What it used; the model is at least the one that was asked for.
+fn with_model(stream: &Stream, setup: &Setup) -> Usage {
     let mut usage = stream.usage.clone();
     usage.model = usage.model.or_else(|| setup.model.clone());
     usage
