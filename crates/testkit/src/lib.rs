@@ -11,6 +11,7 @@
 mod diary;
 mod fake_agent;
 mod glass;
+mod model;
 mod pulse;
 mod run;
 mod screen;
@@ -21,6 +22,7 @@ mod world;
 pub use diary::Diary;
 pub use fake_agent::fake_agent;
 pub use glass::Glass;
+pub use model::serve as serve_model;
 pub use pulse::{Gate, Pulse};
 pub use run::Run;
 pub use screen::Screen;
