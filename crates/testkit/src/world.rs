@@ -1,6 +1,7 @@
 //! A throw-away place to run the program in.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,6 +19,7 @@ pub struct World {
     root: PathBuf,
     dir: PathBuf,
     env: BTreeMap<String, String>,
+    through: Vec<String>,
     _keep: TempDir,
 }
 
@@ -38,7 +40,7 @@ impl World {
             ("TZ", "UTC"),
         ];
         let env = env.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        Self { binary: binary.into(), root, dir, env, _keep: keep }
+        Self { binary: binary.into(), root, dir, env, through: Vec::new(), _keep: keep }
     }
 
     /// The folder that the program is started in; shown as `$DIR`.
@@ -49,6 +51,12 @@ impl World {
     /// Sets an environment variable of all later runs.
     pub fn env(&mut self, key: &str, value: &str) -> &mut Self {
         self.env.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs the program through another one from now on: its words stand in front.
+    pub fn through(&mut self, words: Vec<String>) -> &mut Self {
+        self.through = words;
         self
     }
 
@@ -91,8 +99,11 @@ impl World {
 
     /// The program with these arguments, for a test that wants to start it in its own way.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(args).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
+        let words =
+            self.through.iter().map(OsStr::new).chain([self.binary.as_os_str()]).chain(args.iter().map(OsStr::new));
+        let words: Vec<_> = words.collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
         command
     }
 
