@@ -4,10 +4,12 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
 
 use crate::built::scripted_model;
 use crate::must;
+use crate::pulse::PATIENCE;
 
 /// A model that is there until it is dropped. What is run through [`Self::network`] reaches it, and nothing else.
 #[derive(Debug)]
@@ -97,6 +99,11 @@ impl ScriptedModel {
 
     #[track_caller]
     fn line(&mut self) -> Option<String> {
+        if self.lines.buffer().is_empty() {
+            let mut ready = [PollFd::new(self.lines.get_ref(), PollFlags::IN)];
+            let waited = poll(&mut ready, Some(&PATIENCE)).map_err(Into::into);
+            assert!(must("waiting for", scripted_model(), waited) > 0, "nobody asks the model");
+        }
         let mut line = String::new();
         let count = must("reading from", scripted_model(), self.lines.read_line(&mut line));
         (count > 0).then(|| line.trim_end().to_owned())
