@@ -116,6 +116,22 @@ impl World {
         Run::new(&program, args, &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
     }
 
+    /// The processes from this world that have a variable in their environment: each with its number and its command line.
+    /// Whoever has ended has no environment any more.
+    #[track_caller]
+    pub fn living(&self, variable: &str) -> Vec<(u32, String)> {
+        let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        let variable = format!("{variable}=");
+        let processes = children(Path::new("/proc")).into_iter();
+        let processes = processes.filter_map(|path| Some((path.file_name()?.to_str()?.parse().ok()?, path)));
+        let ours = processes.filter(|(_, path)| {
+            let environment = fs::read(path.join("environ")).unwrap_or_default();
+            has(&environment, variable.as_bytes()) && has(&environment, self.root.as_os_str().as_encoded_bytes())
+        });
+        let line = |path: &Path| fs::read(path.join("cmdline")).unwrap_or_default();
+        ours.map(|(pid, path)| (pid, String::from_utf8_lossy(&line(&path)).replace('\0', " "))).collect()
+    }
+
     /// A path in the folder; one that leaves it is a mistake of the test.
     #[track_caller]
     fn inside(&self, path: &str) -> PathBuf {
@@ -134,6 +150,8 @@ fn create_parent(path: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::*;
 
     #[test]
@@ -158,6 +176,23 @@ mod tests {
              ------- stderr -------\nbad\n[exit status: 3]\n"
         );
         assert_eq!((run.code, run.stderr.as_str()), (Some(3), "bad\n"));
+    }
+
+    #[test]
+    fn who_lives_is_told_until_the_end() {
+        let world = World::new("/bin/cat");
+        let mut child =
+            world.command(&["-"]).env("A_MARK", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // Its answer is the sign that it is no copy of the test any more.
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        input.write_all(b".").unwrap();
+        output.read_exact(&mut [0]).unwrap();
+        assert_eq!(world.living("A_MARK"), [(child.id(), "/bin/cat - ".to_owned())]);
+        assert_eq!(world.living("MARK_B"), []);
+        assert_eq!(World::new("/bin/cat").living("A_MARK"), []);
+        drop(input);
+        child.wait().unwrap();
+        assert_eq!(world.living("A_MARK"), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Each agent by itself: it writes a file with its own tools, reports, and is heard.
 
-use super::{Part, RUN, assert_nothing_lives, found, team};
+use super::{Part, RUN, found, team};
 use crate::run::{column, read};
 
 #[test]
@@ -25,7 +25,7 @@ fn does_a_task(agent: &'static str) {
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), [found("WORK-001")]);
     assert_eq!(read(world.dir().join("work.md")), "# work.md\n");
-    assert_nothing_lives(&world);
+    assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
     let turns: Vec<_> = model.rest().into_iter().map(|asked| (asked.turn, asked.status)).collect();
     assert_eq!(turns, [(0, 200), (1, 200), (2, 200)]);
 }

@@ -72,20 +72,6 @@ pub(crate) fn found(task: &str) -> String {
     format!("what {task} found")
 }
 
-/// No worker of a world lives, nor anything that one started.
-pub(crate) fn assert_nothing_lives(world: &World) {
-    let mark = world.dir().display().to_string();
-    let has = |bytes: &[u8], part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
-    let processes = fs::read_dir("/proc").expect("processes").flatten().map(|entry| entry.path());
-    let environment = |path: &Path| fs::read(path.join("environ")).unwrap_or_default();
-    let living = processes.filter(|path| {
-        let environment = environment(path);
-        has(&environment, "TEAM_EXECUTOR_RUN=") && has(&environment, &mark)
-    });
-    let living: Vec<_> = living.map(|path| fs::read_to_string(path.join("cmdline"))).collect();
-    assert!(living.is_empty(), "{living:?}");
-}
-
 /// The agent of a role in the configuration file.
 fn section(role: &str, agent: &RealAgent, address: &str, home: &Path, may_sandbox: bool) -> String {
     let recipe = agent.recipe(address, home, may_sandbox);

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::json;
 use team_executor_testkit::{Asked, World};
 
-use super::{Part, RUN, assert_nothing_lives, found, report, script, team, write};
+use super::{Part, RUN, found, report, script, team, write};
 use crate::run::{column, folder, read};
 
 const TEAM: [Part; 3] = [
@@ -55,7 +55,7 @@ fn answered(role: &str, turn: u64) -> Asked {
 
 /// Everything is done, delivered and told.
 fn check(world: &World) {
-    assert_nothing_lives(world);
+    assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
     assert_eq!(column(world, "status"), ["completed"; 3]);
     let views = ["tasks.csv", "results.csv", "context.md"].map(|name| (name, read(folder(world).join(name))));
     let tasks = world.run(&["task", "list", "--session=S", "--format", "json"]).stdout;
