@@ -65,7 +65,7 @@ fn install(folder: &Path, packages: &[&str]) -> Outcome {
     let mut command = command(&format!(
         "timeout {MOST_SECONDS} npm install --no-audit --no-fund --no-update-notifier --loglevel=error --prefix"
     ));
-    must_succeed(command.arg(folder).args(packages))
+    must_succeed(command.arg(folder).args(packages)).map_err(|error| format!("npm cannot install them: {error}"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::must;
 
@@ -118,7 +119,11 @@ fn put(path: &Path, text: &str) {
     must("writing", path, fs::write(path, text));
 }
 
-/// Node, wherever the machine has it.
+/// Node, wherever the machine has it, if it is new enough for Gemini CLI.
 fn node() -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join("node")).find(|path| path.is_file())
+    let path = std::env::var_os("PATH")?;
+    let node = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|path| path.is_file())?;
+    let version = Command::new(&node).arg("--version").output().ok()?.stdout;
+    let major = String::from_utf8_lossy(&version).trim_start_matches('v').split('.').next()?.parse::<u32>().ok()?;
+    (major >= 20).then_some(node)
 }
