@@ -11,7 +11,7 @@ use crate::must;
 #[derive(Debug)]
 pub struct RealAgent {
     name: &'static str,
-    program: Vec<PathBuf>,
+    program: PathBuf,
 }
 
 /// How an agent is run; its prompt is its standard input.
@@ -28,21 +28,17 @@ impl RealAgent {
     pub fn find(name: &'static str, folder: &Path) -> Option<Self> {
         let modules = folder.join("node_modules");
         let program = match name {
-            "claude" => vec![modules.join(".bin/claude")],
+            "claude" => ".bin/claude",
             // The program itself: what npm puts in front of it would outlive it.
-            "codex" => vec![modules.join(match std::env::consts::ARCH {
-                "aarch64" => "@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl/bin/codex",
-                _ => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
-            })],
-            "gemini" => vec![node()?, modules.join(".bin/gemini").canonicalize().ok()?],
+            "codex" if std::env::consts::ARCH == "aarch64" => {
+                "@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl/bin/codex"
+            }
+            "codex" => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+            "gemini" => node().map(|_| ".bin/gemini")?,
             _ => return None,
         };
-        program.iter().all(|path| path.exists()).then_some(Self { name, program })
-    }
-
-    /// The program, where one alone is enough.
-    pub fn program(&self) -> &Path {
-        &self.program[0]
+        let program = modules.join(program);
+        program.exists().then_some(Self { name, program })
     }
 
     /// How it is run without a person, with the model at an address and a home of its own.
@@ -55,7 +51,7 @@ impl RealAgent {
             "codex" => codex(address, home, may_sandbox),
             _ => gemini(address, home),
         };
-        let program = self.program.iter().map(|path| path.display().to_string());
+        let program = std::iter::once(self.program.display().to_string());
         let own = [("HOME", home.display().to_string()), ("TMPDIR", temporary.display().to_string())];
         Recipe { command: program.chain(args).collect(), env: own.into_iter().chain(env).collect() }
     }
@@ -97,7 +93,9 @@ fn gemini(address: &str, home: &Path) -> Told {
         "privacy": {"usageStatisticsEnabled": false}}"#;
     put(&home.join(".gemini/settings.json"), settings);
     let args = "-m gemini-2.5-pro -o stream-json --approval-mode yolo";
+    let folder = node().and_then(|node| Some(node.parent()?.display().to_string())).unwrap_or_default();
     let env = [
+        ("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin")),
         ("GEMINI_API_KEY", "none".to_owned()),
         ("GOOGLE_GEMINI_BASE_URL", address.to_owned()),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),

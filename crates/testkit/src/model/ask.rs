@@ -60,8 +60,9 @@ impl Ask {
                 Some(tool) => Part::Call { tool: tool.clone(), arguments: value },
                 None => Part::Text(value.to_string()),
             },
-            Action::Write { path, content } => {
-                let path = Path::new(folder(body).unwrap_or_default()).join(path).to_string_lossy().into_owned();
+            Action::Write { path, content, below } => {
+                let folder = below.map_or_else(|| folder(body, &FOLDER), |words| folder(body, &[&words]));
+                let path = Path::new(folder.unwrap_or_default()).join(path).to_string_lossy().into_owned();
                 let known = [
                     ("Write", json!({"file_path": path, "content": content})),
                     ("write_file", json!({"file_path": path, "content": content})),
@@ -90,14 +91,14 @@ impl Ask {
     }
 }
 
-/// The agent's folder, as it told the model.
-fn folder(body: &Value) -> Option<&str> {
+/// A folder that the agent told the model, behind one of these marks.
+fn folder<'a>(body: &'a Value, marks: &[&str]) -> Option<&'a str> {
     let mut waiting = vec![body];
     while let Some(value) = waiting.pop() {
         match value {
             Value::String(text) => {
-                let behind = FOLDER.iter().find_map(|mark| text.split_once(mark).map(|(_, behind)| behind));
-                let path = behind.and_then(|text| text.split(['\n', '<', '`', '"']).next()).map(str::trim_end);
+                let behind = marks.iter().find_map(|mark| text.split_once(mark).map(|(_, behind)| behind));
+                let path = behind.and_then(|text| text.split(['\n', '<', '`', '"', ',']).next()).map(str::trim_end);
                 if let Some(path) = path.filter(|path| path.starts_with('/')) {
                     return Some(path);
                 }
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_file_is_written_by_the_tool_that_there_is_in_the_folder_that_was_told() {
-        let write = || Action::Write { path: "a/it's.md".to_owned(), content: "x'y\n".to_owned() };
+        let write = || Action::Write { path: "a/it's.md".to_owned(), content: "x'y\n".to_owned(), below: None };
         let told = [
             json!([{"text": "Env:\n - Primary working directory: /home/some one\nelse"}]),
             json!("- **Workspace Directories:**\n  - /home/some one\n- more"),
@@ -160,6 +161,10 @@ mod tests {
             let part = with(&["Bash", "Write"]).part(write(), &body);
             assert_eq!(part, call("Write", json!({"file_path": path, "content": "x'y\n"})));
         }
+        let below = Some("the folder is ".to_owned());
+        let below = Action::Write { path: "b.md".to_owned(), content: String::new(), below };
+        let part = with(&["Write"]).part(below, &json!(["<cwd>/a</cwd>", "The rest: the folder is /c/d, and more"]));
+        assert_eq!(part, call("Write", json!({"file_path": "/c/d/b.md", "content": ""})));
         let part = with(&["write"]).part(write(), &Value::Null);
         assert_eq!(part, call("write", json!({"filePath": "a/it's.md", "content": "x'y\n"})));
         let part = with(&["exec_command"]).part(write(), &Value::Null);

@@ -41,8 +41,14 @@ pub(super) struct Turn {
 pub(super) enum Action {
     /// Says this, which ends the agent's turn.
     Text(String),
-    /// Has a file written, by whichever tool the agent offers. A relative path begins in the agent's folder.
-    Write { path: String, content: String },
+    /// Has a file written, by whichever tool the agent offers. A relative path begins in the agent's folder, or in the one
+    /// that the agent names behind the words `below`.
+    Write {
+        path: String,
+        content: String,
+        #[serde(default)]
+        below: Option<String>,
+    },
     /// Has a command run by a shell.
     Shell(String),
     /// Answers with a value: by the tool for structured output where the agent offers one, else as text.
