@@ -41,6 +41,11 @@ impl RealAgent {
         program.exists().then_some(Self { name, program })
     }
 
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// How it is run without a person, with the model at an address and a home of its own.
     #[track_caller]
     pub fn recipe(&self, address: &str, home: &Path, may_sandbox: bool) -> Recipe {

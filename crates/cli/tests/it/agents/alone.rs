@@ -1,6 +1,6 @@
 //! Each agent by itself: it writes a file with its own tools, reports, and is heard.
 
-use super::{Part, RUN, found, team};
+use super::{Kind, Part, RUN, found, team};
 use crate::run::{column, read};
 
 #[test]
@@ -20,7 +20,7 @@ fn gemini_does_a_task() {
 
 fn does_a_task(agent: &'static str) {
     let part = Part { task: "WORK-001", role: "worker", agent, file: "work.md" };
-    let Some((world, model)) = team(&[part]) else { return };
+    let Some((world, model)) = team(&[part], Kind::Command) else { return };
     let run = world.run(&RUN);
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), [found("WORK-001")]);
