@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks through its output")]
 
+mod agents;
 mod bench;
 mod conformance;
 mod crash;
@@ -30,6 +31,8 @@ enum Chore {
         #[arg(long)]
         quick: bool,
     },
+    /// Installs the coding agents that tests use, from npm into the build folder
+    Agents,
     /// Writes docs/conformance.md: which test proves which requirement
     Conformance {
         /// Write nothing and fail if the file is out of date
@@ -78,6 +81,7 @@ enum Chore {
 fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::Test { quick } => test::run(quick),
+        Chore::Agents => agents::run(),
         Chore::Conformance { check } => conformance::run(check),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),

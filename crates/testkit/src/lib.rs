@@ -1,6 +1,7 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
 //! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
-//! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it.
+//! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it; a
+//! [`RealAgent`] where one is installed, and the [`ScriptedModel`] that it is given.
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
 //! variable, no home folder, no terminal. A world that cannot be set up is a failed test, so these functions panic where
@@ -8,22 +9,28 @@
 
 #![expect(clippy::panic, reason = "a test whose world cannot be set up has failed")]
 
+mod built;
 mod diary;
-mod fake_agent;
 mod glass;
+mod model;
 mod pulse;
+mod real_agent;
 mod run;
 mod screen;
+mod scripted_model;
 mod terminal;
 mod tree;
 mod world;
 
+pub use built::fake_agent;
 pub use diary::Diary;
-pub use fake_agent::fake_agent;
 pub use glass::Glass;
+pub use model::serve as serve_model;
 pub use pulse::{Gate, Pulse};
+pub use real_agent::{RealAgent, Recipe};
 pub use run::Run;
 pub use screen::Screen;
+pub use scripted_model::{Asked, ScriptedModel};
 pub use terminal::Terminal;
 pub use tree::Tree;
 pub use world::World;

@@ -1,6 +1,7 @@
 //! A throw-away place to run the program in.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,6 +19,7 @@ pub struct World {
     root: PathBuf,
     dir: PathBuf,
     env: BTreeMap<String, String>,
+    through: Vec<String>,
     _keep: TempDir,
 }
 
@@ -38,7 +40,7 @@ impl World {
             ("TZ", "UTC"),
         ];
         let env = env.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        Self { binary: binary.into(), root, dir, env, _keep: keep }
+        Self { binary: binary.into(), root, dir, env, through: Vec::new(), _keep: keep }
     }
 
     /// The folder that the program is started in; shown as `$DIR`.
@@ -49,6 +51,12 @@ impl World {
     /// Sets an environment variable of all later runs.
     pub fn env(&mut self, key: &str, value: &str) -> &mut Self {
         self.env.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Runs the program through another one from now on: its words stand in front.
+    pub fn through(&mut self, words: Vec<String>) -> &mut Self {
+        self.through = words;
         self
     }
 
@@ -91,8 +99,11 @@ impl World {
 
     /// The program with these arguments, for a test that wants to start it in its own way.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(args).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
+        let words =
+            self.through.iter().map(OsStr::new).chain([self.binary.as_os_str()]).chain(args.iter().map(OsStr::new));
+        let words: Vec<_> = words.collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
         command
     }
 
@@ -103,6 +114,22 @@ impl World {
         let program = self.binary.file_name().unwrap_or_default().to_string_lossy();
         let (dir, root) = (self.dir.to_string_lossy(), self.root.to_string_lossy());
         Run::new(&program, args, &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
+    }
+
+    /// The processes from this world that have a variable in their environment: each with its number and its command line.
+    /// Whoever has ended has no environment any more.
+    #[track_caller]
+    pub fn living(&self, variable: &str) -> Vec<(u32, String)> {
+        let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        let variable = format!("{variable}=");
+        let processes = children(Path::new("/proc")).into_iter();
+        let processes = processes.filter_map(|path| Some((path.file_name()?.to_str()?.parse().ok()?, path)));
+        let ours = processes.filter(|(_, path)| {
+            let environment = fs::read(path.join("environ")).unwrap_or_default();
+            has(&environment, variable.as_bytes()) && has(&environment, self.root.as_os_str().as_encoded_bytes())
+        });
+        let line = |path: &Path| fs::read(path.join("cmdline")).unwrap_or_default();
+        ours.map(|(pid, path)| (pid, String::from_utf8_lossy(&line(&path)).replace('\0', " "))).collect()
     }
 
     /// A path in the folder; one that leaves it is a mistake of the test.
@@ -123,6 +150,8 @@ fn create_parent(path: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::*;
 
     #[test]
@@ -147,6 +176,23 @@ mod tests {
              ------- stderr -------\nbad\n[exit status: 3]\n"
         );
         assert_eq!((run.code, run.stderr.as_str()), (Some(3), "bad\n"));
+    }
+
+    #[test]
+    fn who_lives_is_told_until_the_end() {
+        let world = World::new("/bin/cat");
+        let mut child =
+            world.command(&["-"]).env("A_MARK", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // Its answer is the sign that it is no copy of the test any more.
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        input.write_all(b".").unwrap();
+        output.read_exact(&mut [0]).unwrap();
+        assert_eq!(world.living("A_MARK"), [(child.id(), "/bin/cat - ".to_owned())]);
+        assert_eq!(world.living("MARK_B"), []);
+        assert_eq!(World::new("/bin/cat").living("A_MARK"), []);
+        drop(input);
+        child.wait().unwrap();
+        assert_eq!(world.living("A_MARK"), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod agents;
 mod artifacts;
 mod coding_agents;
 mod config;

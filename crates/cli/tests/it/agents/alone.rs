@@ -1,0 +1,31 @@
+//! Each agent by itself: it writes a file with its own tools, reports, and is heard.
+
+use super::{Kind, Part, RUN, found, team};
+use crate::run::{column, read};
+
+#[test]
+fn claude_does_a_task() {
+    does_a_task("claude");
+}
+
+#[test]
+fn codex_does_a_task() {
+    does_a_task("codex");
+}
+
+#[test]
+fn gemini_does_a_task() {
+    does_a_task("gemini");
+}
+
+fn does_a_task(agent: &'static str) {
+    let part = Part { task: "WORK-001", role: "worker", agent, file: "work.md" };
+    let Some((world, model)) = team(&[part], Kind::Command) else { return };
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), [found("WORK-001")]);
+    assert_eq!(read(world.dir().join("work.md")), "# work.md\n");
+    assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
+    let turns: Vec<_> = model.rest().into_iter().map(|asked| (asked.turn, asked.status)).collect();
+    assert_eq!(turns, [(0, 200), (1, 200), (2, 200)]);
+}
