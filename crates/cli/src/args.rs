@@ -1,8 +1,10 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
 mod bus;
+mod making;
 mod options;
 mod settings;
+mod steering;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,8 +12,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::bus::*;
+pub(crate) use self::making::Init;
 pub(crate) use self::options::*;
 pub(crate) use self::settings::Settings;
+pub(crate) use self::steering::*;
 
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///

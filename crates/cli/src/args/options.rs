@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use team_executor_core::Complexity;
+use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_files::Dialect;
-use team_executor_files::lifecycle::PIPELINES;
-use team_executor_files::pipeline::naming::is_slug;
 
 use super::settings::{RunCadence, Settings};
 
@@ -74,160 +71,6 @@ pub(crate) struct Reading {
     /// Take every warning for an error
     #[arg(long)]
     pub(crate) strict: bool,
-}
-
-/// What a new session is made of.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Init {
-    /// What is asked for, in a sentence or more
-    #[arg(value_name = "REQUIREMENT", required_unless_present = "from")]
-    pub(crate) requirement: Option<String>,
-
-    /// Which pipeline [default: full-lifecycle]
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(PIPELINES), conflicts_with = "from")]
-    pub(crate) pipeline: Option<String>,
-
-    /// Take the tasks from a table: a .csv or .json file with id, title, description, deps and role
-    #[arg(long, value_name = "FILE")]
-    pub(crate) from: Option<PathBuf>,
-
-    /// How the session is written
-    #[arg(long, value_name = "NAME", value_parser = dialect_parser(), default_value = "tc")]
-    pub(crate) dialect: Dialect,
-
-    /// How complex the work is; a run of `enhanced-parallel` finds out by itself unless given
-    #[arg(long, value_name = "LEVEL", value_parser = complexity_parser(), conflicts_with = "from")]
-    pub(crate) complexity: Option<Complexity>,
-
-    /// A specialist who joins, whatever the requirement says; may be given several times
-    #[arg(long, value_name = "NAME", conflicts_with = "from")]
-    pub(crate) role: Vec<String>,
-
-    /// A short name for the session [default: the first words of the requirement]
-    #[arg(long, value_name = "SLUG", value_parser = slug)]
-    pub(crate) name: Option<String>,
-
-    /// The folder of the session [default: a new one in .workflow/.team/]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) dir: Option<PathBuf>,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Pause {
-    /// Why, for people
-    #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
-    pub(crate) reason: String,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Stop {
-    /// Also end the workers that run
-    #[arg(long)]
-    pub(crate) now: bool,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Retry {
-    /// Which tasks
-    #[arg(value_name = "TASK", required_unless_present = "failed")]
-    pub(crate) tasks: Vec<String>,
-
-    /// Every task that failed
-    #[arg(long, conflicts_with = "tasks")]
-    pub(crate) failed: bool,
-
-    /// Also everything that depends on them, whatever became of it
-    #[arg(long)]
-    pub(crate) downstream: bool,
-
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Skip {
-    /// Which task
-    #[arg(value_name = "TASK")]
-    pub(crate) task: String,
-
-    /// Why, for people
-    #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
-    pub(crate) reason: String,
-
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Checkpoint {
-    /// What to do; without it, what there is to judge is shown
-    #[command(subcommand)]
-    pub(crate) decision: Option<CheckpointDecision>,
-
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// How to print
-    #[arg(long, value_enum, default_value_t, global = true)]
-    pub(crate) format: Format,
-}
-
-/// What a person decides at a checkpoint.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CheckpointDecision {
-    /// Go on
-    Resume {
-        /// Why, for the record
-        #[arg(value_name = "TEXT")]
-        text: Vec<String>,
-    },
-    /// Do again what the checkpoint judges, with what is to be better in mind
-    Improve {
-        /// What is to be better
-        #[arg(value_name = "TEXT", required = true)]
-        text: Vec<String>,
-    },
-    /// Do one task again, and all that was built on it
-    Revise {
-        /// Which task
-        #[arg(value_name = "TASK")]
-        task: String,
-        /// What is to be different
-        #[arg(value_name = "TEXT")]
-        text: Vec<String>,
-    },
-    /// Judge again: the checkpoint's own task runs again, or only the checks of what failed them
-    Recheck {
-        /// Why, for the record
-        #[arg(value_name = "TEXT")]
-        text: Vec<String>,
-    },
-    /// Say something to every worker that starts from now on; the checkpoint stays
-    Feedback {
-        /// What to say
-        #[arg(value_name = "TEXT", required = true)]
-        text: Vec<String>,
-    },
 }
 
 #[derive(Debug, ClapArgs)]
@@ -504,18 +347,7 @@ fn seconds(text: &str) -> Result<u64, String> {
     number.checked_mul(of_unit).ok_or_else(|| "that is too long".to_owned())
 }
 
-fn slug(text: &str) -> Result<String, String> {
-    let expected = || "small letters and digits with `-` between them are expected, for instance auth-login".to_owned();
-    is_slug(text).then(|| text.to_owned()).ok_or_else(expected)
-}
-
-fn complexity_parser() -> impl clap::builder::TypedValueParser<Value = Complexity> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let words = PossibleValuesParser::new(Complexity::WORDS);
-    words.try_map(|word| Complexity::from_word(&word).ok_or("no such level"))
-}
-
-fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+pub(super) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let names = PossibleValuesParser::new(Dialect::ALL.iter().map(|dialect| dialect.name()));
     names.try_map(|name| Dialect::from_name(&name).ok_or("no such dialect"))

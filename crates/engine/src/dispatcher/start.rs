@@ -1,0 +1,140 @@
+//! Everything that a run needs is opened, in the order in which it is needed; then the loop begins.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use team_executor_agents::Keepers;
+use team_executor_agents::environment::depth;
+use team_executor_core::{Reconciliation, Session, SessionStatus};
+use team_executor_files::Dialect;
+use team_executor_store::run_folder::{EXECUTOR, project_root};
+
+use super::{COMMIT_WITHIN, Dispatcher, tell_problems};
+use crate::adopt::Resumed;
+use crate::capability::Gaps;
+use crate::checking::Checking;
+use crate::conductor::Conductor;
+use crate::control::server::Server;
+use crate::inbox::{self, Message};
+use crate::notice::Notice;
+use crate::options::{Failure, Options};
+use crate::prompts::Prompts;
+use crate::replay::Before;
+use crate::report::Report;
+use crate::reported::Reports;
+use crate::run_at::{self, Opened};
+use crate::{adopt, clock, layout, replay, views};
+
+/// How many changes to the session's own state are told one by one.
+const CHANGES_TOLD: usize = 20;
+
+/// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
+pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
+    depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
+    let anew = match before {
+        Some(Before::Report(report)) => return Ok(*report),
+        Some(Before::Anew) if options.run.is_some() => {
+            return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
+        }
+        before => before.is_some(),
+    };
+    if options.session.status == SessionStatus::Archived {
+        return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
+    }
+    let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
+    if torn {
+        tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
+    }
+    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
+    let resumption = Resumed {
+        stated: &options.session,
+        rules: &rules,
+        before: &|length| replay::when(&options, &at, &plan, length),
+        journal: at.journal_length(),
+        now: clock::now(),
+    };
+    let adopted = adopt::adopt(&mut views, &mut session, &resumption)?;
+    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts(), statuses: rules.statuses() });
+    if !resumed {
+        tell_changes(&options.session, tell);
+    }
+    adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
+    let mut problems = adopted.warnings;
+    let started = Instant::now();
+    if resumed {
+        let reports = Reports { run: &at, session: &options.folder, discoveries: views.discoveries() };
+        problems.extend(reports.catch_up(&mut session, &rules));
+    }
+    problems.extend(views.begin(&mut session, &rules, at.journal_length()));
+    problems.extend(views.render(&mut session, &rules, at.journal_length()));
+    let rendered = Some((started, started.elapsed()));
+    tell_problems(problems, tell);
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
+    }
+
+    let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
+    let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
+    let signal_handle = caught.handle();
+    let (signals, requests) = (outbox.clone(), outbox.clone());
+    let listen = move || caught.forever().try_for_each(|_| signals.send(Message::Signal));
+    let listener = std::thread::Builder::new().name("signals".to_owned()).spawn(listen);
+    listener.map_err(Failure::disk("listen to", "signals"))?;
+    let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
+    if let Err(error) = &server {
+        tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
+    }
+    let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
+    let prompts = Prompts::new(at.agents());
+    let cwd = project_root(&options.folder, &options.current);
+    let conductor = Conductor::new(&session.tasks, rules, journal);
+    let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
+    let gaps = Gaps::from_now(&options.folder);
+    let mut dispatcher = Dispatcher {
+        checking,
+        options,
+        at,
+        conductor,
+        views,
+        session,
+        gaps,
+        keepers,
+        prompts,
+        inbox,
+        outbox,
+        cwd,
+        slots: BTreeMap::new(),
+        wake: None,
+        ending: None,
+        asked_to_stop: false,
+        asking: false,
+        patience: None,
+        undurable: None,
+        commit_within: COMMIT_WITHIN,
+        dirty: true,
+        rendered,
+        tell,
+    };
+    let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);
+    signal_handle.close();
+    drop(dispatcher.inbox); // who asked too late is told so
+    drop(server); // while the lock is held
+    result
+}
+
+/// Tells where the session and the beginning of the run differ, and why.
+fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
+    let changes = Reconciliation::of(session).changes;
+    for change in changes.iter().take(CHANGES_TOLD) {
+        tell(Notice::Reconciled(change.describe(session)));
+    }
+    if changes.len() > CHANGES_TOLD {
+        tell(Notice::Reconciled(format!("and {} more changes", changes.len() - CHANGES_TOLD)));
+    }
+}

@@ -1,0 +1,63 @@
+//! What faces are told about what has become durable.
+
+use team_executor_core::TaskIndex;
+use team_executor_core::run::{Event, JudgedThen, Then, WaveThen};
+
+use super::{Dispatcher, tell_problems};
+use crate::notice::Notice;
+use crate::reported::Reports;
+
+impl Dispatcher<'_> {
+    /// Tells what has happened, and takes over what the worker reported besides.
+    pub(super) fn announce(&mut self, event: Event) {
+        let reports = Reports { run: &self.at, session: &self.options.folder, discoveries: self.views.discoveries() };
+        tell_problems(reports.take_over(&mut self.session, &event), self.tell);
+        let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
+        tell_problems(problems, self.tell);
+        let counts = self.rules().counts();
+        let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
+        let notice = match event {
+            Event::Claimed { work, fast_advance, .. } => Notice::Started {
+                task: id(work.task),
+                role: self.session.tasks[work.task.get()].role.to_string(),
+                attempt: work.attempt,
+                fast_advance,
+                counts,
+            },
+            Event::Completed { work, findings, judged, .. } => {
+                let (task, findings) = (id(work.task), findings.unwrap_or_default());
+                let sent_back = judged.and_then(|judged| match judged.then {
+                    JudgedThen::SendBack { tasks, critique } => Some(Notice::SentBack {
+                        by: task.clone(),
+                        tasks: tasks.into_iter().map(id).collect(),
+                        critique,
+                    }),
+                    _ => None,
+                });
+                (self.tell)(Notice::Completed { task, findings, counts });
+                let Some(sent_back) = sent_back else { return };
+                sent_back
+            }
+            Event::Decided { checkpoint, action, text, .. } => {
+                Notice::Decided { checkpoint: checkpoint.map(id), action, text }
+            }
+            Event::Returned { tasks, .. } => Notice::Returned { tasks: tasks.into_iter().map(id).collect(), counts },
+            Event::Failed { work, error, then, .. } => {
+                Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
+            }
+            Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
+            Event::Skipped { task, reason, .. } => {
+                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }
+            }
+            Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
+            Event::WaveMerged { then: WaveThen::Ask, .. } => return, // an effect says it
+            Event::WaveMerged { wave, .. } => {
+                Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
+            }
+            Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
+            Event::Stopping { .. } => Notice::Stopping,
+            _ => return,
+        };
+        (self.tell)(notice);
+    }
+}
