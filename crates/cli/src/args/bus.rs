@@ -1,7 +1,7 @@
 //! `msg` and `task`: what workers and people say, and what they say about tasks.
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use team_executor_core::TaskStatus;
+use team_executor_core::{TaskStatus, Verdict};
 
 use super::options::{Format, Reading};
 
@@ -260,6 +260,10 @@ pub(crate) struct TaskUpdate {
     #[arg(long, value_name = "TEXT")]
     pub(crate) error: Option<String>,
 
+    /// Whether the team may go on, from the worker of a CHECKPOINT
+    #[arg(long, value_name = "WORD", value_parser = verdict_parser())]
+    pub(crate) verdict: Option<Verdict>,
+
     /// The `data` of a result, from a worker, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
@@ -287,4 +291,9 @@ fn status_parser() -> impl clap::builder::TypedValueParser<Value = TaskStatus> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let words = PossibleValuesParser::new(TaskStatus::WORDS);
     words.try_map(|word| TaskStatus::from_word(&word).ok_or("no such status"))
+}
+
+fn verdict_parser() -> impl clap::builder::TypedValueParser<Value = Verdict> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(Verdict::WORDS).try_map(|word| Verdict::from_word(&word).ok_or("no such verdict"))
 }

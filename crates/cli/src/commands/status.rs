@@ -185,7 +185,7 @@ fn note(judged: &Judged) -> String {
 pub(crate) const fn why(cause: Cause) -> &'static str {
     match cause {
         Cause::Planned => "a person is to judge here",
-        Cause::Blocked => "a supervisor says block",
+        Cause::Blocked => "whoever judged it wants a person to decide",
         Cause::OutOfRounds => "work was sent back as often as it may be",
     }
 }

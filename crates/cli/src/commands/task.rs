@@ -85,7 +85,8 @@ fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &
     if wanted.status != TaskStatus::InProgress {
         let TaskUpdate { findings, error, data, .. } = wanted;
         let (findings, error, data) = (findings.as_deref(), error.as_deref(), data.as_deref());
-        OwnReport { status: wanted.status, findings, error, data }.write(attempt, task).map_err(failure)?;
+        let report = OwnReport { status: wanted.status, findings, error, verdict: wanted.verdict, data };
+        report.write(attempt, task).map_err(failure)?;
     }
     let result = attempt.result().display().to_string();
     if options.format == Format::Json {

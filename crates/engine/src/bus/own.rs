@@ -1,7 +1,7 @@
 //! A worker reports how its own task ended: its result file, whole and in the shape of a discovery, and nothing else.
 
 use team_executor_core::moves::Moves as _;
-use team_executor_core::{Task, TaskStatus};
+use team_executor_core::{Judge, Task, TaskStatus, Verdict};
 use team_executor_files::json::{self, Kind, Layout, Writer};
 use team_executor_files::reading::Reading;
 use team_executor_files::{MemoryFolder, discovery, findings_text, time};
@@ -19,6 +19,8 @@ pub struct OwnReport<'a> {
     pub findings: Option<&'a str>,
     /// Why it failed.
     pub error: Option<&'a str>,
+    /// Whether the team may go on, from a supervisor.
+    pub verdict: Option<Verdict>,
     /// The rest of a discovery, as JSON text.
     pub data: Option<&'a str>,
 }
@@ -33,6 +35,9 @@ impl OwnReport<'_> {
         match self.status {
             TaskStatus::Completed if !is_filled(self.findings) => {
                 return Err(refused("a completed task has findings".to_owned()));
+            }
+            TaskStatus::Completed if task.judge() == Some(Judge::Supervisor) && self.verdict.is_none() => {
+                return Err(refused("a CHECKPOINT says whether to go on: --verdict pass, warn or block".to_owned()));
             }
             TaskStatus::Failed if !is_filled(self.error) => {
                 return Err(refused("a failed task has an error".to_owned()));
@@ -79,6 +84,7 @@ impl OwnReport<'_> {
             ("timestamp", Some(&now)),
             ("status", Some(self.status.word())),
             ("findings", Some(findings)),
+            ("supervision_verdict", self.verdict.map(Verdict::word)),
             ("error", error),
         ] {
             if let Some(text) = text {
@@ -100,7 +106,7 @@ mod tests {
     use super::*;
 
     const DONE: OwnReport<'_> =
-        OwnReport { status: TaskStatus::Completed, findings: Some("done"), error: None, data: None };
+        OwnReport { status: TaskStatus::Completed, findings: Some("done"), error: None, verdict: None, data: None };
 
     #[test]
     fn only_a_whole_result_is_written_and_only_as_a_legal_move() {

@@ -169,3 +169,21 @@ fn a_task_is_added_in_the_words_of_its_dialect_and_only_for_a_role_that_there_is
     assert!(run.stderr.contains("help: add it to ") && run.stderr.contains("/task-analysis.json"), "{run}");
     assert_eq!(world.tree(), before);
 }
+
+/// R: T-03
+#[test]
+fn the_worker_of_a_checkpoint_must_say_whether_to_go_on() {
+    let world = tasks(&[("CHECKPOINT-001", ""), ("B", "CHECKPOINT-001")]);
+    let worker = format!(
+        r#"if [ $TEAM_EXECUTOR_TASK = B ]; then exit 0; fi
+        {BIN} task update --status completed --findings looked && exit 1
+        {BIN} task update --status completed --findings looked --verdict maybe && exit 2
+        {BIN} task update --status completed --findings looked --verdict block"#
+    );
+    let blocked = run(&world, &worker, &[]);
+    assert_eq!(blocked.code, Some(3), "{blocked}");
+    let done = column(&world, "status").iter().filter(|status| *status == "completed").count();
+    assert_eq!(done, 1, "a person decides before B starts");
+    let errors = read(folder(&world).join("logs/CHECKPOINT-001.1.err"));
+    assert!(errors.contains("a CHECKPOINT says whether to go on: --verdict pass, warn or block"), "{errors}");
+}
