@@ -15,7 +15,7 @@ pub fn cut(text: &str) -> Cow<'_, str> {
 }
 
 /// At most so many characters, the mark included. What is seen as one character is not split, unless it alone is
-/// longer than [`CLUSTER`].
+/// longer than `CLUSTER`.
 pub fn cut_to(text: &str, most: usize) -> Cow<'_, str> {
     if text.chars().nth(most).is_none() {
         return Cow::Borrowed(text);

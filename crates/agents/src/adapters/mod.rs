@@ -1,7 +1,7 @@
 //! Known coding agents: how each is asked to do one task, and what its stream of events says about how that went.
 //!
 //! An adapter is a value with pure functions. Each agent has one file: its arguments, the variables that reach it, and how one
-//! event of its stream is understood. What they share is here and in [`stream`]; [`trouble`] sorts what went wrong.
+//! event of its stream is understood. What they share is here and in `stream`; `trouble` sorts what went wrong.
 
 mod claude;
 mod codex;

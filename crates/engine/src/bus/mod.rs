@@ -1,8 +1,8 @@
 //! What workers and people say to each other and about tasks, from outside of the executor: the message bus of a session,
 //! and what may be changed of its tasks. Nothing here starts or decides anything in a run.
 //!
-//! Reading order: [`attempt`] (who asks, if a worker does), [`log`] (a message is said), [`heard`] (what was said),
-//! [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`create`] (a person adds a task).
+//! Reading order: [`attempt`] (who asks, if a worker does), [`mod@log`] (a message is said), [`heard`] (what was said),
+//! [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
 
 pub mod attempt;
 pub mod create;
