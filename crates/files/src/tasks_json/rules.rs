@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use team_executor_core::{Task, TaskIndex, TaskStatus};
+use team_executor_core::{Judge, Task, TaskIndex, TaskStatus};
 
 use super::shape::TASK;
 use super::{container, entries};
@@ -36,7 +36,8 @@ pub(super) fn check(root: Value<'_, '_>, drafts: &Drafts, findings: &mut Finding
 /// What must go with a status and does not.
 pub fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
     let status = task.status;
-    let checkpoint = task.id.has_prefix("CHECKPOINT") && status == TaskStatus::Completed && task.verdict.is_none();
+    let checkpoint =
+        task.judge() == Some(Judge::Supervisor) && status == TaskStatus::Completed && task.verdict.is_none();
     [
         (status == TaskStatus::Completed && task.findings.is_none(), "a completed task has no findings"),
         (status == TaskStatus::Failed && task.error.is_none(), "a failed task has no error"),
