@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use team_executor_core::run::{Counts, Decision, Ending, Run};
 use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Timestamp, Validation, joining};
+use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
 
-use crate::artifacts::{Fault, Shelf, Shelved, is_manifest};
+use crate::artifacts::{Fault, Shelf, Shelved};
 use crate::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
@@ -269,7 +270,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Whether a file describes artifacts and is none.
 fn is_ours(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(is_manifest)
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name == manifest::NAME)
 }
 
 /// What is in a folder; nothing if it cannot be read.

@@ -16,9 +16,9 @@ use super::collect::{Collected, Delivered, collect};
 use super::examine::{examine, kinds};
 use super::log::{Record, What};
 use super::places::Roots;
+use super::quarantine;
 use super::registry::Registry;
 use super::schema::Schemas;
-use super::{manifests, quarantine};
 use crate::inbox::{Message, Outbox};
 
 /// The most that is said about what is wrong.
@@ -197,10 +197,7 @@ impl Bench {
         };
         let artifacts: Vec<_> =
             collected.found.into_iter().map(|found| (found.place, artifact(found.artifact))).collect();
-        let shown: Vec<Artifact> = artifacts.iter().map(|(_, artifact)| artifact.clone()).collect();
         let mut problems = Vec::new();
-        let written = manifests::write_for(&delivered.folder(), &shown, collected.has_manifest, &self.roots);
-        problems.extend(written.err().map(|error| format!("a file was not written: {error}")));
         let mut registry = lock(&self.registry);
         if !artifacts.is_empty() || registry.has(&delivered.task) {
             let (task, attempt) = (delivered.task.clone(), delivered.attempt);

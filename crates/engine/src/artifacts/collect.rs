@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
-use team_executor_files::json::{self, Value};
 use team_executor_files::reading::Reading;
 use team_executor_files::{MemoryFolder, ReadError, discovery, limits, manifest};
 use team_executor_store::below;
@@ -13,7 +12,7 @@ use team_executor_store::run_folder::component;
 
 use super::checks::Demands;
 use super::places::{Place, Roots};
-use super::{FOLDER, kind, manifests};
+use super::{FOLDER, kind};
 
 /// How many files of one attempt are registered.
 const FILES: usize = 10_000;
@@ -54,8 +53,6 @@ pub(super) struct Collected {
     pub(super) found: Vec<Found>,
     /// One line each.
     pub(super) wrong: Vec<String>,
-    /// The worker wrote a manifest of its own.
-    pub(super) has_manifest: bool,
 }
 
 impl Delivered {
@@ -74,27 +71,21 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
         let entry = named.entry((path, place.word())).or_insert((place, None));
         entry.1 = declared.or(entry.1.take());
     };
-    in_folder(&own, roots, &mut wrong).into_iter().for_each(|path| name(Place::Run, path, None));
+    let (files, is_described) = in_folder(&own, roots, &mut wrong);
+    files.into_iter().for_each(|path| name(Place::Run, path, None));
     for path in delivered.reports.iter().flat_map(|report| reported(report.as_path())) {
         match roots.find(&path, &own) {
             Ok((place, path)) => name(place, path, None),
             Err(why) => wrong.push(format!("{path}: reported as delivered, but {why}")),
         }
     }
-    let mut has_manifest = false;
-    match declared(&own, roots) {
+    match if is_described { declared(&own, roots) } else { Declared::Nothing } {
         Declared::Nothing => {}
-        Declared::Unusable(why) => {
-            has_manifest = true;
-            wrong.push(format!("{own}/{}: {why}", manifest::NAME));
-        }
-        Declared::Artifact(artifact) => {
-            has_manifest = true;
-            match roots.find(&artifact.path, &own) {
-                Ok((place, path)) => name(place, path, Some(*artifact)),
-                Err(why) => wrong.push(format!("{}: named by {}, but {why}", artifact.path, manifest::NAME)),
-            }
-        }
+        Declared::Unusable(why) => wrong.push(format!("{own}/{}: {why}", manifest::NAME)),
+        Declared::Artifact(artifact) => match roots.find(&artifact.path, &own) {
+            Ok((place, path)) => name(place, path, Some(*artifact)),
+            Err(why) => wrong.push(format!("{}: named by {}, but {why}", artifact.path, manifest::NAME)),
+        },
     }
     if named.len() > FILES {
         wrong.push(format!("{} files were delivered, and at most {FILES} can be registered", named.len()));
@@ -116,27 +107,30 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
             }
         }
     }
-    Collected { found, wrong, has_manifest }
+    Collected { found, wrong }
 }
 
-/// The files in the attempt's own folder. A link is fine if it leads to something that is delivered anyway.
-fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> Vec<String> {
+/// The files in the attempt's own folder, and whether one of them describes another. A link is fine if it leads to something
+/// that is delivered anyway.
+fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> (Vec<String>, bool) {
     let folder = roots.whole(Place::Run, own);
     let below = match below(&folder) {
         Ok(below) => below,
         Err(error) => {
             wrong.push(format!("{own}: it cannot be read: {error}"));
-            return Vec::new();
+            return (Vec::new(), false);
         }
     };
+    let is_described =
+        below.files.iter().chain(below.others.iter().map(|(name, _)| name)).any(|name| name == manifest::NAME);
     for (name, why) in below.others {
         let leads = folder.join(&name).canonicalize().ok();
         if why != "it is a link" || leads.is_none_or(|leads| roots.named(&leads).is_none()) {
             wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));
         }
     }
-    let is_file = |name: &String| !manifests::is_manifest(name);
-    below.files.into_iter().filter(is_file).map(|name| format!("{own}/{name}")).collect()
+    let delivered = below.files.into_iter().filter(|name| name != manifest::NAME);
+    (delivered.map(|name| format!("{own}/{name}")).collect(), is_described)
 }
 
 /// The paths that a report names.
@@ -167,9 +161,6 @@ fn declared(own: &str, roots: &Roots) -> Declared {
         Err(why) => return Declared::Unusable(why.to_string()),
         Ok(bytes) => bytes,
     };
-    if str::from_utf8(&bytes).is_ok_and(is_ours) {
-        return Declared::Nothing;
-    }
     let file: Arc<str> = path.into();
     let folder = MemoryFolder::default().with(&file, bytes);
     let mut reading = Reading::new(&folder, own);
@@ -180,13 +171,6 @@ fn declared(own: &str, roots: &Roots) -> Declared {
             Declared::Unusable(why.unwrap_or_else(|| "it does not describe an artifact".to_owned()))
         }
     }
-}
-
-/// Whether a manifest was written by this program.
-fn is_ours(text: &str) -> bool {
-    json::parse(text).is_ok_and(|document| {
-        document.root().get(manifests::MARK).and_then(Value::as_text).is_some_and(|by| by == manifests::US)
-    })
 }
 
 /// A file as an artifact, by what its worker says of it and else by its path.

@@ -2,8 +2,8 @@
 //!
 //! Reading order: `places` (where an artifact may be), [`checks`] (what can be demanded), `collect` (what an attempt
 //! delivered), `examine` with `schema` (the checks that need no program), `registry` with `log` (what is known of all
-//! artifacts of a run, and the rules that they keep together), `manifests` (what others read of that), `checker` (the thread
-//! that does all of it), [`shelf`] (for whoever only looks), `quarantine` (what earlier attempts left).
+//! artifacts of a run, and the rules that they keep together), `checker` (the thread that does all of it), [`shelf`] (for
+//! whoever only looks), `quarantine` (what earlier attempts left).
 
 mod checker;
 pub mod checks;
@@ -11,7 +11,6 @@ mod collect;
 mod examine;
 mod kind;
 mod log;
-mod manifests;
 mod places;
 pub(crate) mod quarantine;
 mod registry;
@@ -21,7 +20,6 @@ pub mod shelf;
 pub(crate) use checker::{Checker, Looked};
 pub use checks::{Checks, Demands, Verify};
 pub(crate) use collect::Delivered;
-pub(crate) use manifests::is_manifest;
 pub use places::Place;
 pub(crate) use places::Roots;
 pub(crate) use registry::Registry;
