@@ -25,6 +25,7 @@ use crate::ends::{self, End};
 use crate::inbox::{Inbox, Message, Outbox};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
+use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::report::Report;
 use crate::run_at::RunAt;
@@ -53,6 +54,7 @@ struct Dispatcher<'t> {
     gaps: Gaps,
     keepers: Keepers,
     prompts: Prompts,
+    knowledge: Knowledge,
     inbox: Inbox,
     /// For the answers of a person, and for what it tells itself.
     outbox: Outbox,
@@ -126,7 +128,7 @@ impl Dispatcher<'_> {
             (self.tell)(Notice::Warning(refused.to_string()));
         }
         // What others build on is there before they start.
-        self.announce_all()?;
+        self.announce_all();
         taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
     }
 
@@ -142,17 +144,15 @@ impl Dispatcher<'_> {
         let began = Instant::now();
         self.conductor.commit(clock::now())?;
         self.commit_within = COMMIT_WITHIN.max(began.elapsed() * 30);
-        self.announce_all()
+        self.at.must_be_there(&self.options.folder)?;
+        self.announce_all();
+        Ok(())
     }
 
     /// Tells what has become durable, where others find it.
-    fn announce_all(&mut self) -> Result<(), Failure> {
+    fn announce_all(&mut self) {
         let happened = self.conductor.happened();
-        if !happened.is_empty() {
-            self.at.must_be_there(&self.options.folder)?;
-        }
         self.announce_these(happened);
-        Ok(())
     }
 
     fn announce_these(&mut self, happened: Vec<Event>) {
@@ -294,7 +294,7 @@ impl Dispatcher<'_> {
                     &self.session,
                     self.conductor.rules(),
                     work.task,
-                    &self.options.folder,
+                    (&self.options.folder, &mut self.knowledge),
                     Some(&self.at.path),
                 );
                 let prompt =
@@ -372,9 +372,7 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
-        if self.undurable.is_some() {
-            self.commit()?;
-        }
+        self.commit()?;
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),

@@ -11,13 +11,20 @@ use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
 use team_executor_store::DiskFolder;
 
+pub(crate) use self::knowledge::Knowledge;
 use crate::artifacts::quarantine;
 use crate::judgement;
 use crate::report::one_line;
 
 /// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies;
 /// and with what the session's files say that the team knows.
-pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path, run: Option<&Path>) -> String {
+pub(crate) fn of(
+    session: &Session,
+    rules: &Run,
+    index: TaskIndex,
+    (folder, knowledge): (&Path, &mut Knowledge),
+    run: Option<&Path>,
+) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
     let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
     let of_dependencies = graph.dependencies(index).iter().copied();
@@ -28,7 +35,7 @@ pub(crate) fn of(session: &Session, rules: &Run, index: TaskIndex, folder: &Path
     let files = DiskFolder::open(folder).ok();
     let mut text = text(session, task, folder);
     text.push_str(&upstream::section(files.as_ref(), &upstream.collect::<Vec<_>>()));
-    text.push_str(&files.map(|files| knowledge::section(&files, folder)).unwrap_or_default());
+    text.push_str(files.as_ref().map_or("", |files| knowledge.section(files, folder)));
     text.push_str(&rounds(rules, index, &|attempt| quarantine::of(run?, task.id.as_str(), attempt)));
     text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty()));
     text

@@ -11,6 +11,7 @@ use crate::clock;
 use crate::control;
 use crate::options::Failure;
 use crate::plan::Plan;
+use crate::prompt::Knowledge;
 use crate::replay;
 use crate::run_at;
 use crate::usage::{self, Spent};
@@ -175,7 +176,8 @@ pub fn prompt(
         Some((path, id)) => look(session, graph, id, path)?.2,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
-    Ok(crate::prompt::of(session, &run, task, folder, newest.as_ref().map(|(path, _)| path.as_path())))
+    let path = newest.as_ref().map(|(path, _)| path.as_path());
+    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path))
 }
 
 /// The plan of a run, the tasks as it began with them, and the rules after all of its records.

@@ -43,7 +43,7 @@ pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
 pub use examine::{Examined, cut_damage, examine};
 pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
-pub use folder::{DiskFolder, OpenError};
+pub use folder::{DiskFolder, OpenError, Stamp};
 pub use journal::{History, Journal, JournalError, Record};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};

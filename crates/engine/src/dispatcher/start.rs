@@ -20,6 +20,7 @@ use crate::control::server::Server;
 use crate::inbox::{self, Message};
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
+use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::report::Report;
@@ -116,6 +117,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         asking: false,
         patience: None,
         undurable: None,
+        knowledge: Knowledge::default(),
         commit_within: COMMIT_WITHIN,
         dirty: true,
         rendered,

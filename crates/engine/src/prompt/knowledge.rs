@@ -6,9 +6,10 @@ use std::path::Path;
 
 use team_executor_files::json::{self, Kind};
 use team_executor_files::{Folder as _, findings_text};
-use team_executor_store::DiskFolder;
+use team_executor_store::{DiskFolder, Stamp};
 
 use super::fence::fenced;
+use crate::clock;
 use crate::wisdom::{self, Book};
 
 /// Bytes that are read of the end of each file of wisdom.
@@ -23,11 +24,44 @@ const JSON: [(&str, &str); 2] = [
     ("shared-memory.json", "what the roles share"),
 ];
 
-/// The section of a prompt; empty if nothing is known.
-pub(super) fn section(session: &DiskFolder, folder: &Path) -> String {
+/// The section of a prompt, made anew when one of its files has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Knowledge {
+    text: String,
+    /// How the files were; nothing if they had just been written, and so might be written again without a trace.
+    of: Option<Stamps>,
+}
+
+/// What tells whether one of the files has changed.
+type Stamps = [Option<Stamp>; 5];
+
+impl Knowledge {
+    /// The section; empty if nothing is known.
+    pub(super) fn section(&mut self, session: &DiskFolder, folder: &Path) -> &str {
+        let now = clock::now();
+        let stamps = stamps(session);
+        if self.of != Some(stamps) {
+            self.text = section(session, folder);
+            self.of = stamps.iter().flatten().all(|stamp| stamp.is_settled(now)).then_some(stamps);
+        }
+        &self.text
+    }
+}
+
+fn stamps(session: &DiskFolder) -> Stamps {
+    let [learnings, decisions, issues] = Book::ALL.map(|book| session.stamp(&path(book)));
+    let [explored, shared] = JSON.map(|(file, _)| session.stamp(file));
+    [learnings, decisions, issues, explored, shared]
+}
+
+fn path(book: Book) -> String {
+    format!("{}/{}", wisdom::FOLDER, book.file())
+}
+
+fn section(session: &DiskFolder, folder: &Path) -> String {
     let mut text = String::new();
     for book in Book::ALL {
-        let file = format!("{}/{}", wisdom::FOLDER, book.file());
+        let file = path(book);
         if let Some(end) = end_of(session, &file) {
             let path = folder.join(&file);
             write!(text, "\n{}, its end (the whole: {}):\n{}", book.word(), path.display(), fenced(&end)).ok();
@@ -77,6 +111,9 @@ fn start_of(session: &DiskFolder, file: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     fn section_of(files: &[(&str, String)]) -> String {
@@ -86,6 +123,26 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         section(&DiskFolder::open(dir.path()).unwrap(), Path::new("/s"))
+    }
+
+    #[test]
+    fn what_has_changed_is_read_again_however_soon_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, session) = (dir.path().join("shared-memory.json"), DiskFolder::open(dir.path()).unwrap());
+        let old = SystemTime::now() - Duration::from_secs(60);
+        let mut knowledge = Knowledge::default();
+        for nth in 0..50 {
+            std::fs::write(&path, format!("[{}]", nth % 10)).unwrap();
+            // Nor does it help to say that it is old.
+            File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+            let text = knowledge.section(&session, Path::new("/s"));
+            assert!(text.contains(&format!("\n[{}]\n", nth % 10)), "{nth}: {text}");
+        }
+        knowledge.of = Some(stamps(&session));
+        knowledge.text = "kept".to_owned();
+        assert_eq!(knowledge.section(&session, Path::new("/s")), "kept");
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(knowledge.section(&session, Path::new("/s")), "");
     }
 
     #[test]
