@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("engine", &["core", "files", "store", "agents"]),
     ("tui", &["core", "engine"]),
     ("web", &["core", "engine"]),
-    ("mcp", &["core", "engine"]),
+    ("mcp", &["core", "files", "engine"]),
     ("nats", &["core", "engine"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
     ("cli", &["core", "files", "agents", "store", "engine", "tui", "web", "mcp", "nats"]),

@@ -81,7 +81,7 @@ impl Args {
             Some(Command::Archive(options)) => options.format == Format::Json,
             Some(Command::Sessions(options)) => options.format == Format::Json,
             Some(Command::Schema(options)) => options.format == Format::Json,
-            Some(Command::Completions(_) | Command::Man) => false,
+            Some(Command::Mcp | Command::Completions(_) | Command::Man) => false,
         }
     }
 }
@@ -296,6 +296,19 @@ Examples:
 
 A worker inside a run can only report its own task.")]
     Task(TaskOf),
+
+    /// Serve the tools of a worker over the Model Context Protocol, on standard input and output
+    #[command(after_help = "\
+Examples:
+  claude --mcp-config '{\"mcpServers\": {\"executor\": {\"command\": \"team-executor\",
+    \"args\": [\"mcp\"]}}}'
+  codex -c 'mcp_servers.executor.command=\"team-executor\"' \\
+    -c 'mcp_servers.executor.args=[\"mcp\"]'
+
+It is started by a worker inside of a run, which it knows by its environment:
+TEAM_EXECUTOR_SESSION, _RUN, _TASK, _ATTEMPT and _RESULT must reach it. Known
+coding agents are given it without being asked to; see docs/mcp.md.")]
+    Mcp,
 
     /// Say what protects a run here, and whether a run is whole; `--repair` what can be
     #[command(after_help = "\

@@ -9,7 +9,7 @@ use team_executor_agents::{Ended, Exit};
 use team_executor_core::run::{ErrorClass, Judgement, Outcome};
 
 /// The most that is read of a result. One that is longer ends early and so cannot be understood.
-const RESULT_BYTES: u64 = 1 << 20;
+pub(crate) const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
 pub(crate) fn of(exit: &Exit, produced: &Produced<'_>) -> Outcome {

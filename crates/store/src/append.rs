@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::disk::{DiskError, retried};
+use crate::disk::{Disk as _, DiskError, retried};
 use crate::lock::{Lock, LockError};
 use crate::real_disk::{RealDisk, RealFile};
 
@@ -68,6 +68,12 @@ impl Log {
             Ok(_) => Err(self.failed("append all to")(Errno::NOSPC)),
             Err(errno) => Err(self.failed("append to")(errno)),
         }
+    }
+
+    /// Makes durable what was appended, and that there is such a log in the folder.
+    pub fn sync(&self, folder: &RealDisk) -> Result<(), DiskError> {
+        retried(|| rustix::fs::fdatasync(&self.file)).map_err(self.failed("sync"))?;
+        folder.sync_folder().map_err(self.failed("sync the folder of"))
     }
 
     fn failed(&self, action: &'static str) -> impl FnOnce(Errno) -> DiskError {

@@ -75,9 +75,7 @@ struct JsonReported<'a> {
 fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
     let Some(attempt) = &caller.attempt else { return Ok(Exit::Invalid) };
     if let Some(other) = wanted.id.as_ref().filter(|id| **id != attempt.task) {
-        let what = format!("a worker can only update its own task '{}', not '{other}'", attempt.task);
-        let help = "tell whoever does it: team-executor msg log TEXT --to ROLE";
-        return Err(Finding::error(Code::Usage, what).help(help).into());
+        return Err(failure(attempt.not_its_own(other)));
     }
     let opened = caller.open(&options.reading)?;
     let (session, graph) = open::runnable(&opened)?;
@@ -85,7 +83,7 @@ fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &
     if wanted.status != TaskStatus::InProgress {
         let TaskUpdate { findings, error, data, .. } = wanted;
         let (findings, error, data) = (findings.as_deref(), error.as_deref(), data.as_deref());
-        let report = OwnReport { status: wanted.status, findings, error, verdict: wanted.verdict, data };
+        let report = OwnReport { findings, error, verdict: wanted.verdict, data, ..OwnReport::new(wanted.status) };
         report.write(attempt, task).map_err(failure)?;
     }
     let result = attempt.result().display().to_string();

@@ -17,6 +17,7 @@ mod faults;
 mod fixtures;
 mod init;
 mod lifecycle;
+mod mcp;
 mod output;
 mod readme;
 mod refusals;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use team_executor_agents::environment::ATTEMPT;
 use team_executor_core::{Graph, Session, Task};
+use team_executor_files::load;
+use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::AGENTS;
 
 use super::Refusal;
@@ -62,6 +64,26 @@ impl Attempt {
             index.is_some_and(|task| rules.at_work().any(|work| work.task == task && work.attempt == self.number));
         let task = index.filter(|_| is_at_work).and_then(|index| session.tasks.get(index.get()));
         task.ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))
+    }
+
+    /// Reads the session that it is part of.
+    pub fn open(&self) -> Result<(Session, Graph), Refusal> {
+        let path = self.session.display();
+        let folder = DiskFolder::open(&self.session)
+            .map_err(|_| Refusal::new(format!("the session {path} cannot be opened"), "check the path with: ls -ld"))?;
+        let loaded = load(&folder, &run_at::name_of(&self.session), None);
+        loaded.session.filter(|_| !loaded.findings.has_errors()).ok_or_else(|| {
+            let help = format!("see what is wrong with: team-executor validate --session={path}");
+            Refusal::new("the session cannot be read", help)
+        })
+    }
+
+    /// Why it cannot touch another task.
+    pub fn not_its_own(&self, other: &str) -> Refusal {
+        Refusal::new(
+            format!("a worker can only update its own task '{}', not '{other}'", self.task),
+            "tell whoever does it: team-executor msg log TEXT --to ROLE",
+        )
     }
 
     /// Where its result is.

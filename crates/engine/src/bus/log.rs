@@ -44,9 +44,7 @@ pub struct Draft<'a> {
 pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
     let data = data(draft)?;
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the message was not written", error);
-    let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
-    let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
-    let turn = Turn::take(&folder, TURN).map_err(|error| disk(&error))?;
+    let (folder, turn) = turn(session)?;
     let mut log = Log::open(&folder, NAME, &turn).map_err(|error| disk(&error))?;
     let length = log.length().map_err(|error| disk(&error))?;
     let message = Message {
@@ -69,7 +67,7 @@ pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
         return Err(Refusal::new(what, format!("move it away: mv {} {0}.old", messages::FILE)));
     }
     let remembered = (draft.kind == STATE_UPDATE).then(|| remembered(&folder, &message)).transpose()?;
-    log.append(&line).map_err(|error| disk(&error))?;
+    log.append(&line).and_then(|()| log.sync(&folder)).map_err(|error| disk(&error))?;
     if let Some(text) = remembered {
         let replaced = replace(&folder, META, text.as_bytes(), Durability::Durable);
         replaced
@@ -87,6 +85,15 @@ pub fn broadcast(session: &Path, draft: &Draft<'_>, book: Book) -> Result<Messag
         Refusal::new(what, format!("look at it with: ls -la {}", session.join(wisdom::FOLDER).display()))
     })?;
     Ok(message)
+}
+
+/// The turn of whoever says something in a session, and the folder of its bus.
+pub(crate) fn turn(session: &Path) -> Result<(RealDisk, Turn), Refusal> {
+    let disk = |error: &dyn std::fmt::Display| Refusal::disk("nothing can be said in this session", error);
+    let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
+    let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let turn = Turn::take(&folder, TURN).map_err(|error| disk(&error))?;
+    Ok((folder, turn))
 }
 
 const FOLDER: &str = ".msg";

@@ -2,10 +2,11 @@
 //! and what may be changed of its tasks. Nothing here starts or decides anything in a run.
 //!
 //! Reading order: [`attempt`] (who asks, if a worker does), [`mod@log`] (a message is said), [`heard`] (what was said),
-//! [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
+//! [`mod@discover`] (what a worker found), [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
 
 pub mod attempt;
 pub mod create;
+pub mod discover;
 pub mod heard;
 pub mod log;
 pub mod own;
@@ -13,6 +14,7 @@ pub mod state;
 
 pub use attempt::Attempt;
 pub use create::{NewTask, create};
+pub use discover::discover;
 pub use heard::{Filter, Heard};
 pub use log::{Draft, broadcast, log};
 pub use own::OwnReport;
@@ -28,7 +30,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
+    /// What is wrong, and something to type.
+    pub fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
         Self { what: what.into(), help: help.into() }
     }
 

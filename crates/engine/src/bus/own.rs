@@ -7,8 +7,8 @@ use team_executor_files::reading::Reading;
 use team_executor_files::{MemoryFolder, discovery, findings_text, time};
 use team_executor_store::{Durability, RealDisk, replace};
 
-use super::{Attempt, Refusal};
-use crate::{clock, run_at};
+use super::{Attempt, Refusal, log};
+use crate::{clock, outcome, run_at};
 
 /// How a task ended, in its worker's words.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +21,30 @@ pub struct OwnReport<'a> {
     pub error: Option<&'a str>,
     /// Whether the team may go on, from a supervisor.
     pub verdict: Option<Verdict>,
+    /// How good the work of others is, 0 to 100, from a reviewer or an evaluator.
+    pub quality_score: Option<f64>,
     /// The rest of a discovery, as JSON text.
     pub data: Option<&'a str>,
+    /// Paths of what it delivers.
+    pub artifacts: &'a [String],
 }
 
 impl OwnReport<'_> {
+    /// A report that says nothing but how the task ended.
+    pub const fn new(status: TaskStatus) -> Self {
+        Self { status, findings: None, error: None, verdict: None, quality_score: None, data: None, artifacts: &[] }
+    }
+
+    /// Writes the result, unless there is one that says how the task ended: the first report wins.
+    pub fn write_first(&self, attempt: &Attempt, task: &Task) -> Result<(), Refusal> {
+        let (_, _turn) = log::turn(&attempt.session)?;
+        if let Some(status) = said(attempt) {
+            let what = format!("'{}' was reported as {status} already, and the first report wins", attempt.task);
+            return Err(Refusal::new(what, "nothing is left to be reported; end your work"));
+        }
+        self.write(attempt, task)
+    }
+
     /// Writes the result of an attempt whose task is the one that was verified. The last report counts.
     pub fn write(&self, attempt: &Attempt, task: &Task) -> Result<(), Refusal> {
         let help = "team-executor task update --status completed --findings TEXT, or --status failed --error TEXT";
@@ -50,6 +69,10 @@ impl OwnReport<'_> {
         let folder = folder.parent().map(RealDisk::open_folder);
         let folder = folder.and_then(Result::ok).ok_or_else(|| refused("the folder of the run is gone".to_owned()))?;
         let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(task, findings));
+        if text.len() as u64 > outcome::RESULT_BYTES {
+            let what = format!("the result has {} bytes, and at most {} are read", text.len(), outcome::RESULT_BYTES);
+            return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and report its path"));
+        }
         let written = replace(&folder, &name, text.as_bytes(), Durability::Durable);
         written.map_err(|error| Refusal::disk("the result was not written", error))
     }
@@ -92,11 +115,27 @@ impl OwnReport<'_> {
                 out.text(text);
             }
         }
+        if let Some(score) = self.quality_score.filter(|score| score.is_finite()) {
+            out.key("quality_score");
+            out.plain(score);
+        }
+        if !self.artifacts.is_empty() {
+            out.key("artifacts_produced");
+            out.texts(self.artifacts);
+        }
         out.key("data");
         out.raw(self.data.unwrap_or("{}").trim());
         out.end_object();
         out.finish()
     }
+}
+
+/// How the task ended by the result that is there, if it says so.
+fn said(attempt: &Attempt) -> Option<TaskStatus> {
+    let text = outcome::result(&attempt.result())?;
+    let document = json::parse(&text).ok()?;
+    let status = document.root().get("status")?.as_text().and_then(|word| TaskStatus::from_word(&word));
+    status.filter(|status| matches!(status, TaskStatus::Completed | TaskStatus::Failed))
 }
 
 #[cfg(test)]
@@ -105,8 +144,7 @@ mod tests {
 
     use super::*;
 
-    const DONE: OwnReport<'_> =
-        OwnReport { status: TaskStatus::Completed, findings: Some("done"), error: None, verdict: None, data: None };
+    const DONE: OwnReport<'_> = OwnReport { findings: Some("done"), ..OwnReport::new(TaskStatus::Completed) };
 
     #[test]
     fn only_a_whole_result_is_written_and_only_as_a_legal_move() {

@@ -1,0 +1,11 @@
+//! The Model Context Protocol: what coding agents and other clients can call. Tools check and shape what they are given, and
+//! hand it to [`team_executor_engine`], which the command line uses too. Nothing is decided here.
+//!
+//! Reading order: [`stdio`] (how a client is served, and how much of it), [`tool`] (what a tool is and how it answers),
+//! [`worker`] (the tools of a worker in a run).
+
+pub mod stdio;
+pub mod tool;
+pub mod worker;
+
+pub use rmcp;
