@@ -71,6 +71,10 @@ impl Ask {
                 self.call(known).unwrap_or_else(|| self.shell(&writing(&path, &content)))
             }
             Action::Shell(command) => self.shell(&command),
+            Action::Tool { name, arguments } => match self.tools.iter().find(|tool| is_of_server(tool, &name)) {
+                Some(tool) => Part::Call { tool: tool.clone(), arguments },
+                None => Part::Text(format!("no server offers {name} here: {}", self.tools.join(", "))),
+            },
         }
     }
 
@@ -89,6 +93,11 @@ impl Ask {
         let (tool, arguments) = known.into_iter().find(|(name, _)| self.tools.iter().any(|tool| tool == name))?;
         Some(Part::Call { tool: tool.to_owned(), arguments })
     }
+}
+
+/// Whether an agent calls the tool of a server so: with words in front, then underscores or a dot.
+fn is_of_server(tool: &str, name: &str) -> bool {
+    tool.strip_suffix(name).is_some_and(|front| front.ends_with(['_', '.']))
 }
 
 /// A folder that the agent told the model, behind one of these marks.
@@ -180,6 +189,16 @@ mod tests {
         assert_eq!(part, call("StructuredOutput", value.clone()));
         let part = with(&["Bash"]).part(Action::Json(value), &Value::Null);
         assert_eq!(part, Part::Text(r#"{"status":"completed"}"#.to_owned()));
+    }
+
+    #[test]
+    fn the_tool_of_a_server_is_found_whatever_stands_in_front() {
+        let action = || Action::Tool { name: "report".to_owned(), arguments: json!({"a": 1}) };
+        for tool in ["mcp__executor__report", "mcp__executor.report", "mcp_executor_report"] {
+            assert_eq!(with(&["reporter", tool]).part(action(), &Value::Null), call(tool, json!({"a": 1})));
+        }
+        let none = with(&["Read"]).part(action(), &Value::Null);
+        assert_eq!(none, Part::Text("no server offers report here: Read".to_owned()));
     }
 
     #[test]

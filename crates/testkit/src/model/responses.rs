@@ -10,7 +10,7 @@ pub(super) fn ask(body: &Value) -> Ask {
     let tools = body["tools"].as_array().into_iter().flatten();
     let items = body["input"].as_array().into_iter().flatten();
     Ask {
-        tools: tools.filter_map(|tool| tool["name"].as_str().or(tool["type"].as_str())).map(str::to_owned).collect(),
+        tools: tools.flat_map(names).collect(),
         replies: items.filter(|item| is_reply(item)).count(),
         schema: body.pointer("/text/format/schema").cloned(),
         streams: body["stream"] == true,
@@ -60,6 +60,14 @@ pub(super) fn error(status: u16, message: &str) -> Value {
     json!({"error": {"type": kind, "code": kind, "message": message}})
 }
 
+/// The names of a tool: that of a function, or those of a space of functions with the space in front.
+fn names(tool: &Value) -> Vec<String> {
+    let name = tool["name"].as_str().or(tool["type"].as_str()).unwrap_or_default();
+    let inner = tool["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
+    let inner: Vec<_> = inner.map(|tool| format!("{name}.{tool}")).collect();
+    if inner.is_empty() { vec![name.to_owned()] } else { inner }
+}
+
 /// Calls and messages of the model are its replies; reasoning and the results of tools are not.
 fn is_reply(item: &Value) -> bool {
     match item["type"].as_str() {
@@ -75,9 +83,16 @@ fn item(reply: &Reply) -> Value {
         Part::Text(text) => json!({"type": "message", "id": format!("msg_{number:04}"), "role": "assistant",
                                    "status": "completed",
                                    "content": [{"type": "output_text", "text": text, "annotations": []}]}),
-        Part::Call { tool, arguments } => json!({"type": "function_call", "id": format!("fc_{number:04}"),
-                                                 "call_id": format!("call_{number:04}"), "status": "completed",
-                                                 "name": tool, "arguments": arguments.to_string()}),
+        Part::Call { tool, arguments } => {
+            let (space, name) = tool.split_once('.').map_or((None, tool.as_str()), |(space, name)| (Some(space), name));
+            let mut item = json!({"type": "function_call", "id": format!("fc_{number:04}"),
+                                  "call_id": format!("call_{number:04}"), "status": "completed",
+                                  "name": name, "arguments": arguments.to_string()});
+            if let Some(space) = space {
+                item["namespace"] = json!(space);
+            }
+            item
+        }
     }
 }
 
@@ -97,7 +112,8 @@ mod tests {
     fn replies_are_counted_in_the_items() {
         let body = json!({
             "model": "m", "stream": true, "instructions": "be good",
-            "tools": [{"type": "function", "name": "exec_command"}, {"type": "web_search"}],
+            "tools": [{"type": "function", "name": "exec_command"}, {"type": "web_search"},
+                      {"type": "namespace", "name": "mcp__x", "tools": [{"type": "function", "name": "y"}]}],
             "input": [
                 {"type": "message", "role": "developer", "content": []},
                 {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
@@ -107,7 +123,7 @@ mod tests {
                 {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
             ],
         });
-        let tools = vec!["exec_command".to_owned(), "web_search".to_owned()];
+        let tools = ["exec_command", "web_search", "mcp__x.y"].map(str::to_owned).into();
         assert_eq!(ask(&body), Ask { tools, replies: 2, schema: None, streams: true });
         let body = json!({"input": "go", "text": {"format": {"type": "json_schema", "schema": {"type": "object"}}}});
         assert_eq!(ask(&body), Ask { schema: Some(json!({"type": "object"})), ..Ask::default() });

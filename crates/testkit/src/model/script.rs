@@ -51,6 +51,8 @@ pub(super) enum Action {
     },
     /// Has a command run by a shell.
     Shell(String),
+    /// Has a tool of a server called, whatever the agent puts in front of its name.
+    Tool { name: String, arguments: Value },
     /// Answers with a value: by the tool for structured output where the agent offers one, else as text.
     Json(Value),
 }
