@@ -250,7 +250,7 @@ impl Dispatcher<'_> {
                 Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
                 _ => {
                     harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
-                    Outcome::Interrupted
+                    self.reported(work)
                 }
             };
             let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
@@ -334,8 +334,19 @@ impl Dispatcher<'_> {
 
     /// What an attempt came to, with what its dialect demands.
     fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
+        let end = ends::of(&self.options, &self.at, &self.session.tasks[work.task.get()], work, exit);
+        self.concluded(work, end)
+    }
+
+    /// What an attempt came to whose worker was ended because its executor was gone: what it had reported, if it had.
+    fn reported(&mut self, work: Work) -> Outcome {
+        let end = ends::reported(&self.at, &self.session.tasks[work.task.get()], work);
+        end.map_or(Outcome::Interrupted, |end| self.concluded(work, end))
+    }
+
+    fn concluded(&mut self, work: Work, end: End) -> Outcome {
+        let End { result, outcome, problems } = end;
         let task = &self.session.tasks[work.task.get()];
-        let End { result, outcome, problems } = ends::of(&self.options, &self.at, task, work, exit);
         tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);

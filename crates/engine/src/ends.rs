@@ -13,6 +13,7 @@ use team_executor_core::run::{ErrorClass, Outcome, Work};
 use team_executor_core::{Task, Timestamp};
 use team_executor_store::{Durability, RealDisk, replace};
 
+use crate::bus::own::REPORTED_BY;
 use crate::options::Options;
 use crate::outcome;
 use crate::run_at::{RunAt, logs, result_name};
@@ -33,6 +34,11 @@ pub(crate) struct End {
 
 /// What an attempt came to. To look again after a crash changes nothing.
 pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> End {
+    if matches!(exit.ended, Ended::Stopped | Ended::Interrupted)
+        && let Some(end) = reported(run, task, work)
+    {
+        return end;
+    }
     let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
     let worker = options.workers.of(work.task);
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
@@ -46,6 +52,18 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
     };
     let outcome = outcome::of(exit, &produced);
     End { result: written, outcome, problems: Vec::new() }
+}
+
+/// What an attempt came to that was ended from outside after it had reported by a tool or a command of ours: what it reported.
+/// Nothing if it had not. A file that the worker wrote itself may only be on its way.
+pub(crate) fn reported(run: &RunAt, task: &Task, work: Work) -> Option<End> {
+    let id = task.id.as_str();
+    let result = outcome::result(&run.result(id, work.attempt))?;
+    let by = serde_json::from_str::<Map<String, Value>>(&result).ok()?;
+    by.get(REPORTED_BY).filter(|by| **by == run.key(id, work.attempt))?;
+    let produced = Produced { result: Some(&result), ..Produced::default() };
+    let outcome = outcome::of_ended(&Ended::Exit(0), &produced);
+    Some(End { result: Some(result), outcome, problems: Vec::new() })
 }
 
 /// The same of a known coding agent.

@@ -13,7 +13,12 @@ pub(crate) const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
 pub(crate) fn of(exit: &Exit, produced: &Produced<'_>) -> Outcome {
-    match (judge(&exit.ended, produced), &exit.ended) {
+    of_ended(&exit.ended, produced)
+}
+
+/// The same, of which only the end is known.
+pub(crate) fn of_ended(ended: &Ended, produced: &Produced<'_>) -> Outcome {
+    match (judge(ended, produced), ended) {
         (Judged::Completed { findings }, _) => Outcome::completed(Some(findings)),
         (Judged::Interrupted, _) => Outcome::Interrupted,
         (Judged::Failed { error, .. }, Ended::Limit(_)) => Outcome::TimedOut { error },

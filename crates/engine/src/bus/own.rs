@@ -10,6 +10,9 @@ use team_executor_store::{Durability, RealDisk, replace};
 use super::{Attempt, Refusal, log};
 use crate::{clock, outcome, run_at};
 
+/// Names in a result the attempt that reported it by a tool or a command of ours.
+pub(crate) const REPORTED_BY: &str = "reported_by";
+
 /// How a task ended, in its worker's words.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnReport<'a> {
@@ -64,11 +67,11 @@ impl OwnReport<'_> {
             _ => {}
         }
         let findings = self.findings.unwrap_or_default();
-        self.check(task, &findings_text::cut(findings))?;
+        self.check(attempt, task, &findings_text::cut(findings))?;
         let folder = attempt.result();
         let folder = folder.parent().map(RealDisk::open_folder);
         let folder = folder.and_then(Result::ok).ok_or_else(|| refused("the folder of the run is gone".to_owned()))?;
-        let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(task, findings));
+        let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(attempt, task, findings));
         if text.len() as u64 > outcome::RESULT_BYTES {
             let what = format!("the result has {} bytes, and at most {} are read", text.len(), outcome::RESULT_BYTES);
             return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and report its path"));
@@ -78,7 +81,7 @@ impl OwnReport<'_> {
     }
 
     /// Refuses what a discovery would not have.
-    fn check(&self, task: &Task, findings: &str) -> Result<(), Refusal> {
+    fn check(&self, attempt: &Attempt, task: &Task, findings: &str) -> Result<(), Refusal> {
         let help = "the data of a result: team-executor schema discovery";
         let data = self.data.map(json::parse).transpose();
         let data = data.map_err(|error| Refusal::new(format!("the data is no JSON: {}", error.message), help))?;
@@ -86,7 +89,7 @@ impl OwnReport<'_> {
             return Err(Refusal::new("the data is no object", help));
         }
         let file = format!("{}/{}.json", discovery::FOLDER, task.id);
-        let folder = MemoryFolder::default().with(&file, self.text(task, findings));
+        let folder = MemoryFolder::default().with(&file, self.text(attempt, task, findings));
         let mut reading = Reading::new(&folder, discovery::FOLDER);
         let found = discovery::read(&mut reading, &file.as_str().into());
         match reading.findings.iter().next() {
@@ -96,7 +99,7 @@ impl OwnReport<'_> {
         }
     }
 
-    fn text(&self, task: &Task, findings: &str) -> String {
+    fn text(&self, attempt: &Attempt, task: &Task, findings: &str) -> String {
         let mut out = Writer::new(Layout::Pretty);
         out.begin_object();
         let now = time::format(clock::now());
@@ -105,6 +108,7 @@ impl OwnReport<'_> {
             ("task_id", Some(task.id.as_str())),
             ("worker", Some(task.id.as_str())),
             ("timestamp", Some(&now)),
+            (REPORTED_BY, Some(&attempt.key)),
             ("status", Some(self.status.word())),
             ("findings", Some(findings)),
             ("supervision_verdict", self.verdict.map(Verdict::word)),
