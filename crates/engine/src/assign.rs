@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::adapters::Order;
+use team_executor_agents::adapters::{Order, Server};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::{Assignment, Limits};
 use team_executor_core::Task;
@@ -47,8 +47,9 @@ pub(crate) fn of(
         None => (String::new(), Vec::new()),
     };
     if let Some(setup) = &worker.setup {
-        let note = note(&contract);
-        let order = Order { setup, note: &note, schema: Some(&run.schema()?) };
+        let server = Server::of(&options.exe, &env).filter(|_| setup.mcp && setup.adapter.takes_server());
+        let note = note(&contract, server.is_some());
+        let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref() };
         args.extend(setup.adapter.arguments(&order));
     }
     Ok(Assignment {
@@ -66,13 +67,16 @@ pub(crate) fn of(
 }
 
 /// What an agent must know besides its prompt: it may have no way to look at its environment.
-fn note(contract: &Contract<'_>) -> String {
+fn note(contract: &Contract<'_>, has_tools: bool) -> String {
     let Contract { artifacts, result, .. } = contract;
+    let tools = " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
+                 report_result can be called instead of writing the file.";
     format!(
         "TEAM_EXECUTOR_ARTIFACTS is the folder {}, and TEAM_EXECUTOR_RESULT is the file {}. Nobody can answer questions: \
-         decide yourself. If the task cannot be done, report the status failed with the reason.",
+         decide yourself. If the task cannot be done, report the status failed with the reason.{}",
         artifacts.display(),
-        result.display()
+        result.display(),
+        if has_tools { tools } else { "" }
     )
 }
 

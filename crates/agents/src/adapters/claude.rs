@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
-use super::{Order, Permissions, RESULT_SCHEMA, Version};
+use super::{Order, Permissions, RESULT_SCHEMA, Server, Version};
 
 pub(super) const LEAST: Version = Version(2, 1, 0);
 
@@ -40,6 +40,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
         Permissions::Full => &["--permission-mode", "acceptEdits", "--allowedTools", REACHES_OUT],
     };
     words.extend(permissions.iter().map(|word| (*word).to_owned()));
+    words.extend(order.server.map(Server::for_claude).unwrap_or_default());
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
     words.extend(["--append-system-prompt", order.note].map(str::to_owned));
     words.extend(order.schema.iter().flat_map(|_| ["--json-schema", RESULT_SCHEMA].map(str::to_owned)));

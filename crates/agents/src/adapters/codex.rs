@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stream::{Stream, number, text};
 use super::trouble::Trouble;
-use super::{Order, Permissions, Version};
+use super::{Order, Permissions, Server, Version};
 
 pub(super) const LEAST: Version = Version(0, 100, 0);
 
@@ -20,6 +20,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     };
     let mut words: Vec<String> =
         ["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox].map(str::to_owned).into();
+    words.extend(order.server.map(Server::for_codex).unwrap_or_default());
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
     // A text in JSON is a text in TOML.
     words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.note))]);

@@ -7,6 +7,7 @@ mod claude;
 mod codex;
 mod gemini;
 mod glimpse;
+pub mod server;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 pub use glimpse::glimpse;
+pub use server::Server;
 pub use stream::{Stream, Usage};
 pub use trouble::{Class, Trouble};
 pub use version::Version;
@@ -57,6 +59,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// What it may do.
     pub permissions: Permissions,
+    /// It is given the tools of a worker.
+    pub mcp: bool,
     /// Arguments of the user, behind all others.
     pub args: Vec<String>,
 }
@@ -70,6 +74,8 @@ pub struct Order<'a> {
     pub note: &'a str,
     /// A file that holds [`RESULT_SCHEMA`], if that is to be reported.
     pub schema: Option<&'a Path>,
+    /// The tools that it is given, if it is.
+    pub server: Option<&'a Server>,
 }
 
 impl Permissions {
@@ -135,6 +141,14 @@ impl Adapter {
             Self::Claude => claude::SETS,
             Self::Codex => &[],
             Self::Gemini => gemini::SETS,
+        }
+    }
+
+    /// Whether it can be given the tools of a worker when it is started. Gemini reads its servers from files of the user.
+    pub const fn takes_server(self) -> bool {
+        match self {
+            Self::Claude | Self::Codex => true,
+            Self::Gemini => false,
         }
     }
 

@@ -135,7 +135,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// A known coding agent as it is without settings.
     pub(crate) fn agent(adapter: Adapter) -> Self {
-        let setup = Setup { adapter, model: None, permissions: Permissions::default(), args: Vec::new() };
+        let setup = Setup { adapter, model: None, permissions: Permissions::default(), mcp: true, args: Vec::new() };
         Self::Agent { program: adapter.name().to_owned(), setup }
     }
 }

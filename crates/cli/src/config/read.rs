@@ -25,13 +25,14 @@ const DEFAULTS: &[&str] = &[
 ];
 const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
 const AGENT: &[&str] =
-    &["kind", "command", "program", "model", "permissions", "args", "pass_env", "env", "limits", "speed"];
+    &["kind", "command", "program", "model", "permissions", "mcp", "args", "pass_env", "env", "limits", "speed"];
 /// What only agents of some kinds have: commands, known coding agents, rehearsals.
-const OF_KIND: [(&str, [bool; 3]); 6] = [
+const OF_KIND: [(&str, [bool; 3]); 7] = [
     ("command", [true, false, false]),
     ("program", [false, true, false]),
     ("model", [false, true, false]),
     ("permissions", [false, true, false]),
+    ("mcp", [false, true, false]),
     ("args", [false, true, false]),
     ("speed", [false, false, true]),
 ];
@@ -155,11 +156,13 @@ fn coding_agent(reader: &mut Reader<'_>, table: &DeTable<'_>, adapter: Adapter) 
     let model = reader.set(table, "model", "the name of a model", not_empty);
     let permissions =
         reader.set(table, "permissions", &expected, |value| Permissions::from_word(value.as_str().unwrap_or_default()));
+    let mcp = reader.truth(table, "mcp");
     let args = reader.texts(table, "args");
     let setup = Setup {
         adapter,
         model: model.map(|set| set.value),
         permissions: permissions.map(|set| set.value).unwrap_or_default(),
+        mcp: mcp.is_none_or(|set| set.value),
         args: args.map(|set| set.value).unwrap_or_default(),
     };
     Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup }

@@ -3,6 +3,7 @@
 
 mod alone;
 mod session;
+mod tools;
 mod trouble;
 
 use std::fmt::Write as _;

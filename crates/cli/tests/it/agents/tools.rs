@@ -1,0 +1,78 @@
+//! Agents that use the tools which the program offers them: what they report and discover is in the views, also over a kill.
+
+use std::process::Stdio;
+
+use serde_json::{Map, Value, json};
+use team_executor_testkit::World;
+
+use super::{Kind, Part, RUN, script, team};
+use crate::run::{column, folder, read};
+
+const TEAM: [Part; 3] = [
+    Part { task: "PLAN-001", role: "planner", agent: "claude", file: "" },
+    Part { task: "BUILD-001", role: "builder", agent: "codex", file: "" },
+    Part { task: "REVIEW-001", role: "reviewer", agent: "gemini", file: "" },
+];
+
+/// A discovery, then a result, then a last word.
+fn calls(task: &str) -> Vec<Value> {
+    let discovery = json!({"type": "test_result", "data": {"test_name": format!("test of {task}"), "status": "pass"}});
+    let learnings = [format!("{task} has learned")];
+    let report = json!({"status": "completed", "findings": format!("{task} by a tool"), "data": {"wisdom": {"learnings": learnings}}});
+    vec![
+        json!({"do": {"tool": {"name": "add_discovery", "arguments": discovery}}}),
+        json!({"do": {"tool": {"name": "report_result", "arguments": report}}}),
+        json!({"do": {"text": "Done."}}),
+    ]
+}
+
+/// What a user writes into `~/.gemini/settings.json`: Gemini cannot be told when it is started.
+fn tell_gemini(world: &World) {
+    let home = world.dir().with_file_name("home-of-reviewer");
+    let path = home.join(".gemini/settings.json");
+    let mut settings: Value = serde_json::from_str(&read(&path)).expect("settings");
+    let names = ["SESSION", "RUN", "TASK", "ATTEMPT", "RESULT"].map(|name| format!("TEAM_EXECUTOR_{name}"));
+    let env: Map<_, _> = names.into_iter().map(|name| (name.clone(), format!("${{{name}}}").into())).collect();
+    let entry = json!({"command": env!("CARGO_BIN_EXE_team-executor"), "args": ["mcp"], "env": env, "trust": true});
+    settings["mcpServers"] = json!({ "executor": entry });
+    std::fs::write(&path, settings.to_string()).expect("settings are written");
+}
+
+#[test]
+fn agents_report_and_discover_with_the_tools_that_they_are_given() {
+    let Some((world, _model)) = team(&TEAM, Kind::Known) else { return };
+    tell_gemini(&world);
+    TEAM.iter().for_each(|part| script(&world, part.role, &calls(part.task)));
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["BUILD-001 by a tool", "PLAN-001 by a tool", "REVIEW-001 by a tool"]);
+    let board = read(world.dir().join("S/discoveries.ndjson"));
+    let learned = read(world.dir().join("S/wisdom/learnings.md"));
+    let report = read(folder(&world).join("context.md"));
+    for Part { task, .. } in TEAM {
+        assert!(board.contains(&format!("\"worker\":\"{task}\"")), "{board}");
+        assert!(learned.contains(&format!("[{task}] {task} has learned")), "{learned}");
+        assert!(report.contains(&format!("{task} by a tool")), "{report}");
+    }
+}
+
+#[test]
+fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
+    for part in [&TEAM[0], &TEAM[1]] {
+        let Some((world, mut model)) = team(std::slice::from_ref(part), Kind::Known) else { return };
+        let mut turns = calls(part.task);
+        turns[2]["hang"] = json!({});
+        script(&world, part.role, &turns);
+        let executor = world.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut executor = executor.expect("it starts");
+        while model.asked().turn < 2 {}
+        executor.kill().expect("it can be killed");
+        executor.wait().expect("it ends");
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert_eq!(column(&world, "findings"), [format!("{} by a tool", part.task)]);
+        assert_eq!(read(world.dir().join("S/discoveries.ndjson")).lines().count(), 1);
+        assert!(model.rest().is_empty(), "{} was done twice", part.task);
+        assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
+    }
+}
