@@ -1,8 +1,10 @@
-//! What agents used, as JSON: all together, by role, by task, and attempt by attempt.
+//! What agents used, as JSON: all together, by role, by task, and attempt by attempt; and the budget that was in the way.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use team_executor_core::run::{Bound, Halt, Scope};
+use team_executor_engine::budget::Halted;
 use team_executor_engine::usage::{Spent, Sum, sums};
 
 /// What the agents of a run used.
@@ -67,20 +69,54 @@ impl From<Sum> for JsonSum {
 
 impl<'a> From<&'a Spent> for JsonAttempt<'a> {
     fn from(spent: &'a Spent) -> Self {
-        let usage = &spent.usage;
+        let used = &spent.used;
         Self {
             task: &spent.task,
             attempt: spent.attempt,
             role: &spent.role,
-            agent: &spent.agent,
-            model: usage.model.as_deref(),
-            session_id: usage.session_id.as_deref(),
-            tokens_in: usage.input,
-            tokens_cached: usage.cached,
-            tokens_out: usage.output,
-            cost_usd: usage.cost_micros.map(dollars),
-            turns: usage.turns,
+            agent: &used.agent,
+            model: used.model.as_deref(),
+            session_id: used.session_id.as_deref(),
+            tokens_in: used.input,
+            tokens_cached: used.cached,
+            tokens_out: used.output,
+            cost_usd: used.cost_micros.map(dollars),
+            turns: used.turns,
         }
+    }
+}
+
+/// Why a run stopped by itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonHalted<'a> {
+    reason: &'a str,
+    budget: JsonBudget<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonBudget<'a> {
+    of: &'static str,
+    name: Option<&'a str>,
+    measure: &'static str,
+    used: u64,
+    budget: u64,
+    next_attempt: u64,
+}
+
+impl<'a> JsonHalted<'a> {
+    /// Describes it.
+    pub(crate) fn of(halted: &'a Halted) -> Self {
+        let Halt::Budget(bound) = &halted.why;
+        let Bound { scope, measure, used, budget, next } = bound.as_ref();
+        let of = match scope {
+            Scope::Run => "run",
+            Scope::Role(_) => "role",
+            Scope::Task(_) => "task",
+        };
+        let (used, budget, next_attempt) = (*used, *budget, *next);
+        let budget =
+            JsonBudget { of, name: halted.name.as_deref(), measure: measure.word(), used, budget, next_attempt };
+        Self { reason: &halted.words, budget }
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::adapters::{Order, Server};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::{Assignment, Limits};
-use team_executor_core::Task;
+use team_executor_core::run::{Measure, Run};
+use team_executor_core::{Task, TaskIndex};
 
 use crate::artifacts::Verify;
 use crate::options::{Failure, Options};
@@ -64,6 +65,15 @@ pub(crate) fn of(
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
     })
+}
+
+/// The same, with what is left of the budgets of the task and its role, for an agent that can be told.
+pub(crate) fn bounded(mut assignment: Assignment, worker: &Worker, rules: &Run, task: TaskIndex) -> Assignment {
+    if let Some(setup) = &worker.setup {
+        let left = |measure| rules.budget_left(task, measure);
+        assignment.args.extend(setup.adapter.bounds(left(Measure::Usd), left(Measure::Turns)));
+    }
+    assignment
 }
 
 /// What an agent must know besides its prompt: it may have no way to look at its environment.

@@ -115,7 +115,7 @@ impl<F: DiskFile> Conductor<F> {
 
 /// Whether nobody waits for an event to become durable: it can share a commit with what comes later.
 const fn can_wait_for_others(event: &Event) -> bool {
-    matches!(event, Event::Claimed { .. } | Event::Completed { judged: None, .. })
+    matches!(event, Event::Claimed { .. } | Event::Used { .. } | Event::Completed { judged: None, .. })
 }
 
 #[cfg(test)]

@@ -62,6 +62,8 @@ struct Dispatcher<'t> {
     cwd: PathBuf,
     /// What runs where.
     slots: BTreeMap<usize, Work>,
+    /// What attempts used, told with the next inputs.
+    used: Vec<Input>,
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
@@ -119,7 +121,8 @@ impl Dispatcher<'_> {
     }
 
     /// Lets the rules decide on some inputs, and carries out what may be.
-    fn take(&mut self, inputs: Vec<Input>) -> Result<(), Failure> {
+    fn take(&mut self, mut inputs: Vec<Input>) -> Result<(), Failure> {
+        inputs.splice(0..0, self.used.drain(..));
         if inputs.is_empty() {
             return Ok(());
         }
@@ -250,7 +253,7 @@ impl Dispatcher<'_> {
                 Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
                 _ => {
                     harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
-                    self.reported(work)
+                    self.lost(work, harvest.exit(&key))
                 }
             };
             let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
@@ -312,6 +315,7 @@ impl Dispatcher<'_> {
                 let worker =
                     self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
                 let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
+                let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
                 self.keepers.start(slot, assignment);
             }
             Effect::EndWorker { work } => {
@@ -338,21 +342,27 @@ impl Dispatcher<'_> {
         self.concluded(work, end)
     }
 
-    /// What an attempt came to whose worker was ended because its executor was gone: what it had reported, if it had.
-    fn reported(&mut self, work: Work) -> Outcome {
-        let end = ends::reported(&self.at, &self.session.tasks[work.task.get()], work);
-        end.map_or(Outcome::Interrupted, |end| self.concluded(work, end))
-    }
-
     fn concluded(&mut self, work: Work, end: End) -> Outcome {
-        let End { result, outcome, problems } = end;
+        let End { result, outcome, used, problems } = end;
         let task = &self.session.tasks[work.task.get()];
+        self.used.extend(used.map(|used| Input::Used { work, used }));
         tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
         let outcome = self.views.judged(&task.id, outcome);
         let said = result.or_else(|| self.views.left(&task.id));
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
+    }
+
+    /// A worker was lost; what it used is not, nor what it had reported.
+    fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
+        let task = &self.session.tasks[work.task.get()];
+        let used = ends::used_by_lost(&self.options, &self.at, task, work, exit);
+        let Some(end) = ends::reported(&self.at, task, work) else {
+            self.used.extend(used.map(|used| Input::Used { work, used }));
+            return Outcome::Interrupted;
+        };
+        self.concluded(work, End { used, ..end })
     }
 
     fn id(&self, task: TaskIndex) -> &str {

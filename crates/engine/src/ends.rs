@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::outcome::Produced;
 use team_executor_agents::{Ended, Exit};
-use team_executor_core::run::{ErrorClass, Outcome, Work};
+use team_executor_core::run::{ErrorClass, Outcome, Used, Work};
 use team_executor_core::{Task, Timestamp};
 use team_executor_store::{Durability, RealDisk, replace};
 
@@ -17,7 +17,7 @@ use crate::bus::own::REPORTED_BY;
 use crate::options::Options;
 use crate::outcome;
 use crate::run_at::{RunAt, logs, result_name};
-use crate::usage::{self, Spent};
+use crate::worker::Worker;
 
 /// How much of what an agent complains about is looked at.
 const COMPLAINT_BYTES: u64 = 4096;
@@ -28,6 +28,8 @@ pub(crate) struct End {
     pub(crate) result: Option<String>,
     /// What the rules are told.
     pub(crate) outcome: Outcome,
+    /// What it used, as far as that is known.
+    pub(crate) used: Option<Box<Used>>,
     /// What could not be written down.
     pub(crate) problems: Vec<String>,
 }
@@ -51,7 +53,34 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: 
         ..Produced::default()
     };
     let outcome = outcome::of(exit, &produced);
-    End { result: written, outcome, problems: Vec::new() }
+    let used = worker.and_then(|worker| time_of(options, worker, Some(exit)));
+    End { result: written, outcome, used, problems: Vec::new() }
+}
+
+/// What an attempt used whose worker was lost, as far as its agent had said it.
+pub(crate) fn used_by_lost(
+    options: &Options,
+    run: &RunAt,
+    task: &Task,
+    work: Work,
+    exit: Option<&Exit>,
+) -> Option<Box<Used>> {
+    let worker = options.workers.of(work.task)?;
+    let Some(setup) = &worker.setup else { return time_of(options, worker, exit) };
+    let [out, _] = logs(&run.path, task.id.as_str(), work.attempt);
+    used(&heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)), setup, &worker.agent, exit)
+}
+
+/// What any worker uses, if that counts: time.
+fn time_of(options: &Options, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
+    let wall_ms = exit.map(|exit| exit.ran_ms).filter(|_| options.budgets.count_time())?;
+    Some(Box::new(Used { agent: worker.agent.clone(), wall_ms, ..Used::default() }))
+}
+
+/// What a known coding agent said.
+fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Stream {
+    let read = |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), ended_at);
+    File::open(log).map_or_else(|_| Stream::default(), read)
 }
 
 /// What an attempt came to that was ended from outside after it had reported by a tool or a command of ours: what it reported.
@@ -63,7 +92,7 @@ pub(crate) fn reported(run: &RunAt, task: &Task, work: Work) -> Option<End> {
     by.get(REPORTED_BY).filter(|by| **by == run.key(id, work.attempt))?;
     let produced = Produced { result: Some(&result), ..Produced::default() };
     let outcome = outcome::of_ended(&Ended::Exit(0), &produced);
-    Some(End { result: Some(result), outcome, problems: Vec::new() })
+    Some(End { result: Some(result), outcome, used: None, problems: Vec::new() })
 }
 
 /// The same of a known coding agent.
@@ -77,15 +106,11 @@ fn of_agent(
 ) -> End {
     let id = task.id.as_str();
     let [out, err] = logs(&run.path, id, attempt);
-    let stream = File::open(out).map_or_else(
-        |_| Stream::default(),
-        |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), exit.ended_at),
-    );
-    let (role, usage) = (task.role.to_string(), with_model(&stream, setup));
-    let spent = Spent { task: id.to_owned(), role, agent: agent.to_owned(), attempt, usage };
-    let mut problems: Vec<String> = usage::note(&run.path, &spent).err().into_iter().collect();
+    let stream = heard(&out, setup, exit.ended_at);
+    let used = used(&stream, setup, agent, Some(exit));
+    let mut problems = Vec::new();
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
-        return End { result: written, outcome: failed(trouble, setup), problems };
+        return End { result: written, outcome: failed(trouble, setup), used, problems };
     }
     let reported = stream.report().filter(|_| matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_)));
     let result = match (&written, reported) {
@@ -105,14 +130,18 @@ fn of_agent(
         must_report: true,
     };
     let outcome = outcome::of(exit, &produced);
-    End { result, outcome, problems }
+    End { result, outcome, used, problems }
 }
 
-/// What it used; the model is at least the one that was asked for.
-fn with_model(stream: &Stream, setup: &Setup) -> Usage {
-    let mut usage = stream.usage.clone();
-    usage.model = usage.model.or_else(|| setup.model.clone());
-    usage
+/// What it used; the model is at least the one that was asked for. Nothing if it never spoke.
+fn used(stream: &Stream, setup: &Setup, agent: &str, exit: Option<&Exit>) -> Option<Box<Used>> {
+    let Usage { input, cached, output, cost_micros, turns, model, session_id } = stream.usage.clone();
+    if session_id.is_none() && input == 0 {
+        return None;
+    }
+    let (agent, model) = (agent.to_owned(), model.or_else(|| setup.model.clone()));
+    let wall_ms = exit.map_or(0, |exit| exit.ran_ms);
+    Some(Box::new(Used { agent, model, session_id, input, cached, output, cost_micros, turns, wall_ms }))
 }
 
 /// What the rules are told of trouble.

@@ -137,6 +137,11 @@ pub enum Notice {
         /// How many run.
         running: usize,
     },
+    /// The run stops by itself, and can be resumed.
+    Halted {
+        /// Why.
+        reason: String,
+    },
     /// Workers are being ended.
     Stopping,
     /// Something odd that the run survives.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use team_executor_core::run::{Backoff, Cadence, TaskPolicy};
+use team_executor_core::run::{Backoff, Budgets, Cadence, TaskPolicy};
 use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, is_shortage, records};
@@ -47,6 +47,8 @@ pub struct Options {
     pub ask: Option<fn() -> Option<String>>,
     /// How long it waits before.
     pub backoff: Backoff,
+    /// What may be used.
+    pub budgets: Budgets,
     /// What differs for single tasks.
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.

@@ -12,6 +12,7 @@ use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved};
+use crate::budget::Halted;
 use crate::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
@@ -50,6 +51,8 @@ pub struct Report {
     pub artifacts: Vec<(Validation, usize)>,
     /// What agents used, attempt by attempt.
     pub used: Vec<Spent>,
+    /// Why it stopped by itself, if it did.
+    pub halt: Option<Halted>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -108,15 +111,15 @@ impl Report {
             rounds: rules.rounds(),
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
-            used: Vec::new(),
+            used: usage::of(rules, session),
+            halt: rules.halt().map(|why| Halted::of(why, session)),
             already: false,
         }
     }
 
     /// Says where the run and its session are.
     pub(crate) fn at(self, run: &str, folder: &Path, session: &Path) -> Self {
-        let used = usage::of_run(folder);
-        Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), used, ..self }
+        Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), ..self }
     }
 
     /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered.

@@ -7,6 +7,7 @@ use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp,
 use team_executor_store::{records, recover, run_folder};
 
 use crate::artifacts::{Shelf, Shelved};
+use crate::budget::Halted;
 use crate::clock;
 use crate::control;
 use crate::options::Failure;
@@ -51,6 +52,8 @@ pub struct Status {
     pub rounds: u32,
     /// What was delivered so far, with its state; nothing if that cannot be read.
     pub artifacts: Vec<Shelved>,
+    /// Why it stopped by itself, if it did.
+    pub halt: Option<Halted>,
     /// What agents used, attempt by attempt.
     pub used: Vec<Spent>,
 }
@@ -131,10 +134,12 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         artifacts,
         run: id,
         is_heard: control::is_heard(&path),
-        used: usage::of_run(&path),
+        used: usage::of(&run, session),
+        halt: run.halt().map(|why| Halted::of(why, session)),
         folder: path,
         stage: run.stage().word(),
         reason: match run.stage() {
+            Stage::Draining => run.halt().map(|why| Halted::of(why, session).words),
             Stage::Paused(PauseReason::Told(reason)) => Some(reason.clone()),
             Stage::Paused(PauseReason::WaveFailed(wave)) => Some(format!("every task of wave {wave} failed")),
             Stage::Paused(PauseReason::Checkpoint { task, .. }) => {

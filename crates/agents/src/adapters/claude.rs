@@ -47,6 +47,12 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     words
 }
 
+pub(super) fn bounds(usd_micros: Option<u64>, turns: Option<u64>) -> Vec<String> {
+    let usd = usd_micros.map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
+    let usd = usd.into_iter().flat_map(|usd| ["--max-budget-usd".to_owned(), usd]);
+    usd.chain(turns.into_iter().flat_map(|turns| ["--max-turns".to_owned(), turns.to_string()])).collect()
+}
+
 pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
     if let Some(id) = text(event, "session_id") {
         stream.usage.session_id = Some(id.to_owned());

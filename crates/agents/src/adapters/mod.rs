@@ -126,6 +126,14 @@ impl Adapter {
         words
     }
 
+    /// What tells the agent how much this attempt may use at most: millionths of a dollar, and turns. Not all can be told.
+    pub fn bounds(self, usd_micros: Option<u64>, turns: Option<u64>) -> Vec<String> {
+        match self {
+            Self::Claude => claude::bounds(usd_micros, turns),
+            Self::Codex | Self::Gemini => Vec::new(),
+        }
+    }
+
     /// The variables that pass from the environment to this agent and to no other: its keys, and where its service is.
     pub const fn passes(self) -> &'static [&'static str] {
         match self {

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_core::run::{AtCheckpoint, Cadence};
 
-use crate::config::Time;
+use crate::config::{Dollars, Time};
 
 /// What wins over every configuration file.
 #[derive(Debug, Default, ClapArgs)]
@@ -51,6 +51,22 @@ pub(crate) struct Settings {
     /// How long a worker may print nothing at all [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) first_output_limit: Option<Time>,
+
+    /// How many dollars the run may cost, as 20 or 2.50; it stops before it would cost more
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_usd: Option<Dollars>,
+
+    /// How many tokens the run may use
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget_tokens: Option<u64>,
+
+    /// How often the run may ask models
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget_turns: Option<u64>,
+
+    /// How long workers may run, added up
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget_wall: Option<Time>,
 }
 
 /// When tasks start.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
-use team_executor_core::run::{AtCheckpoint, Backoff};
+use team_executor_core::run::{AtCheckpoint, Backoff, Budgets};
 use team_executor_core::{Graph, Millis, Session, SessionStatus, Task, TaskIndex};
 use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
@@ -83,6 +83,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         checkpoints: Checkpoints { wait: None, unattended: AtCheckpoint::Resume },
         backoff: faster(Backoff::default(), speed),
         tasks,
+        budgets: Budgets::default(),
         workers: workers(session, &place.exe, speed, &acts)?,
         exe: place.exe,
         session: session.clone(),

@@ -18,8 +18,8 @@ use super::continued;
 use super::report;
 use super::validate::count;
 use crate::args::{Format, Run};
-use crate::config::check;
 use crate::config::choose::{self, Defaults, Program};
+use crate::config::{budget, check};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -81,6 +81,7 @@ pub(crate) fn run(
     // What was to be decided after the last task is still open, if the program ended in between.
     let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let defaults = Defaults::of(&config, &options.settings);
+    let budgets = budget::budgets(&config, &options.settings, &session);
     let slots = defaults.concurrency.value;
     let mut face = match format {
         Format::Json => Face::Events,
@@ -105,6 +106,7 @@ pub(crate) fn run(
         rounds: defaults.rounds.value,
         checkpoints: defaults.checkpoints(),
         backoff: Backoff::default(),
+        budgets,
         tasks: chosen.tasks,
         workers: chosen.workers,
         allow_network: options.allow_network_fs,
@@ -120,7 +122,8 @@ pub(crate) fn run(
         }
     });
     drop(face);
-    let command = ending::same_command(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
+    let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
+    let command = ending::resume(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()), halted);
     let session = escape::shell_word(&format!("--session={}", opened.path));
     let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
     let exit = ending::tell(&report, Some(command.clone()), format, printer)?;

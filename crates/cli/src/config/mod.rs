@@ -1,9 +1,10 @@
 //! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
 //!
 //! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
-//! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts), [`files`] (where the two files are), [`choose`] (who does which
+//! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts, [`budget`] what may be used), [`files`] (where the two files are), [`choose`] (who does which
 //! task, and whether the program was chosen by somebody who may), [`check`] and [`installed`] (whether it can be used), [`show`] (all of it, with where it comes from).
 
+pub(crate) mod budget;
 pub(crate) mod check;
 mod checks;
 pub(crate) mod choose;
@@ -24,6 +25,7 @@ use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_files::Span;
 
+pub(crate) use budget::{Budget, Dollars};
 pub(crate) use checks::Checks;
 pub(crate) use files::Config;
 pub(crate) use time::Time;
@@ -96,6 +98,7 @@ pub(crate) struct Own {
     /// A person judges after each of these tasks.
     pub(crate) checkpoint: Option<Set<bool>>,
     pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
     pub(crate) checks: Checks,
     /// The role joins, whatever the requirement says.
     pub(crate) inject: Option<Set<bool>>,
@@ -154,6 +157,8 @@ pub(crate) struct Settings {
     /// Folders of projects whose files may choose programs.
     pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
     pub(crate) limits: Limits,
+    /// Of the whole run.
+    pub(crate) budget: Budget,
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) roles: BTreeMap<String, Own>,
     pub(crate) tasks: BTreeMap<String, Own>,
@@ -181,6 +186,7 @@ impl Own {
             rounds: self.rounds.or(other.rounds),
             checkpoint: self.checkpoint.or(other.checkpoint),
             limits: self.limits.or(other.limits),
+            budget: self.budget.or(other.budget),
             checks: self.checks.or(other.checks),
             inject: self.inject.or(other.inject),
         }
@@ -215,6 +221,7 @@ impl Settings {
             session_may_choose: self.session_may_choose.or(other.session_may_choose),
             trusted_projects: self.trusted_projects.or(other.trusted_projects),
             limits: self.limits.or(other.limits),
+            budget: self.budget.or(other.budget),
             agents,
             roles: merged(self.roles, other.roles),
             tasks: merged(self.tasks, other.tasks),

@@ -8,9 +8,9 @@ use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
-use super::{Agent, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command};
+use super::{Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command};
 
-const SECTIONS: &[&str] = &["defaults", "agents", "roles", "tasks", "artifacts"];
+const SECTIONS: &[&str] = &["defaults", "budget", "agents", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "at_checkpoint",
@@ -36,8 +36,8 @@ const OF_KIND: [(&str, [bool; 3]); 7] = [
     ("args", [false, true, false]),
     ("speed", [false, false, true]),
 ];
-const OWN: &[&str] = &["agent", "checkpoint", "checks", "limits", "retries", "rounds"];
-const OF_ROLE: &[&str] = &["agent", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
+const OWN: &[&str] = &["agent", "budget", "checkpoint", "checks", "limits", "retries", "rounds"];
+const OF_ROLE: &[&str] = &["agent", "budget", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
 const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -76,6 +76,7 @@ pub(super) fn read(
         settings.session_may_choose = reader.truth(table, "session_may_choose");
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
+    settings.budget = Budget::read(&mut reader, root, "");
     for (name, table) in tables(&mut reader, root, "agents") {
         if let Some(agent) = agent(&mut reader, &name, table) {
             settings.agents.insert(name, agent);
@@ -133,6 +134,7 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
         rounds: reader.whole(table, "rounds", 0),
         checkpoint: reader.truth(table, "checkpoint"),
         limits: limits(reader, table, section),
+        budget: Budget::read(reader, table, section),
         checks: checks::read_own(reader, section, table),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
-use super::{Config, Kind, Limits, Origin, Own, Set, Time, checks, command};
+use super::{Budget, Config, Kind, Limits, Origin, Own, Set, Time, checks, command};
 use crate::args;
 
 /// One setting.
@@ -48,6 +48,7 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
             list.add(&key, json!(total(*mode).to_string()), Origin::BuiltIn);
         }
     }
+    Budget::of_flags(flags).or(all.budget.clone()).show(&mut list, "budget");
     for (name, agent) in &all.agents {
         let section = format!("agents.{}", quoted(name));
         let add = |list: &mut List, key: &str, value| list.add(&format!("{section}.{key}"), value, agent.from.clone());
@@ -113,6 +114,7 @@ impl List {
             self.add(&format!("{section}.inject"), json!(set.value), set.from.clone());
         }
         self.limits(section, &own.limits);
+        own.budget.show(self, &format!("{section}.budget"));
         checks::show(self, &format!("{section}.checks"), &own.checks);
     }
 
@@ -132,7 +134,7 @@ impl List {
 }
 
 /// A key as TOML writes it.
-fn quoted(key: &str) -> String {
+pub(crate) fn quoted(key: &str) -> String {
     let is_bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if is_bare { key.to_owned() } else { json!(key).to_string() }
 }

@@ -104,6 +104,7 @@ impl Board {
             | Notice::Paused { .. }
             | Notice::Resumed
             | Notice::Draining { .. }
+            | Notice::Halted { .. }
             | Notice::Stopping
             | Notice::Warning(_) => {}
         }

@@ -14,7 +14,7 @@ use team_executor_files::time;
 use crate::commands::{JsonFinding, JsonHidden};
 use crate::exit::Exit;
 use crate::joining::{self, JsonJoining};
-use crate::usage::JsonUsage;
+use crate::usage::{JsonHalted, JsonUsage};
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -101,6 +101,10 @@ pub(crate) enum Event<'a> {
     Draining {
         running: usize,
     },
+    /// The run stops by itself.
+    Halted {
+        reason: &'a str,
+    },
     Stopping,
     Warning {
         message: &'a str,
@@ -168,6 +172,7 @@ pub(crate) struct Ended<'a> {
     decisions: &'a [String],
     artifacts: BTreeMap<&'static str, usize>,
     usage: JsonUsage<'a>,
+    halted: Option<JsonHalted<'a>>,
     resume: Option<&'a str>,
     exit_code: u8,
 }
@@ -235,6 +240,7 @@ impl<'a> Event<'a> {
             Notice::Returned { tasks, counts } => Self::Returned { tasks, counts: counts.into() },
             Notice::Resumed => Self::Resumed,
             Notice::Draining { running } => Self::Draining { running: *running },
+            Notice::Halted { reason } => Self::Halted { reason },
             Notice::Stopping => Self::Stopping,
             Notice::Warning(message) => Self::Warning { message },
         }
@@ -279,6 +285,7 @@ impl<'a> Event<'a> {
             decisions: &report.decisions,
             artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
             usage: JsonUsage::of(&report.used),
+            halted: report.halt.as_ref().map(JsonHalted::of),
             resume,
             exit_code: exit.code(),
         }))

@@ -61,10 +61,8 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         }
         Notice::Stopping => (None, "Ending the workers".to_owned()),
         // It is told whole: what to do may stand at its end.
-        Notice::Warning(words) => {
-            const INDENT: &str = "\n         ";
-            return Some(escape::wrap(&format!("warning: {words}"), width.saturating_sub(INDENT.len())).join(INDENT));
-        }
+        Notice::Warning(words) => return Some(whole("warning", words, width)),
+        Notice::Halted { reason } => return Some(whole("Stopped", reason, width)),
     };
     let (sign, style) = status.map_or((None, Style::new()), |status| {
         let (sign, style) = mark(status);
@@ -73,6 +71,12 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
     let sign = sign.map(|sign| format!("{style}{sign}{style:#} ")).unwrap_or_default();
     let left = if sign.is_empty() { width } else { width.saturating_sub(2) };
     Some(format!("{sign}{}", escape::cut(text.trim_end(), left)))
+}
+
+/// Words of any length on lines of their own.
+fn whole(label: &str, words: &str, width: usize) -> String {
+    const INDENT: &str = "\n         ";
+    escape::wrap(&format!("{label}: {words}"), width.saturating_sub(INDENT.len())).join(INDENT)
 }
 
 /// What a person is to judge, with what can be typed.

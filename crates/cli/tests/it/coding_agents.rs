@@ -7,13 +7,13 @@ use team_executor_testkit::{Run, World};
 
 use crate::run::{column, folder, json, read, rows, tasks};
 
-const USER: &str = "home-of-config/team-executor/config.toml";
-const CLAUDE: (&str, &str) = ("claude", "2.1.325 (Claude Code)");
-const CODEX: (&str, &str) = ("codex", "codex-cli 0.166.0");
-const GEMINI: (&str, &str) = ("gemini", "0.61.0");
+pub(crate) const USER: &str = "home-of-config/team-executor/config.toml";
+pub(crate) const CLAUDE: (&str, &str) = ("claude", "2.1.325 (Claude Code)");
+pub(crate) const CODEX: (&str, &str) = ("codex", "codex-cli 0.166.0");
+pub(crate) const GEMINI: (&str, &str) = ("gemini", "0.61.0");
 
 /// A world with these tasks in which only scripts are coding agents.
-fn world(all: &[(&str, &str)]) -> World {
+pub(crate) fn world(all: &[(&str, &str)]) -> World {
     let mut world = tasks(all);
     let dir = world.dir().display().to_string();
     world.env("PATH", &format!("{dir}/bin:/usr/bin:/bin")).env("XDG_CONFIG_HOME", &format!("{dir}/home-of-config"));
@@ -21,26 +21,26 @@ fn world(all: &[(&str, &str)]) -> World {
 }
 
 /// Puts a script into the world that says its version, or does this.
-fn fake(world: &World, (name, version): (&str, &str), body: &str) {
+pub(crate) fn fake(world: &World, (name, version): (&str, &str), body: &str) {
     let text = format!("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit; fi\n{body}\n");
     let path = world.write(&format!("bin/{name}"), text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("made executable");
 }
 
 /// What Claude prints at its end, with these fields.
-fn claude_says(fields: &str) -> String {
+pub(crate) fn claude_says(fields: &str) -> String {
     format!(
         "cat >/dev/null\necho '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"c-1\",\"model\":\"opus\"}}'\n\
          echo '{{\"type\":\"result\",\"session_id\":\"c-1\",\"permission_denials\":[],{fields}}}'"
     )
 }
 
-const CLAUDE_OK: &str = r#""subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
-const GEMINI_OK: &str = r#"cat >/dev/null
+pub(crate) const CLAUDE_OK: &str = r#""subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
+pub(crate) const GEMINI_OK: &str = r#"cat >/dev/null
 echo '{"type":"init","session_id":"g-1","model":"pro"}'
 echo '{"type":"message","role":"assistant","content":"Gemini did it.","delta":true}'
 echo '{"type":"result","status":"success","stats":{"input_tokens":300,"cached":0,"output_tokens":7}}'"#;
-const CODEX_OK: &str = r#"cat >/dev/null
+pub(crate) const CODEX_OK: &str = r#"cat >/dev/null
 echo '{"type":"thread.started","thread_id":"x-1"}'
 echo '{"type":"turn.started"}'
 echo '{"type":"item.completed","item":{"type":"agent_message","text":"{\"status\":\"completed\",\"findings\":\"Codex did it.\",\"error\":null}"}}'

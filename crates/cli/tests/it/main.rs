@@ -4,6 +4,7 @@
 
 mod agents;
 mod artifacts;
+mod budgets;
 mod coding_agents;
 mod config;
 mod corpus;

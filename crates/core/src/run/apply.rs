@@ -1,7 +1,7 @@
 //! What each event does to a run. Total: what cannot have happened is ignored.
 
 use super::decision::Decision;
-use super::event::{Event, PauseReason, SkipReason, Then, WaveThen};
+use super::event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 use super::input::{ErrorClass, Work};
 use super::judgement::{Cause, Judged, JudgedThen};
 use super::policy::Cadence;
@@ -25,6 +25,7 @@ impl Run {
             Event::Intended { works, .. } => works.iter().for_each(|work| self.intended(*work)),
             Event::Doubted { .. } => self.doubt(),
             Event::Claimed { work, slot, at, .. } => self.claimed(*work, *slot, *at),
+            Event::Used { work, used, .. } => self.count(*work, used),
             Event::Completed { work, findings, judged, at } => {
                 self.completed(*work, findings.as_ref(), judged.as_deref(), *at);
             }
@@ -46,6 +47,7 @@ impl Run {
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.turn_to(Stage::Going),
             Event::Draining { .. } => self.turn_to(Stage::Draining),
+            Event::Halted { why, .. } => self.halted(why),
             Event::Stopping { .. } => self.turn_to(Stage::Stopping),
             Event::Finished { .. } if self.everything_is_over() => self.turn_to(Stage::Finished),
             Event::Finished { .. } => {}
@@ -218,7 +220,7 @@ impl Run {
         match (class, then) {
             (ErrorClass::Quota { .. }, Then::Again { not_before }) => {
                 task.refusals += 1;
-                let held = &mut self.state.held[self.facts.tasks[work.task.get()].pool];
+                let held = &mut self.state.held[self.facts.tasks[work.task.get()].quota];
                 *held = not_before.max(*held);
             }
             (ErrorClass::Rejected, _) => {
@@ -305,12 +307,18 @@ impl Run {
         }
     }
 
+    fn halted(&mut self, why: &Halt) {
+        self.turn_to(Stage::Draining);
+        self.state.halt = (self.state.stage == Stage::Draining).then(|| why.clone());
+    }
+
     fn turn_to(&mut self, stage: Stage) {
         if matches!(self.state.stage, Stage::NotBegun | Stage::Finished) {
             return;
         }
         let ends = matches!(stage, Stage::Draining | Stage::Stopping);
         let before = std::mem::replace(&mut self.state.stage, stage);
+        self.state.halt = None;
         match before {
             _ if !ends => self.state.pause = None,
             Stage::Paused(reason) => self.state.pause = Some(reason),

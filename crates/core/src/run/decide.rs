@@ -21,7 +21,7 @@ impl Run {
                 self.state.clock // time never goes back within an incarnation
             }
         };
-        let at_rest = matches!(input, Input::Edited { .. });
+        let at_rest = matches!(input, Input::Edited { .. } | Input::Used { .. });
         let mut turn = Turn { run: self, now, events: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {
@@ -84,6 +84,11 @@ impl Turn<'_> {
             _ if !begun => return Err(Refused::NotBegun),
             Input::Start { .. } => return Err(self.wrong_stage()),
             Input::Woke { .. } => {}
+            Input::Used { work, used } => {
+                if self.run.running(work).is_some() && !self.run.is_counted(work) {
+                    self.emit(Event::Used { work, used, at });
+                }
+            }
             Input::Ended { ended, .. } => {
                 let slot = self.run.running(ended.work).ok_or(Refused::NotRunning(ended.work))?.slot;
                 let completed = matches!(ended.outcome, Outcome::Completed { .. });
@@ -136,6 +141,7 @@ impl Turn<'_> {
         self.skip_all();
         self.merge_waves();
         self.start_all();
+        self.stop_without_budget();
         self.finish();
     }
 

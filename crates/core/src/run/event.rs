@@ -3,8 +3,10 @@
 //! Each decision that a later incarnation must not make differently is inside the event that it follows from, so that no
 //! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
 
+use super::budget::Bound;
 use super::input::{ErrorClass, Work};
 use super::judgement::{Cause, Judged};
+use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::complexity::Complexity;
 use crate::graph::TaskIndex;
@@ -44,6 +46,15 @@ pub enum Event {
         slot: u32,
         /// The worker had just completed what the task waited for.
         fast_advance: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// It became known what an attempt used, before its end.
+    Used {
+        /// Which attempt at which task.
+        work: Work,
+        /// How much.
+        used: Box<Used>,
         /// When.
         at: Timestamp,
     },
@@ -142,6 +153,13 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// No new workers in this incarnation, by the rules themselves.
+    Halted {
+        /// Why.
+        why: Halt,
+        /// When.
+        at: Timestamp,
+    },
     /// No workers in this incarnation.
     Stopping {
         /// When.
@@ -163,6 +181,7 @@ impl Event {
             | Self::Intended { at, .. }
             | Self::Doubted { at }
             | Self::Claimed { at, .. }
+            | Self::Used { at, .. }
             | Self::Completed { at, .. }
             | Self::Failed { at, .. }
             | Self::Interrupted { at, .. }
@@ -174,6 +193,7 @@ impl Event {
             | Self::Paused { at, .. }
             | Self::Resumed { at }
             | Self::Draining { at }
+            | Self::Halted { at, .. }
             | Self::Stopping { at }
             | Self::Finished { at } => *at,
         }
@@ -183,6 +203,7 @@ impl Event {
     pub const fn task(&self) -> Option<TaskIndex> {
         match self {
             Self::Claimed { work, .. }
+            | Self::Used { work, .. }
             | Self::Completed { work, .. }
             | Self::Failed { work, .. }
             | Self::Interrupted { work, .. } => Some(work.task),
@@ -213,6 +234,13 @@ pub enum WaveThen {
     Ask,
     /// All workers of the wave failed: the run stops.
     Abort,
+}
+
+/// Why a run stops by itself. It can be resumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Halt {
+    /// A budget is in the way of everything that could start.
+    Budget(Box<Bound>),
 }
 
 /// Why a run is paused.

@@ -17,8 +17,12 @@ pub(super) struct Facts {
     pub(super) by_rank: Vec<TaskIndex>,
     /// For each lane, whose resident worker takes its tasks and whose quota they use.
     pub(super) lanes: Vec<Lane>,
-    /// How many pools there are.
-    pub(super) pools: usize,
+    /// Where tasks that use one quota queue; those of each role apart if there are budgets.
+    pub(super) pools: Vec<Pool>,
+    /// How many quotas there are.
+    pub(super) quotas: usize,
+    /// The roles, by their numbers.
+    pub(super) roles: Vec<RoleName>,
     /// How many resident workers there are.
     pub(super) residents: usize,
 }
@@ -40,9 +44,24 @@ pub(super) struct TaskFacts {
     pub(super) least: Option<Complexity>,
     /// Its position in the order of starting.
     pub(super) rank: u32,
+    /// The number of its role.
+    pub(super) role: usize,
+    /// Whose quota it uses.
+    pub(super) quota: usize,
+    /// What it queues with.
     pub(super) pool: usize,
     /// Where it queues, if a resident worker takes it.
     pub(super) lane: Option<usize>,
+}
+
+/// Tasks that can start or cannot, all of them at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Pool {
+    pub(super) quota: usize,
+    /// The number of their role, if there are budgets.
+    pub(super) role: Option<usize>,
+    /// The task, if it has a budget of its own.
+    pub(super) task: Option<TaskIndex>,
 }
 
 /// Where the tasks of one resident worker that use one quota queue.
@@ -67,12 +86,18 @@ impl Facts {
     /// The graph is the one of these tasks.
     pub(super) fn of(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
         let mut residents: Map<&RoleName, ()> = Map::default();
-        let mut pools: Map<u32, ()> = Map::default();
+        let mut quotas: Map<u32, ()> = Map::default();
+        let mut roles: Map<&RoleName, ()> = Map::default();
+        let mut pools: Map<Pool, ()> = Map::default();
+        let has_budgets = !policy.budgets.are_open();
         let mut lanes: Map<Lane, ()> = Map::default();
         let mut facts = Vec::with_capacity(tasks.len());
         for (index, task) in (0..).map(TaskIndex).zip(tasks) {
             let own = policy.tasks.get(&index).copied().unwrap_or_default();
-            let pool = pools.insert_full(own.pool, ()).0;
+            let (quota, role) = (quotas.insert_full(own.pool, ()).0, roles.insert_full(&task.role, ()).0);
+            let apart = has_budgets.then_some(role);
+            let alone = policy.budgets.tasks.contains_key(&index).then_some(index);
+            let pool = pools.insert_full(Pool { quota, role: apart, task: alone }, ()).0;
             let lane = (task.exec_mode == ExecMode::Interactive).then(|| {
                 let resident = residents.insert_full(&task.role, ()).0;
                 lanes.insert_full(Lane { resident, pool }, ()).0
@@ -90,6 +115,8 @@ impl Facts {
                 is_off: own.is_off,
                 least: own.least,
                 rank: 0,
+                role,
+                quota,
                 pool,
                 lane,
             });
@@ -99,7 +126,9 @@ impl Facts {
             facts[task.get()].rank = rank;
         }
         let lanes = lanes.into_keys().collect();
-        Self { tasks: facts, by_rank, lanes, pools: pools.len(), residents: residents.len() }
+        let (pools, quotas, residents) = (pools.into_keys().collect(), quotas.len(), residents.len());
+        let roles = roles.into_keys().cloned().collect();
+        Self { tasks: facts, by_rank, lanes, pools, quotas, roles, residents }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a run can be told, and why it may refuse to listen.
 
 use super::judgement::Judgement;
+use super::state::NEVER;
+use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
 use crate::moves::IllegalMove;
@@ -24,6 +26,13 @@ pub enum Input {
         harvested: Vec<WorkEnded>,
         /// The machine lost its memory in between: what was not durable is not known, and nothing is alive.
         rebooted: bool,
+    },
+    /// It is known what an attempt used. Told before its end, at no time of its own; what is known already changes nothing.
+    Used {
+        /// Which attempt at which task.
+        work: Work,
+        /// How much.
+        used: Box<Used>,
     },
     /// A worker ended.
     Ended {
@@ -108,6 +117,7 @@ impl Input {
     /// When it happened.
     pub const fn now(&self) -> Timestamp {
         match self {
+            Self::Used { .. } => NEVER,
             Self::Start { now }
             | Self::Recovered { now, .. }
             | Self::Ended { now, .. }

@@ -8,10 +8,11 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `wave_cadence`, `retry`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `wave_cadence`, `budget` over `used`, `retry`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod apply;
+mod budget;
 mod decide;
 mod decision;
 mod edited;
@@ -31,14 +32,17 @@ mod schedule;
 mod skip;
 mod slots;
 mod state;
+mod used;
 mod view;
 mod wave_cadence;
 
+pub use budget::{Bound, Budget, Budgets, Measure, Scope};
 pub use decision::Decision;
 pub use effect::{Effect, Ending, Step};
-pub use event::{Event, PauseReason, SkipReason, Then, WaveThen};
+pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
 pub use judgement::{Cause, Judged, JudgedThen, Judgement};
 pub use policy::{AtCheckpoint, Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
 pub use state::{NotTheGraph, Run, Stage};
+pub use used::Used;
 pub use view::{Counts, TaskView};

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::budget::Budgets;
 use crate::complexity::Complexity;
 use crate::graph::TaskIndex;
 use crate::task::words;
@@ -61,6 +62,8 @@ pub struct Policy {
     pub wave_failed: WaveFailed,
     /// Where the jitter comes from.
     pub seed: u64,
+    /// What may be used.
+    pub budgets: Budgets,
     /// What differs for single tasks.
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
 }
@@ -77,6 +80,7 @@ impl Default for Policy {
             backoff: Backoff::default(),
             wave_failed: WaveFailed::Ask,
             seed: 0,
+            budgets: Budgets::default(),
             tasks: BTreeMap::new(),
         }
     }

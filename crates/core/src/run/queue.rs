@@ -28,7 +28,7 @@ impl Queue {
             residents[lane.resident].lanes.push(at);
         }
         let lanes = facts.lanes.iter().map(|lane| (*lane, BTreeSet::new())).collect();
-        Self { heads: vec![BTreeSet::new(); facts.pools], lanes, residents }
+        Self { heads: vec![BTreeSet::new(); facts.pools.len()], lanes, residents }
     }
 
     /// The task is ready.

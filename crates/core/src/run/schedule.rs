@@ -16,10 +16,20 @@ impl Run {
         goes_on && self.state.slots.running() < self.policy.slots.max(1) as usize
     }
 
+    /// Whether tasks of a pool may start: there is quota, and no budget is in the way.
+    fn is_open(&self, pool: usize) -> bool {
+        let pool = &self.facts.pools[pool];
+        self.state.held[pool.quota] <= self.state.clock && self.fits(pool)
+    }
+
+    fn open_pools(&self) -> impl Iterator<Item = usize> {
+        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
+        queued.filter(|pool| self.is_open(*pool))
+    }
+
     /// The best task that can start, whether or not there is a slot.
     fn best(&self) -> Option<TaskIndex> {
-        let open = (0..self.facts.pools).filter(|pool| self.state.held[*pool] <= self.state.clock);
-        let rank = open.filter_map(|pool| self.state.queue.best(pool)).min()?;
+        let rank = self.open_pools().filter_map(|pool| self.state.queue.best(pool)).min()?;
         let task = self.facts.by_rank[rank as usize];
         (self.policy.cadence == Cadence::Beat || self.has_its_turn(task)).then_some(task)
     }
@@ -30,8 +40,7 @@ impl Run {
         if self.state.stage != Stage::Going || !self.state.recalled.is_empty() {
             return None;
         }
-        let open = (0..self.facts.pools).filter(|pool| self.state.held[*pool] <= self.state.clock);
-        let mut ranks: Vec<u32> = open.flat_map(|pool| self.state.queue.heads(pool).take(most)).collect();
+        let mut ranks: Vec<u32> = self.open_pools().flat_map(|pool| self.state.queue.heads(pool).take(most)).collect();
         ranks.sort_unstable();
         let tasks = ranks.into_iter().take(most).map(|rank| self.facts.by_rank[rank as usize]);
         let works = tasks.filter_map(|task| {
@@ -56,16 +65,19 @@ impl Run {
         let mut ready = self.graph.dependents(completed).iter().filter(is_ready);
         let (&next, None) = (ready.next()?, ready.next()) else { return None };
         let facts = &self.facts.tasks[next.get()];
-        let can_start = !self.state.queue.is_busy(facts) && self.state.held[facts.pool] <= self.state.clock;
+        let can_start = !self.state.queue.is_busy(facts) && self.is_open(facts.pool);
         let first = self.facts.tasks[self.best()?.get()].priority >= facts.priority;
         (can_start && first).then_some(next)
     }
 
     /// The first time at which something can start that cannot start now; nothing if that is not a matter of time.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
-        let held = (0..self.facts.pools).filter(|pool| self.state.queue.best(*pool).is_some());
-        let held = held.map(|pool| self.state.held[pool]).filter(|until| *until > self.state.clock);
-        held.chain(self.state.waiting.first().map(|(until, _)| *until)).min()
+        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
+        let held = queued.map(|pool| &self.facts.pools[pool]).filter(|pool| self.fits(pool));
+        let held = held.map(|pool| self.state.held[pool.quota]).filter(|until| *until > self.state.clock);
+        let pool_of = |task: &TaskIndex| &self.facts.pools[self.facts.tasks[task.get()].pool];
+        let waiting = self.state.waiting.iter().find(|(_, task)| self.fits(pool_of(task))).map(|(until, _)| *until);
+        held.chain(waiting).min()
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::decision::Decision;
-use super::event::PauseReason;
+use super::event::{Halt, PauseReason};
 use super::facts::Facts;
 use super::input::Work;
 use super::policy::Policy;
 use super::queue::Queue;
 use super::skip::{Judgement, judge};
 use super::slots::Slots;
+use super::used::Spending;
 use super::view::Counts;
 use super::wave_cadence::WaveState;
 use crate::complexity::Complexity;
@@ -80,7 +81,7 @@ pub(super) struct State {
     /// What will never run, and was not skipped yet.
     pub(super) doomed: BTreeSet<TaskIndex>,
     pub(super) slots: Slots,
-    /// For each pool, until when it has no quota.
+    /// For each quota, until when there is none.
     pub(super) held: Vec<Timestamp>,
     /// Of each wave, from the first.
     pub(super) waves: Vec<WaveState>,
@@ -93,6 +94,10 @@ pub(super) struct State {
     /// How many tasks were skipped although nothing is amiss.
     pub(super) not_needed: usize,
     pub(super) decisions: Vec<Decision>,
+    /// What attempts used.
+    pub(super) spending: Spending,
+    /// Why it stopped by itself.
+    pub(super) halt: Option<Halt>,
 }
 
 /// Everything that changes about one task.
@@ -171,13 +176,15 @@ impl Run {
             waiting: BTreeSet::new(),
             doomed: BTreeSet::new(),
             slots: Slots::default(),
-            held: vec![NEVER; facts.pools],
+            held: vec![NEVER; facts.quotas],
             waves: vec![WaveState::default(); graph.wave_count() as usize],
             merged: 0,
             recalled: BTreeSet::new(),
             rounds: policy.rounds_before,
             not_needed: 0,
             decisions: Vec::new(),
+            spending: Spending::default(),
+            halt: None,
         };
         let mut run = Self { graph, facts, policy, state };
         run.settle_in();

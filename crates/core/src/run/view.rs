@@ -1,5 +1,6 @@
 //! What can be seen of a run from outside.
 
+use super::event::Halt;
 use super::input::Work;
 use super::state::{Place, Run, Stage};
 use crate::complexity::Complexity;
@@ -139,6 +140,11 @@ impl Run {
     /// How many tasks were skipped although nothing is amiss.
     pub const fn not_needed(&self) -> usize {
         self.state.not_needed
+    }
+
+    /// Why the run stopped by itself, if it did.
+    pub const fn halt(&self) -> Option<&Halt> {
+        self.state.halt.as_ref()
     }
 
     /// What the run is about at the moment.

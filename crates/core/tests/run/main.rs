@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod beats;
+mod budgets;
 mod cost;
 mod drive;
 mod edits;

@@ -125,6 +125,7 @@ impl<'a> Oracle<'a> {
             Event::Paused { .. } => (self.stage, self.asks_later) = (Stage::Paused, false),
             Event::Resumed { .. } => (self.stage, self.asks_later) = (Stage::Going, false),
             Event::Draining { .. } => self.stage = Stage::Draining,
+            Event::Used { .. } | Event::Halted { .. } => return Err("no plan here has a budget".to_owned()),
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
                 must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");

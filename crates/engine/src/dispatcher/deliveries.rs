@@ -1,7 +1,7 @@
 //! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
 
 use team_executor_agents::Exit;
-use team_executor_core::run::{Ending, Input, Outcome, Stage, WorkEnded};
+use team_executor_core::run::{Ending, Input, Stage, WorkEnded};
 
 use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
@@ -17,7 +17,10 @@ impl Dispatcher<'_> {
             return self.judged(slot, next);
         }
         let work = *self.slots.get(&slot)?;
-        let outcome = exit.map_or(Outcome::Interrupted, |exit| self.outcome(work, exit));
+        let outcome = match exit {
+            Some(exit) => self.outcome(work, exit),
+            None => self.lost(work, None),
+        };
         let (checking, scene) = self.checks();
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
             checking.begin(&scene, slot, work, outcome);

@@ -111,6 +111,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         outbox,
         cwd,
         slots: BTreeMap::new(),
+        used: Vec::new(),
         wake: None,
         ending: None,
         asked_to_stop: false,

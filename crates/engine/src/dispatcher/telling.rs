@@ -4,6 +4,7 @@ use team_executor_core::TaskIndex;
 use team_executor_core::run::{Event, JudgedThen, Then, WaveThen};
 
 use super::{Dispatcher, tell_problems};
+use crate::budget::Halted;
 use crate::notice::Notice;
 use crate::reported::Reports;
 
@@ -55,6 +56,7 @@ impl Dispatcher<'_> {
                 Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
             }
             Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
+            Event::Halted { why, .. } => Notice::Halted { reason: Halted::of(&why, &self.session).words },
             Event::Stopping { .. } => Notice::Stopping,
             _ => return,
         };

@@ -32,9 +32,10 @@ pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> 
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Cause, ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work,
+        Bound, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then, Used,
+        WaveThen, Work,
     };
-    use team_executor_core::{CheckpointAction, Complexity, TaskIndex, Verdict};
+    use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
 
     use super::*;
 
@@ -52,6 +53,10 @@ mod tests {
             Some(Box::new(Judged { verdict, complexity, then }))
         };
         let back = JudgedThen::SendBack { tasks: vec![TaskIndex(0)], critique: "\"no\"".to_owned() };
+        let halted = |scope| {
+            let bound = Bound { scope, measure: Measure::Usd, used: 3, budget: 2, next: 1 };
+            Event::Halted { why: Halt::Budget(Box::new(bound)), at }
+        };
         vec![
             Event::Began { at },
             Event::Recovered { at },
@@ -102,6 +107,25 @@ mod tests {
             Event::Draining { at },
             Event::Stopping { at },
             Event::Finished { at },
+            Event::Used { work, used: Box::new(Used { agent: "a \"b\"".to_owned(), input: 7, ..Used::default() }), at },
+            Event::Used {
+                work,
+                used: Box::new(Used {
+                    agent: "claude".to_owned(),
+                    model: Some("opus".to_owned()),
+                    session_id: Some("s".to_owned()),
+                    input: 1 << 62,
+                    cached: 2,
+                    output: 3,
+                    cost_micros: Some(0),
+                    turns: Some(5),
+                    wall_ms: 6,
+                }),
+                at,
+            },
+            halted(Scope::Run),
+            halted(Scope::Role(RoleName::parse("q a").unwrap())),
+            halted(Scope::Task(TaskIndex(1))),
         ]
     }
 

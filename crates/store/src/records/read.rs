@@ -1,9 +1,10 @@
 //! From a record to its event.
 
 use team_executor_core::run::{
-    Cause, ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work,
+    Bound, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then, Used,
+    WaveThen, Work,
 };
-use team_executor_core::{CheckpointAction, Complexity, TaskIndex, Timestamp, Verdict};
+use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
 use team_executor_files::json::{self, Value};
 
 /// Why a record cannot be read.
@@ -50,6 +51,7 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
             fast_advance: fields.get("fast_advance")?.as_bool().ok_or_else(|| fields.bad("fast_advance"))?,
             at,
         },
+        "used" => Event::Used { work: fields.work()?, used: Box::new(fields.used()?), at },
         "completed" => {
             let judged = fields.judged()?.map(Box::new);
             Event::Completed { work: fields.work()?, findings: fields.text("findings").ok(), judged, at }
@@ -76,6 +78,7 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
         "paused" => Event::Paused { reason: fields.pause_reason()?, at },
         "resumed" => Event::Resumed { at },
         "draining" => Event::Draining { at },
+        "halted" => Event::Halted { why: Halt::Budget(Box::new(fields.bound()?)), at },
         "stopping" => Event::Stopping { at },
         "finished" => Event::Finished { at },
         _ => return Err(Unreadable::Unknown(name)),
@@ -150,6 +153,37 @@ impl<'d, 's> Fields<'_, 'd, 's> {
 
     fn work(&self) -> Result<Work, Unreadable> {
         Ok(Work { task: self.task("task")?, attempt: self.number("attempt")? })
+    }
+
+    fn count(&self, field: &'static str) -> Result<u64, Unreadable> {
+        let number = self.get(field)?.as_i64().and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| self.bad(field))
+    }
+
+    fn used(&self) -> Result<Used, Unreadable> {
+        Ok(Used {
+            agent: self.text("agent")?,
+            model: self.text("model").ok(),
+            session_id: self.text("session_id").ok(),
+            input: self.count("tokens_in")?,
+            cached: self.count("tokens_cached")?,
+            output: self.count("tokens_out")?,
+            cost_micros: self.count("cost_micros").ok(),
+            turns: self.count("turns").ok(),
+            wall_ms: self.count("wall_ms")?,
+        })
+    }
+
+    fn bound(&self) -> Result<Bound, Unreadable> {
+        let role = self.text("role").ok().map(|role| RoleName::parse(&role).map_err(|_| self.bad("role")));
+        let scope = match role.transpose()? {
+            Some(role) => Scope::Role(role),
+            None if self.root.get("task").is_some() => Scope::Task(self.task("task")?),
+            None => Scope::Run,
+        };
+        let measure = self.word("measure", Measure::from_word)?;
+        let (used, budget, next) = (self.count("used")?, self.count("budget")?, self.count("next")?);
+        Ok(Bound { scope, measure, used, budget, next })
     }
 
     fn class(&self) -> Result<ErrorClass, Unreadable> {

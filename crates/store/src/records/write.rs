@@ -1,7 +1,9 @@
 //! From an event to its record.
 
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{ErrorClass, Event, Judged, JudgedThen, PauseReason, SkipReason, Then, WaveThen, Work};
+use team_executor_core::run::{
+    Bound, ErrorClass, Event, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen, Work,
+};
 use team_executor_files::json::{Layout, Writer};
 
 /// The record of an event, on one line.
@@ -26,6 +28,11 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
             line.work(*work, &id);
             line.plain("slot", slot);
             line.plain("fast_advance", fast_advance);
+        }
+        Event::Used { work, used, .. } => {
+            line.text("type", "used");
+            line.work(*work, &id);
+            line.used(used);
         }
         Event::Completed { work, findings, judged, .. } => {
             line.text("type", "completed");
@@ -102,6 +109,10 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
         }
         Event::Resumed { .. } => line.text("type", "resumed"),
         Event::Draining { .. } => line.text("type", "draining"),
+        Event::Halted { why: Halt::Budget(bound), .. } => {
+            line.text("type", "halted");
+            line.bound(bound, &id);
+        }
         Event::Stopping { .. } => line.text("type", "stopping"),
         Event::Finished { .. } => line.text("type", "finished"),
     }
@@ -123,6 +134,11 @@ impl Line {
     fn plain(&mut self, key: &str, value: impl std::fmt::Display) {
         self.out.key(key);
         self.out.plain(value);
+    }
+
+    /// A number that can be read again, however large it was.
+    fn count(&mut self, key: &str, number: u64) {
+        self.plain(key, number.min(i64::MAX.unsigned_abs()));
     }
 
     fn work<'i>(&mut self, work: Work, id: &impl Fn(TaskIndex) -> &'i str) {
@@ -153,6 +169,30 @@ impl Line {
             }
         }
         self.out.end_object();
+    }
+
+    fn used(&mut self, used: &Used) {
+        self.text("agent", &used.agent);
+        for (key, text) in [("model", &used.model), ("session_id", &used.session_id)] {
+            text.iter().for_each(|text| self.text(key, text));
+        }
+        let known = [("tokens_in", used.input), ("tokens_cached", used.cached), ("tokens_out", used.output)];
+        known.into_iter().chain([("wall_ms", used.wall_ms)]).for_each(|(key, number)| self.count(key, number));
+        for (key, number) in [("cost_micros", used.cost_micros), ("turns", used.turns)] {
+            number.into_iter().for_each(|number| self.count(key, number));
+        }
+    }
+
+    fn bound<'i>(&mut self, bound: &Bound, id: &impl Fn(TaskIndex) -> &'i str) {
+        match &bound.scope {
+            Scope::Run => {}
+            Scope::Role(role) => self.text("role", role.as_str()),
+            Scope::Task(task) => self.text("task", id(*task)),
+        }
+        self.text("measure", bound.measure.word());
+        for (key, number) in [("used", bound.used), ("budget", bound.budget), ("next", bound.next)] {
+            self.count(key, number);
+        }
     }
 
     fn then(&mut self, then: Then) {

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::Style;
-use team_executor_core::run::Ending;
+use team_executor_core::run::{Ending, Halt, Measure, Scope};
 use team_executor_engine::Report;
+use team_executor_engine::budget::Halted;
 use team_executor_engine::report::seconds;
 use team_executor_engine::usage::Sum;
 
 use super::super::plan::{joined, list};
 use crate::args::Format;
-use crate::config::command;
+use crate::config::files::PROJECT_FILE;
+use crate::config::{Dollars, Time, command, show};
 use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
@@ -84,6 +86,12 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
     if !report.used.is_empty() {
         field(out, "Usage", &Sum::of(&report.used).words())?;
     }
+    if let Some(halted) = &report.halt {
+        field(out, "Stopped", &halted.words)?;
+        if let Some(help) = more(halted) {
+            writeln!(out, "help: {}", escape::line(&help))?;
+        }
+    }
     if let Some(resume) = resume {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
     }
@@ -138,15 +146,73 @@ fn near(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
+/// What to do about a budget that no flag sets.
+fn more(halted: &Halted) -> Option<String> {
+    let Halt::Budget(bound) = &halted.why;
+    let section = match bound.scope {
+        Scope::Run => return None,
+        Scope::Role(_) => "roles",
+        Scope::Task(_) => "tasks",
+    };
+    let name = show::quoted(halted.name.as_deref().unwrap_or_default());
+    Some(format!("set more `{}` in [{section}.{name}.budget] of {PROJECT_FILE}", bound.measure))
+}
+
+/// The command that continues a run: the one that was given, with twice the budget of the run if that was in the way.
+pub(super) fn resume(args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
+    let Some(bound) = halted.map(|Halted { why: Halt::Budget(bound), .. }| bound).filter(|it| it.scope == Scope::Run)
+    else {
+        return same_command(args);
+    };
+    let flag = format!("--budget-{}", bound.measure);
+    let most = bound.budget.saturating_mul(2).max(bound.used.saturating_add(bound.next));
+    let most = match bound.measure {
+        Measure::Usd => Dollars(most).to_string(),
+        Measure::Tokens | Measure::Turns => most.to_string(),
+        Measure::Wall => Time(Some(most.div_ceil(1000).saturating_mul(1000))).to_string(),
+    };
+    let mut is_value = false;
+    let others = args.filter(|arg| {
+        let is_flag = arg.strip_prefix(&flag).map(|rest| rest.is_empty() || rest.starts_with('='));
+        let is_ours = std::mem::replace(&mut is_value, *arg == flag);
+        !is_ours && is_flag != Some(true)
+    });
+    let words: Vec<String> = others.chain([flag.clone(), most]).collect();
+    same_command(words.into_iter())
+}
+
 /// The command that was given, as a shell reads it.
-pub(super) fn same_command(args: impl Iterator<Item = String>) -> String {
+fn same_command(args: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
     command::shown(&words)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::same_command;
+    use team_executor_core::run::Bound;
+
+    use super::*;
+
+    #[test]
+    fn the_command_that_continues_a_run_has_more_of_what_was_in_the_way() {
+        let bound = |measure, scope| Bound { scope, measure, used: 90_000, budget: 100_000, next: 20_000 };
+        let after = |line: &str, bound| {
+            let halted = Halted { words: String::new(), name: None, why: Halt::Budget(Box::new(bound)) };
+            resume(line.split(' ').map(str::to_owned), Some(&halted))
+        };
+        let given = "x run --budget-tokens 100000 -y --budget-usd=0.1";
+        assert_eq!(
+            after(given, bound(Measure::Tokens, Scope::Run)),
+            "team-executor run -y --budget-usd=0.1 --budget-tokens 200000"
+        );
+        assert_eq!(
+            after(given, bound(Measure::Usd, Scope::Run)),
+            "team-executor run --budget-tokens 100000 -y --budget-usd 0.20"
+        );
+        assert_eq!(after("x run", bound(Measure::Wall, Scope::Run)), "team-executor run --budget-wall 200s");
+        let of_task = bound(Measure::Turns, Scope::Task(team_executor_core::TaskIndex(0)));
+        assert_eq!(after(given, of_task), given.replace("x run", "team-executor run"));
+    }
 
     #[test]
     fn the_command_is_printed_so_that_a_shell_can_read_it() {

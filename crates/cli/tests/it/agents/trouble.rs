@@ -54,3 +54,37 @@ fn a_quota_is_waited_for_and_costs_no_attempt() {
     let refused = model.rest().into_iter().filter(|asked| asked.status == 429).count();
     assert_eq!(refused, 3);
 }
+
+/// Each agent uses 2014 tokens.
+#[test]
+fn a_team_that_may_use_so_many_tokens_stops_in_between_and_goes_on_with_more() {
+    let parts = [("A", "one"), ("B", "two"), ("C", "three")].map(|(task, role)| Part {
+        task,
+        role,
+        agent: "codex",
+        file: "work.md",
+    });
+    let Some((world, model)) = team(&parts, Kind::Known) else { return };
+    let run = world.run(&[&RUN[..], &["--budget-tokens", "5000"]].concat());
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stdout.contains("the budget of the run is 5000 tokens: 4028 tokens used"), "{run}");
+    assert_eq!(column(&world, "status"), ["completed", "completed", "pending"]);
+    let more = world.run(&[&["resume"], &RUN[1..], &["--budget-tokens", "10000"]].concat());
+    assert_eq!((more.code, column(&world, "status")), (Some(0), vec!["completed".to_owned(); 3]), "{more}");
+    let asked: Vec<_> = model.rest().into_iter().map(|asked| asked.worker).collect();
+    assert_eq!(asked, ["one", "one", "two", "two", "three", "three"], "nothing is done twice");
+    assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
+}
+
+/// Claude is told what is left for its task, and understands it.
+#[test]
+fn claude_keeps_within_the_turns_of_its_task() {
+    let Some((world, model)) = team(&[part("claude")], Kind::Known) else { return };
+    let config = std::fs::read_to_string(world.dir().join("team-executor.toml")).expect("a file");
+    let budget = "[roles.worker.budget]\nusd = 5\n[tasks.WORK-001.budget]\nturns = 1\n";
+    world.write("team-executor.toml", format!("{config}{budget}"));
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert_eq!(column(&world, "error"), ["Reached maximum number of turns (1)"]);
+    assert_eq!(model.rest().len(), 1);
+}

@@ -1,0 +1,179 @@
+//! Runs that may use only so much: what they start, how they stop, and how they go on.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use team_executor_testkit::World;
+
+use crate::coding_agents::{CLAUDE, CLAUDE_OK, USER, claude_says, fake, world};
+use crate::run::{column, folder, read};
+
+/// Each attempt of the fake agent uses 1230 tokens, 2 turns and 25 cents, and says which it is.
+fn agent(world: &World) {
+    let body = format!("echo $TEAM_EXECUTOR_TASK >>started\n{}", claude_says(CLAUDE_OK));
+    fake(world, CLAUDE, &body);
+    world.write(USER, "[defaults]\nagent = \"claude\"\nconcurrency = 1\n");
+}
+
+fn started(world: &World) -> Vec<String> {
+    read(world.dir().join("started")).lines().map(str::to_owned).collect()
+}
+
+fn status(world: &World) -> Value {
+    let status = world.run(&["status", "--session=S", "--format", "json"]);
+    serde_json::from_str(&status.stdout).unwrap_or_else(|error| panic!("{error}: {status}"))
+}
+
+/// R: A-05
+#[test]
+fn a_run_stops_before_it_uses_more_than_its_budget_and_goes_on_with_a_higher_one() {
+    let world = world(&[("A", ""), ("B", ""), ("C", ""), ("D", "")]);
+    agent(&world);
+    let run = world.run(&["run", "--session=S", "-y", "--budget-tokens", "3000"]);
+    assert_eq!(run.code, Some(3), "{run}");
+    assert_eq!(started(&world), ["A", "B"]);
+    assert_eq!(column(&world, "status"), ["completed", "completed", "pending", "pending"]);
+    let why = "the budget of the run is 3000 tokens: 2460 tokens used, and one more attempt takes about 1230 tokens";
+    let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.ends_with(&format!("Stopped: {why}")), "{run}");
+    let resume = "team-executor run --session=S -y --budget-tokens 6000";
+    assert!(run.stdout.contains(why) && run.stdout.ends_with(&format!("Resume with: {resume}\n")), "{run}");
+    assert_eq!(
+        (&status(&world)["reason"], &status(&world)["usage"]["total"]["tokens_in"]),
+        (&json!(why), &json!(2400))
+    );
+    // As long as the budget is the same nothing is done.
+    let again = world.run(&["resume", "--session=S", "-y", "--budget-tokens", "3000"]);
+    assert_eq!((again.code, started(&world).len()), (Some(3), 2), "{again}");
+    let more = world.run(&["resume", "--session=S", "-y", "--budget-tokens", "6000"]);
+    assert_eq!(more.code, Some(0), "{more}");
+    assert_eq!(started(&world), ["A", "B", "C", "D"]);
+    assert_eq!(status(&world)["usage"]["total"]["tokens_in"], 4800);
+}
+
+#[test]
+fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
+    let world = world(&[("A", ""), ("B", "")]);
+    agent(&world);
+    let run = world.run(&["run", "--session=S", "-y", "--format", "json", "--budget-usd", "0.25"]);
+    assert_eq!(run.code, Some(3), "{run}");
+    let events: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let reason = "the budget of the run is $0.25: $0.25 used";
+    assert!(events.iter().any(|event| event["type"] == "halted" && event["reason"] == reason), "{run}");
+    let ended = events.last().expect("an event");
+    let budget = json!({"of": "run", "name": null, "measure": "usd", "used": 250_000, "budget": 250_000, "next_attempt": 250_000});
+    assert_eq!(ended["halted"], json!({"reason": reason, "budget": budget}));
+    assert_eq!((&ended["exit_code"], &ended["ending"]), (&json!(3), &json!("drained")));
+    let resume = "team-executor run --session=S -y --format json --budget-usd 0.50";
+    assert_eq!(ended["resume"], resume);
+    assert_eq!(world.run(&resume.split(' ').skip(1).collect::<Vec<_>>()).code, Some(0));
+}
+
+#[test]
+fn the_budget_of_a_role_or_a_task_holds_only_its_own_and_claude_is_told_what_is_left() {
+    let table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n\
+                 A,,Do it,,,csv-wave,writer,,pending,,\nB,,Do it,,,csv-wave,writer,,pending,,\n\
+                 C,,Do it,,,csv-wave,tester,,pending,,\nD,,Do it,,,csv-wave,tester,,pending,,\n";
+    for (budget, words, help) in [
+        (
+            "[roles.writer.budget]\nturns = 3\n",
+            "the budget of role writer is 3 turns: 2 turns used, and one more attempt takes about 2 turns",
+            "set more `turns` in [roles.writer.budget] of team-executor.toml",
+        ),
+        (
+            "[tasks.B.budget]\nusd = 0.2\n",
+            "the budget of task B is $0.20: $0.00 used, and one more attempt takes about $0.25",
+            "set more `usd` in [tasks.B.budget] of team-executor.toml",
+        ),
+    ] {
+        let world = world(&[]);
+        world.write("S/tasks.csv", table);
+        agent(&world);
+        let body = format!("set -f; echo $TEAM_EXECUTOR_TASK $@ >>given\n{}", claude_says(CLAUDE_OK));
+        fake(&world, CLAUDE, &format!("echo $TEAM_EXECUTOR_TASK >>started\n{body}"));
+        let config = |budget: &str| format!("[defaults]\nagent = \"claude\"\nconcurrency = 1\n{budget}");
+        world.write(USER, config(budget));
+        let run = world.run(&["run", "--session=S", "-y"]);
+        assert_eq!(run.code, Some(3), "{run}");
+        assert_eq!(started(&world), ["A", "C", "D"], "{run}");
+        assert!(run.stdout.contains(words) && run.stdout.contains(&format!("\nhelp: {help}\n")), "{run}");
+        world.write(USER, config(&budget.replace("= 3", "= 30").replace("= 0.2", "= 2.5")));
+        let run = world.run(&["resume", "--session=S", "-y"]);
+        assert_eq!(run.code, Some(0), "{run}");
+        let left = if budget.contains("turns") { " --max-turns 28" } else { " --max-budget-usd 2.500000" };
+        let given = read(world.dir().join("given"));
+        let given: Vec<_> = given.lines().filter(|line| line.starts_with("B ")).collect();
+        assert!(given.len() == 1 && given[0].ends_with(left), "{given:?}");
+    }
+}
+
+/// The agent of B says what it used and is killed with its executor; its next attempt is done.
+#[test]
+fn what_a_killed_attempt_used_is_counted_once_and_so_is_the_next_one() {
+    let world = world(&[("A", ""), ("B", "A"), ("C", "B")]);
+    agent(&world);
+    for pipe in ["said", "never"] {
+        let made = Command::new("mkfifo").arg(world.dir().join(pipe)).status().expect("mkfifo runs");
+        assert!(made.success());
+    }
+    let ok = claude_says(CLAUDE_OK);
+    let hangs = "[ $TEAM_EXECUTOR_TASK = B ] && mkdir once 2>/dev/null";
+    fake(
+        &world,
+        CLAUDE,
+        &format!("echo $TEAM_EXECUTOR_TASK >>started\n{ok}\nif {hangs}; then echo >said; cat never; fi"),
+    );
+    let run = ["run", "--session=S", "-y", "--budget-tokens", "3690"];
+    let executor = world.command(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut executor = executor.expect("it starts");
+    read(world.dir().join("said"));
+    executor.kill().expect("it can be killed");
+    executor.wait().expect("it ends");
+    for _ in 0..2 {
+        let run = world.run(&run);
+        assert_eq!(run.code, Some(3), "{run}");
+        assert_eq!(started(&world), ["A", "B", "B"]);
+        let used = &status(&world)["usage"];
+        let attempts: Vec<_> = used["attempts"].as_array().expect("a list").iter().collect();
+        let named: Vec<_> = attempts.iter().map(|one| (one["task"].as_str(), one["attempt"].as_u64())).collect();
+        assert_eq!(named, [(Some("A"), Some(1)), (Some("B"), Some(1)), (Some("B"), Some(2))]);
+        assert_eq!((&used["total"]["tokens_in"], &used["total"]["attempts"]), (&json!(3600), &json!(3)));
+    }
+    let journal = read(folder(&world).join(".executor/journal"));
+    assert_eq!(journal.matches("\"type\":\"used\"").count(), 3, "{journal}");
+}
+
+#[test]
+fn time_is_a_budget_for_any_worker() {
+    let world = world(&[("A", ""), ("B", "A")]);
+    let run = ["run", "--session=S", "-y", "--agent-command", "echo done", "--budget-wall"];
+    let stopped = world.run(&[&run[..], &["1ms"]].concat());
+    assert_eq!(stopped.code, Some(3), "{stopped}");
+    assert!(stopped.stdout.contains("the budget of the run is 0.0 s of work: "), "{stopped}");
+    assert_eq!(column(&world, "status"), ["completed", "pending"]);
+    let done = world.run(&[&run[..], &["1h"]].concat());
+    assert_eq!((done.code, column(&world, "status")), (Some(0), vec!["completed".to_owned(); 2]), "{done}");
+}
+
+#[test]
+fn a_wrong_budget_is_an_error_with_its_place() {
+    let world = world(&[("A", "")]);
+    for (text, message) in [
+        ("[budget]\nusd = -1\n", "invalid value of 'usd'"),
+        ("[budget]\ntokens = 0\n", "invalid value of 'tokens'"),
+        ("[roles.worker.budget]\ntoken = 5\n", "unknown key 'token' in [roles.worker.budget]"),
+        ("[tasks.A.budget]\nwall = \"soon\"\n", "invalid value of 'wall'"),
+    ] {
+        world.write(USER, text);
+        let run = world.run(&["config", "--session=S"]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(message) && run.stderr.contains("config.toml:2:"), "{run}");
+    }
+    world.write(USER, "[budget]\nusd = 2.5\ntokens = 1_000_000\nwall = \"2h\"\n[tasks.A.budget]\nturns = 9\n");
+    let shown = world.run(&["config", "--session=S", "--budget-usd", "3"]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    for line in ["budget.usd", "budget.tokens", "budget.wall", "tasks.A.budget.turns"] {
+        assert!(shown.stdout.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.stdout.contains("3.00") && shown.stdout.contains("--budget-usd"), "{shown}");
+}

@@ -1,0 +1,203 @@
+//! What a run may use: budgets of the whole run, of roles and of tasks.
+//!
+//! An attempt starts only if it fits into every budget that it comes under: what was used, what the attempts that run will
+//! probably use, and what one more will, are together not more than the budget. What an attempt will probably use is what
+//! others of its role used on average, or else others of the run. Nothing that runs is ended. When nothing runs and a budget
+//! is in the way of everything that could, the run stops, and the next incarnation goes on, if its budgets let it.
+
+use std::collections::BTreeMap;
+
+use super::decide::Turn;
+use super::event::{Event, Halt};
+use super::facts::Pool;
+use super::input::Work;
+use super::state::{Run, Stage};
+use super::used::Account;
+use crate::graph::TaskIndex;
+use crate::ids::RoleName;
+use crate::task::words;
+
+words! {
+    /// What is counted.
+    Measure {
+        /// Millionths of a dollar, as far as agents say so.
+        Usd = "usd",
+        /// Tokens that were sent and written.
+        Tokens = "tokens",
+        /// How often models were asked, as far as agents say so.
+        Turns = "turns",
+        /// Milliseconds that workers ran, added up.
+        Wall = "wall",
+    }
+}
+
+/// How much may be used; what is left open is not bounded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Millionths of a dollar.
+    pub usd: Option<u64>,
+    /// Tokens that are sent and written.
+    pub tokens: Option<u64>,
+    /// How often models are asked.
+    pub turns: Option<u64>,
+    /// Milliseconds that workers run, added up.
+    pub wall: Option<u64>,
+}
+
+impl Budget {
+    /// How much of one measure.
+    pub const fn of(&self, measure: Measure) -> Option<u64> {
+        match measure {
+            Measure::Usd => self.usd,
+            Measure::Tokens => self.tokens,
+            Measure::Turns => self.turns,
+            Measure::Wall => self.wall,
+        }
+    }
+
+    /// Whether nothing is bounded.
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// All budgets of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// Of everything together.
+    pub run: Budget,
+    /// Of all tasks of a role together.
+    pub roles: BTreeMap<RoleName, Budget>,
+    /// Of all attempts at a task together.
+    pub tasks: BTreeMap<TaskIndex, Budget>,
+}
+
+impl Budgets {
+    /// Whether nothing is bounded.
+    pub fn are_open(&self) -> bool {
+        let mut all = self.roles.values().chain(self.tasks.values()).chain([&self.run]);
+        all.all(Budget::is_open)
+    }
+
+    /// Whether it counts how long workers run.
+    pub fn count_time(&self) -> bool {
+        let mut all = self.roles.values().chain(self.tasks.values()).chain([&self.run]);
+        all.any(|budget| budget.wall.is_some())
+    }
+}
+
+/// Whose budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The run's.
+    Run,
+    /// A role's.
+    Role(RoleName),
+    /// A task's.
+    Task(TaskIndex),
+}
+
+/// A budget that is in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// Whose.
+    pub scope: Scope,
+    /// Of what.
+    pub measure: Measure,
+    /// How much was used.
+    pub used: u64,
+    /// How much may be.
+    pub budget: u64,
+    /// How much one more attempt will probably use; 0 if nothing is known.
+    pub next: u64,
+}
+
+impl Run {
+    /// Whether one more attempt of a pool fits into all budgets.
+    pub(super) fn fits(&self, pool: &Pool) -> bool {
+        self.bound_of(pool).is_none()
+    }
+
+    /// What is left of the budgets of a task and its role; nothing if neither bounds this.
+    pub fn budget_left(&self, task: TaskIndex, measure: Measure) -> Option<u64> {
+        let role = self.facts.tasks.get(task.get())?.role;
+        let spending = &self.state.spending;
+        let left = |budget: Option<&Budget>, account: Option<&Account>| {
+            let used = account.map_or(0, |account| account.sum(measure));
+            Some(budget?.of(measure)?.saturating_sub(used))
+        };
+        let of_task = left(self.policy.budgets.tasks.get(&task), spending.tasks.get(&task));
+        let of_role = left(self.policy.budgets.roles.get(&self.facts.roles[role]), spending.roles.get(&role));
+        of_task.into_iter().chain(of_role).min()
+    }
+
+    /// The first budget that one more attempt of a pool does not fit into: the run's, the role's, the task's.
+    fn bound_of(&self, pool: &Pool) -> Option<Bound> {
+        let role = pool.role?;
+        let Budgets { run, roles, tasks } = &self.policy.budgets;
+        let name = &self.facts.roles[role];
+        let spending = &self.state.spending;
+        let in_role = |work: &Work| self.facts.tasks[work.task.get()].role == role;
+        let of_run = self.bound_by(run, Some(&spending.run), role, |_| true);
+        if let Some(bound) = of_run {
+            return Some(Bound { scope: Scope::Run, ..bound });
+        }
+        let of_role = roles.get(name).and_then(|own| self.bound_by(own, spending.roles.get(&role), role, in_role));
+        if let Some(bound) = of_role {
+            return Some(Bound { scope: Scope::Role(name.clone()), ..bound });
+        }
+        let task = pool.task?;
+        let bound = self.bound_by(tasks.get(&task)?, spending.tasks.get(&task), role, |work| work.task == task)?;
+        Some(Bound { scope: Scope::Task(task), ..bound })
+    }
+
+    /// Which measure of a budget is in the way of one more attempt of a role. `comes_under` says which attempts count.
+    fn bound_by(
+        &self,
+        budget: &Budget,
+        account: Option<&Account>,
+        role: usize,
+        comes_under: impl Fn(&Work) -> bool,
+    ) -> Option<Bound> {
+        let bound = |measure: &Measure| {
+            let (measure, budget) = (*measure, budget.of(*measure)?);
+            let used = account.map_or(0, |account| account.sum(measure));
+            let next = self.probably(role, measure);
+            let running = self.at_work().filter(|work| comes_under(work) && !self.is_counted(*work));
+            let reserved = running.map(|work| self.probably(self.facts.tasks[work.task.get()].role, measure));
+            let together = reserved.fold(used.saturating_add(next), u64::saturating_add);
+            let is_in_the_way = used >= budget || together > budget;
+            is_in_the_way.then_some(Bound { scope: Scope::Run, measure, used, budget, next })
+        };
+        Measure::ALL.iter().find_map(bound)
+    }
+
+    /// What an attempt of a role will probably use.
+    fn probably(&self, role: usize, measure: Measure) -> u64 {
+        let spending = &self.state.spending;
+        let of_role = spending.roles.get(&role).and_then(|account| account.mean(measure));
+        of_role.or_else(|| spending.run.mean(measure)).unwrap_or(0)
+    }
+
+    /// The budget that is in the way of the best task that could start or will; nothing if none is.
+    fn bound(&self) -> Option<Bound> {
+        let queued = (0..self.facts.pools.len()).filter_map(|pool| Some((self.state.queue.best(pool)?, pool)));
+        let waiting = self.state.waiting.iter().map(|(_, task)| self.facts.tasks[task.get()].pool);
+        let pools = queued.min().map(|(_, pool)| pool).into_iter().chain(waiting);
+        pools.map(|pool| &self.facts.pools[pool]).find_map(|pool| self.bound_of(pool))
+    }
+}
+
+impl Turn<'_> {
+    /// Stops if nothing runs, and a budget is in the way of everything that could.
+    pub(super) fn stop_without_budget(&mut self) {
+        let state = &self.run.state;
+        let stands = state.stage == Stage::Going && state.slots.running() == 0 && state.recalled.is_empty();
+        if stands
+            && self.run.next_wake().is_none()
+            && let Some(bound) = self.run.bound()
+        {
+            self.emit(Event::Halted { why: Halt::Budget(Box::new(bound)), at: self.now });
+        }
+    }
+}
