@@ -1,6 +1,5 @@
 //! What a worker is told about its task. Texts of other workers are data: marked as such, bounded, never instructions.
 
-mod fence;
 mod knowledge;
 mod upstream;
 
