@@ -6,6 +6,7 @@ use super::Dispatcher;
 use crate::clock;
 use crate::inbox::Message;
 use crate::job::{self, ASKED_AGAIN};
+use crate::notice::Notice;
 use crate::options::Failure;
 
 impl Dispatcher<'_> {
@@ -27,6 +28,7 @@ impl Dispatcher<'_> {
             return Ok(()); // somebody was faster
         }
         self.asked_to_stop = true;
+        (self.tell)(Notice::Paused { reason: reason.clone() });
         let now = clock::now();
         self.take(vec![Input::Pause { now, reason }, Input::Drain { now }])
     }

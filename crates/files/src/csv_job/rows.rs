@@ -51,20 +51,11 @@ impl<'s> Rows<'s> {
         let before = findings.error_count();
         let header: Vec<_> = table.header().cells().map(|cell| cell.value).collect();
         judge(&table, file, findings);
-        let ids = id_column.map(|name| {
-            let column = header.iter().position(|column| column.trim() == name.trim());
-            column.ok_or_else(|| {
-                let finding = Finding::error(Code::Usage, format!("{file} has no column '{name}' to take ids from"));
-                finding.help(format!("its columns are {}", header.join(", ")))
-            })
-        });
-        let ids = match ids.transpose() {
-            Ok(ids) => ids,
-            Err(finding) => {
-                findings.push(finding);
-                None
-            }
-        };
+        let ids = id_column.and_then(|name| header.iter().position(|column| column.trim() == name.trim()));
+        if let (Some(name), None) = (id_column, ids) {
+            let finding = Finding::error(Code::Usage, format!("{file} has no column '{name}' to take ids from"));
+            findings.push(finding.help(format!("its columns are {}", header.join(", "))));
+        }
         let mut names = Names { role: RoleName::parse(ROLE).ok()?, given: HashSet::new(), next: HashMap::new() };
         let mut items = Vec::with_capacity(table.records().len());
         for record in table.records().filter(|record| !is_blank(*record)) {
