@@ -1,6 +1,7 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
 mod bus;
+mod csv;
 mod making;
 mod options;
 mod settings;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::bus::*;
+pub(crate) use self::csv::Csv;
 pub(crate) use self::making::Init;
 pub(crate) use self::options::*;
 pub(crate) use self::settings::Settings;
@@ -59,6 +61,7 @@ impl Args {
         match &self.command {
             None => self.run.format == Format::Json,
             Some(Command::Run(options) | Command::Resume(options)) => options.format == Format::Json,
+            Some(Command::Csv(options)) => options.format == Format::Json,
             Some(Command::Rehearse(options)) => options.format == Format::Json,
             Some(Command::Config(options)) => options.format == Format::Json,
             Some(Command::Agents(options)) => options.format == Format::Json,
@@ -126,6 +129,20 @@ reviews; full-lifecycle does both; enhanced-parallel lets the complexity of the
 work decide who joins in. Nothing that is there is overwritten: a session
 appears whole, with role-specs that are meant to be edited, or not at all.")]
     Init(Init),
+
+    /// Give each row of a table to a worker, and collect their results in a table
+    #[command(after_help = "\
+Examples:
+  team-executor csv urls.csv --instruction 'Summarise {url}' --agent claude
+  team-executor csv people.csv --instruction 'Greet {name}' --id-column email \\
+    --output-schema greeting.schema.json --output greetings.csv -c 16 -y \\
+    --agent codex
+
+Each worker must report a JSON object for its row; one that does not follow the
+schema is asked once more. After a crash or Ctrl-C the same command goes on, and
+no row that is done is done again. The session is below .workflow/.team/, for
+status, logs and retry. Nothing that the job has not written is overwritten.")]
+    Csv(Csv),
 
     /// Say everything that is wrong or odd about a session; change nothing
     #[command(after_help = "\

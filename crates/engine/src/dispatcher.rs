@@ -1,6 +1,7 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
 mod deliveries;
+mod job_rows;
 mod people;
 mod start;
 mod telling;
@@ -23,6 +24,7 @@ use crate::conductor::Conductor;
 use crate::control::question;
 use crate::ends::{self, End};
 use crate::inbox::{Inbox, Message, Outbox};
+use crate::job::Job;
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
@@ -52,6 +54,8 @@ struct Dispatcher<'t> {
     views: Views<RealDisk>,
     session: Session,
     gaps: Gaps,
+    /// What the results of all tasks must be, if they are the rows of a table.
+    job: Option<Job>,
     keepers: Keepers,
     prompts: Prompts,
     knowledge: Knowledge,
@@ -201,6 +205,7 @@ impl Dispatcher<'_> {
                 Ok(Some(Input::Drain { now }))
             }
             Message::Looked { slot, looked } => Ok(self.looked(slot, *looked)),
+            Message::Halt { reason } => self.halt(reason).map(|()| None),
             Message::NotStarted { slot, error } => {
                 let outcome = Outcome::CouldNotStart { error: format!("could not start: {error}") };
                 let work = self.slots.remove(&slot);
@@ -351,6 +356,7 @@ impl Dispatcher<'_> {
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
         let outcome = self.views.judged(&task.id, outcome);
         let said = result.or_else(|| self.views.left(&task.id));
+        let outcome = self.of_row(work, outcome, said.as_deref());
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }
 

@@ -164,10 +164,10 @@ fn joined(written: Option<&str>, reported: Value) -> String {
     let mut all = written;
     for (key, value) in reported.into_iter().filter(|(_, value)| !value.is_null()) {
         match (all.get_mut(&key), value) {
-            (Some(Value::Object(known)), Value::Object(more)) => {
+            (Some(Value::Object(known)), Value::Object(more)) if key != "result" => {
                 known.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
             }
-            (_, Value::Object(mut more)) => {
+            (_, Value::Object(mut more)) if key != "result" => {
                 more.retain(|_, value| !value.is_null());
                 all.insert(key, Value::Object(more));
             }

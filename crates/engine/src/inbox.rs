@@ -26,6 +26,11 @@ pub(crate) enum Message {
         /// What came of it.
         looked: Box<Looked>,
     },
+    /// A worker ends the job that its task is a part of.
+    Halt {
+        /// For people.
+        reason: String,
+    },
     /// The worker of a slot could not be given anything to do.
     NotStarted {
         /// Where.

@@ -3,7 +3,7 @@
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
 //! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `judgement` and `capability` (what it came to, what it
 //! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`] and [`budget`] (what it used, and when that is too much), [`artifacts`] with `checking` (what it
-//! delivers), [`views`] and `layout` (what people and agents read), `adopt`
+//! delivers), [`job`] (what the rows of a table must report), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
 //! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
@@ -26,6 +26,7 @@ pub mod doctor;
 mod ends;
 pub mod export;
 mod inbox;
+pub mod job;
 mod judgement;
 mod layout;
 pub mod notice;

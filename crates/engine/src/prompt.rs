@@ -1,6 +1,5 @@
 //! What a worker is told about its task. Texts of other workers are data: marked as such, bounded, never instructions.
 
-mod fence;
 mod knowledge;
 mod upstream;
 
@@ -13,6 +12,7 @@ use team_executor_store::DiskFolder;
 
 pub(crate) use self::knowledge::Knowledge;
 use crate::artifacts::quarantine;
+use crate::job;
 use crate::judgement;
 use crate::report::one_line;
 
@@ -37,7 +37,8 @@ pub(crate) fn of(
     text.push_str(&upstream::section(files.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(files.as_ref().map_or("", |files| knowledge.section(files, folder)));
     text.push_str(&rounds(rules, index, &|attempt| quarantine::of(run?, task.id.as_str(), attempt)));
-    text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty()));
+    let of_job = files.as_ref().and_then(job::how_to_report);
+    text.push_str(&of_job.unwrap_or_else(|| how_to_report(task, !graph.dependencies(index).is_empty())));
     text
 }
 

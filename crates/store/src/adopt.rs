@@ -122,6 +122,11 @@ impl Derived {
     }
 }
 
+/// The SHA-256 of some bytes, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// Puts a copy of a file that is about to be written over at the first free `<name>.edited-N`, for good, and gives that
 /// name. A copy that is there already is used again.
 pub fn keep_copy<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<String, DiskError> {

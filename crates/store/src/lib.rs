@@ -37,7 +37,7 @@ pub mod sim_inode;
 #[cfg(any(test, feature = "sim"))]
 mod sim_outside;
 
-pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside};
+pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};

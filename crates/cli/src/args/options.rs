@@ -59,6 +59,9 @@ pub(crate) enum OnComplete {
     AutoArchive,
     /// Keep the run; the session is paused, for more work
     AutoKeep,
+    /// Keep the run and say nothing of it
+    #[value(skip)]
+    Leave,
 }
 
 /// How a session is read.

@@ -6,7 +6,7 @@ use team_executor_core::run::{AtCheckpoint, Cadence};
 use crate::config::{Dollars, Time};
 
 /// What wins over every configuration file.
-#[derive(Debug, Default, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Settings {
     /// The agent that does each task, by its name in a configuration file
     #[arg(long, value_name = "NAME")]

@@ -39,6 +39,7 @@ impl Action {
     /// What the flag says, else the session. Who said yes to everything is not asked, and nothing is moved then.
     pub(crate) const fn of(flag: Option<OnComplete>, session: CompletionAction, yes: bool, terminal: bool) -> Self {
         match (flag, session) {
+            (Some(OnComplete::Leave), _) => Self::Leave,
             (Some(OnComplete::AutoArchive), _) | (None, CompletionAction::AutoArchive) => Self::Archive,
             (Some(OnComplete::AutoKeep), _) | (None, CompletionAction::AutoKeep) => Self::Keep,
             (Some(OnComplete::Interactive), _) | (None, CompletionAction::Interactive) if yes => Self::Leave,

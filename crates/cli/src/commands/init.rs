@@ -25,7 +25,7 @@ use crate::joining::{JsonJoining, json, no_role};
 use crate::printer::Printer;
 
 /// Below `.workflow/`: where sessions are.
-const SESSIONS: &str = ".team";
+pub(super) const SESSIONS: &str = ".team";
 
 /// Makes a session and says what to do with it.
 pub(crate) fn run(session: Option<&Path>, options: &Init, printer: &mut Printer) -> Result<Exit, Failure> {

@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod continued;
 mod control;
+mod csv;
 mod doctor;
 mod export;
 mod init;
@@ -33,6 +34,7 @@ use crate::face::{Event, print_event};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
+pub(crate) use csv::JsonJob;
 pub(crate) use plan::mark;
 pub(crate) use report::{JsonFinding, JsonHidden};
 pub(crate) use status::why;
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let session = args.session.as_deref();
     match &args.command {
         Some(Command::Init(options)) => init::run(session, options, printer),
+        Some(Command::Csv(options)) => csv::run(session, options, printer),
         Some(Command::Validate(options)) => validate::run(session, options, printer),
         Some(Command::Plan(options)) => plan::run(session, options, printer),
         Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),

@@ -11,7 +11,7 @@ use team_executor_engine::report::WaveReport;
 use team_executor_engine::{Notice, Report};
 use team_executor_files::time;
 
-use crate::commands::{JsonFinding, JsonHidden};
+use crate::commands::{JsonFinding, JsonHidden, JsonJob};
 use crate::exit::Exit;
 use crate::joining::{self, JsonJoining};
 use crate::usage::{JsonHalted, JsonUsage};
@@ -114,6 +114,8 @@ pub(crate) enum Event<'a> {
         makespan_s: u64,
     },
     RunEnded(Box<Ended<'a>>),
+    /// The table that comes out of a job was written.
+    CsvJob(JsonJob<'a>),
     Refused {
         message: &'a str,
         help: &'a [String],

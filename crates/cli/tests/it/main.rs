@@ -9,6 +9,7 @@ mod coding_agents;
 mod config;
 mod corpus;
 mod crash;
+mod csv;
 mod data;
 mod departures;
 mod disk;

@@ -24,6 +24,7 @@ pub use places::Place;
 pub(crate) use places::Roots;
 pub(crate) use registry::Registry;
 pub use schema::usable;
+pub(crate) use schema::{compiled, departures};
 pub use shelf::{Fault, Past, Shelf, Shelved};
 
 /// In the folder of a run: what workers deliver.

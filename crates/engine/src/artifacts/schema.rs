@@ -25,15 +25,18 @@ impl Schemas {
         };
         match serde_json::from_slice::<Value>(bytes) {
             Err(error) => vec![format!("it is not JSON: {error}")],
-            Ok(value) => {
-                let told = |error: jsonschema::ValidationError<'_>| match error.instance_path().as_str() {
-                    "" => error.to_string(),
-                    path => format!("{path}: {error}"),
-                };
-                validator.iter_errors(&value).take(TOLD).map(told).collect()
-            }
+            Ok(value) => departures(validator, &value),
         }
     }
+}
+
+/// Where a value departs from a schema, one line each.
+pub(crate) fn departures(schema: &Validator, value: &Value) -> Vec<String> {
+    let told = |error: jsonschema::ValidationError<'_>| match error.instance_path().as_str() {
+        "" => error.to_string(),
+        path => format!("{path}: {error}"),
+    };
+    schema.iter_errors(value).take(TOLD).map(told).collect()
 }
 
 /// Whether a file is a JSON Schema that can be used here; why not otherwise.
@@ -46,8 +49,12 @@ fn read(path: &Path) -> Result<Validator, String> {
     if !size.is_file() || size.len() > MAX_BYTES {
         return Err(format!("it is not a file of at most {MAX_BYTES} bytes"));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let schema: Value = serde_json::from_slice(&bytes).map_err(|error| format!("it is not JSON: {error}"))?;
+    compiled(&std::fs::read(path).map_err(|error| error.to_string())?)
+}
+
+/// A schema that can be used here; why not otherwise.
+pub(crate) fn compiled(schema: &[u8]) -> Result<Validator, String> {
+    let schema: Value = serde_json::from_slice(schema).map_err(|error| format!("it is not JSON: {error}"))?;
     // These expressions need no time that grows without bound, whatever they are matched with.
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(&schema).map_err(|error| error.to_string())

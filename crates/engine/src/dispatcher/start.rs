@@ -18,6 +18,7 @@ use crate::checking::Checking;
 use crate::conductor::Conductor;
 use crate::control::server::Server;
 use crate::inbox::{self, Message};
+use crate::job::Job;
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
@@ -97,6 +98,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     let conductor = Conductor::new(&session.tasks, rules, journal);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);
+    let job = Job::of(&options.folder)?;
     let mut dispatcher = Dispatcher {
         checking,
         options,
@@ -105,6 +107,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         views,
         session,
         gaps,
+        job,
         keepers,
         prompts,
         inbox,

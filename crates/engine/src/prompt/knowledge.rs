@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use team_executor_files::fence::fenced;
 use team_executor_files::json::{self, Kind};
 use team_executor_files::{Folder as _, findings_text};
 use team_executor_store::{DiskFolder, Stamp};
 
-use super::fence::fenced;
 use crate::clock;
 use crate::wisdom::{self, Book};
 

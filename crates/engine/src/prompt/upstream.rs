@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use team_executor_core::{TaskId, TaskStatus};
 use team_executor_files::discovery::{self, TaskDiscovery};
+use team_executor_files::fence::fenced;
 use team_executor_files::findings_text;
 use team_executor_files::reading::Reading;
 use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::component;
 
-use super::fence::fenced;
 use crate::report::one_line;
 
 /// Characters of all details together; further tasks have only their findings.

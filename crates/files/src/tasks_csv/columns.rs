@@ -65,7 +65,7 @@ pub static ROW: Object = Object {
 };
 
 /// What a program that runs a table as a job adds at its right end. These columns tell about the job, not the task.
-const JOB: [&str; 10] = [
+pub(crate) const JOB: [&str; 10] = [
     "job_id",
     "item_id",
     "row_index",

@@ -12,7 +12,10 @@ mod tests;
 mod wave;
 mod write;
 
+pub(crate) use columns::JOB;
 pub use columns::{ROW, SHAPE};
+pub(crate) use odd::corrupt;
 pub use read::{ABOUT, read};
 pub use wave::{Outcome, read_wave, write_wave};
+pub(crate) use write::harmless;
 pub use write::{write, write_results};

@@ -29,7 +29,7 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
 }
 
 /// Why it cannot be read at all.
-pub(super) fn corrupt(subject: &str, malformed: Malformed, file: &Arc<str>) -> Finding {
+pub(crate) fn corrupt(subject: &str, malformed: Malformed, file: &Arc<str>) -> Finding {
     let place = Span { start: malformed.start, end: malformed.end };
     let finding = Finding::error(Code::Corrupt, format!("{subject} corrupt")).at(file, place, malformed.to_string());
     match malformed.kind {

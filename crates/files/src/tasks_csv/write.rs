@@ -194,6 +194,6 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
 }
 
 /// A cell that no spreadsheet takes for a formula.
-fn harmless(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(crate) fn harmless(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { Cow::Owned(format!("'{text}")) } else { text }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use team_executor_files::csv_job;
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{Holder, Lock, LockError, RealDisk, RealFile};
 
@@ -69,6 +70,8 @@ fn copy(session: &Path, target: &Path) -> io::Result<()> {
             let is_inside = || path.canonicalize().is_ok_and(|real| real.starts_with(session) && real.is_file());
             if kind.is_dir() && entry.file_name() != WORKFLOW {
                 folders.push((path, to.join(entry.file_name())));
+            } else if entry.file_name() == csv_job::FILE {
+                // Who rehearses has no results.
             } else if kind.is_file() || (kind.is_symlink() && is_inside()) {
                 std::fs::copy(&path, to.join(entry.file_name()))?;
             }

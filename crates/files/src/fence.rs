@@ -1,7 +1,7 @@
 //! How text of others stands in a prompt: between two lines that it cannot contain, so that it cannot end its own block.
 
 /// The text in a block of its own.
-pub(super) fn fenced(text: &str) -> String {
+pub fn fenced(text: &str) -> String {
     const SHORTEST: usize = 3;
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(SHORTEST.max(longest + 1));

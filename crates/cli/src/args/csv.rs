@@ -1,0 +1,63 @@
+//! What `csv` can be told.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::options::Format;
+use super::settings::Settings;
+
+/// What is done with the rows of a table.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Csv {
+    /// The table: a CSV file with a header
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// What to do with each row; {column} stands for its cell, {{ and }} for braces
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instruction: String,
+
+    /// The column that names the rows [default: they are row-1, row-2, …]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id_column: Option<String>,
+
+    /// The table that comes out [default: FILE with .agent-job-ID.csv for its ending]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The JSON Schema that each result must follow
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+
+    /// How long one row may take; the same as --time-limit
+    #[arg(long, value_name = "N", conflicts_with = "time_limit", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_runtime_seconds: Option<u64>,
+
+    /// Do it all anew, also if it was done or begun before
+    #[arg(long)]
+    pub(crate) new: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Start without being asked
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// With -y, also start programs that the project's team-executor.toml chooses
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+
+    /// How to print; as JSON each thing that happens is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// Only lines, also on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+
+    /// Run on a network file system, where a lock may not keep other machines out
+    #[arg(long)]
+    pub(crate) allow_network_fs: bool,
+}

@@ -1,0 +1,163 @@
+//! The table that comes out of a job. It is written beside the input and replaces nothing that the job has not written.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use team_executor_core::TaskStatus;
+use team_executor_files::csv_job::{self, RowState, Rows};
+use team_executor_files::{Code, Finding};
+use team_executor_store::{Derived, Durability, RealDisk, Rendered, replace};
+
+use super::input::Input;
+use super::sessions::Place;
+use crate::args::Format;
+use crate::escape;
+use crate::exit::Exit;
+use crate::face::{Event, print_event};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// In the session's folder: what was written, so that it is told from what somebody else wrote.
+const WRITTEN: &str = "csv-output.json";
+/// How many failed rows are told.
+const TOLD: usize = 5;
+
+/// Where the table goes.
+pub(super) struct Output {
+    path: PathBuf,
+    job_id: String,
+    session: PathBuf,
+}
+
+impl Output {
+    /// Where the user wants it, or beside the input.
+    pub(super) fn of(place: &Place, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Failure> {
+        let beside = || input.path.with_extension(format!("agent-job-{}.csv", place.suffix));
+        let path = wanted.map_or_else(beside, Path::to_owned);
+        let path = std::path::absolute(&path).map_err(|error| {
+            let finding = Finding::error(Code::Usage, format!("{} cannot be written: {error}", path.display()));
+            finding.help("name a file: --output FILE")
+        })?;
+        Ok(Self { path, job_id: place.id.to_string(), session: place.folder.clone() })
+    }
+
+    /// Refuses what is there and was not written by this job.
+    pub(super) fn must_be_ours(&self) -> Result<(), Failure> {
+        self.check().map_err(|error| {
+            let finding = Finding::error(Code::Usage, error.to_string());
+            finding.help("move it away, or choose another one with --output FILE").into()
+        })
+    }
+
+    /// Writes how the rows stand.
+    pub(super) fn write(&self, rows: &Rows<'_>, states: &[RowState]) -> io::Result<()> {
+        let text = csv_job::write(rows, &self.job_id, states);
+        self.check()?;
+        let rendered = Rendered::of(text.as_bytes(), 0);
+        let mut written = self.written();
+        written.next(&self.name(), rendered);
+        self.note(&written)?;
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| io::Error::other(format!("{} has no name", self.path.display())))?;
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        put(folder, name, text.as_bytes())?;
+        written.is(&self.name(), rendered);
+        self.note(&written)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let is_ours = |bytes: &[u8]| {
+            let sha256 = Rendered::of(bytes, 0).sha256;
+            self.written().versions(&self.name()).iter().any(|version| version.sha256 == sha256)
+        };
+        match std::fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.path.is_symlink() => Ok(()),
+            Ok(bytes) if is_ours(&bytes) => Ok(()),
+            Ok(_) => {
+                Err(io::Error::other(format!("{} is there, and this job has not written it", self.path.display())))
+            }
+            Err(error) => Err(io::Error::other(format!("{} cannot be replaced: {error}", self.path.display()))),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn written(&self) -> Derived {
+        let text = std::fs::read_to_string(self.session.join(WRITTEN)).ok();
+        text.and_then(|text| Derived::from_text(&text)).unwrap_or_default()
+    }
+
+    fn note(&self, written: &Derived) -> io::Result<()> {
+        put(&self.session, WRITTEN, written.to_text().as_bytes())
+    }
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let disk = RealDisk::open_folder(folder)?;
+    replace(&disk, name, bytes, Durability::Durable).map_err(io::Error::other)
+}
+
+/// How a job came out.
+#[derive(Serialize)]
+pub(crate) struct JsonJob<'a> {
+    job_id: &'a str,
+    session: String,
+    status: &'static str,
+    output_csv_path: String,
+    total_items: usize,
+    completed_items: usize,
+    failed_items: usize,
+    failed_item_errors: Vec<JsonRow<'a>>,
+}
+
+/// A row that failed.
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    item_id: &'a str,
+    source_id: Option<&'a str>,
+    last_error: &'a str,
+}
+
+/// Says how a job came out.
+pub(super) fn tell(
+    output: &Output,
+    rows: &Rows<'_>,
+    states: &[RowState],
+    exit: Exit,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let of = |status| states.iter().filter(|state| state.status == status).count();
+    let failed = rows.items.iter().zip(states).filter(|(_, state)| state.status == TaskStatus::Failed);
+    let told = failed.take(TOLD).map(|(item, state)| JsonRow {
+        item_id: item.id.as_str(),
+        source_id: item.source_id.as_deref(),
+        last_error: state.error.as_deref().unwrap_or_default(),
+    });
+    let job = JsonJob {
+        job_id: &output.job_id,
+        session: output.session.display().to_string(),
+        status: if matches!(exit, Exit::Fine | Exit::Unfinished) { "completed" } else { "cancelled" },
+        output_csv_path: output.path.display().to_string(),
+        total_items: states.len(),
+        completed_items: of(TaskStatus::Completed),
+        failed_items: of(TaskStatus::Failed),
+        failed_item_errors: told.collect(),
+    };
+    match format {
+        Format::Json => print_event(&Event::CsvJob(job), printer.out())?,
+        Format::Text => {
+            let out = printer.out();
+            for row in &job.failed_item_errors {
+                writeln!(out, "✗ {}", escape::line(&format!("{}: {}", row.item_id, row.last_error)))?;
+            }
+            let path = escape::line(&job.output_csv_path);
+            let (done, all, failed) = (job.completed_items, job.total_items, job.failed_items);
+            writeln!(out, "Rows: {done} of {all} completed, {failed} failed; all of them are in {path}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Where the session of a job is: the same job is found again, and another one that has its name gets a number.
+
+use std::path::PathBuf;
+
+use team_executor_core::SessionId;
+use team_executor_files::csv_job::FILE;
+use team_executor_files::pipeline::naming;
+use team_executor_files::{Code, Finding};
+use team_executor_store::run_folder::WORKFLOW;
+use team_executor_store::{MakeError, make_folder, sha256};
+
+use super::input::Input;
+use crate::commands::init::SESSIONS;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How many digits of its digest a job is called by.
+const DIGITS: usize = 8;
+
+/// The session of a job.
+pub(super) struct Place {
+    /// Its name, which is that of the job too.
+    pub(super) id: SessionId,
+    /// What is special about the name.
+    pub(super) suffix: String,
+    /// Its folder.
+    pub(super) folder: PathBuf,
+}
+
+/// Where the newest session of a job is, or where there will be one.
+pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
+    let text = input.job.to_text();
+    let stem = input.path.file_stem().map(|stem| naming::slug(&stem.to_string_lossy())).unwrap_or_default();
+    let digest = sha256(text.as_bytes());
+    let mut last = None;
+    for number in 1_u64.. {
+        let suffix = match number {
+            1 => digest[..DIGITS].to_owned(),
+            number => format!("{}-{number}", &digest[..DIGITS]),
+        };
+        let name = format!("CSV-{stem}-{suffix}");
+        let id = SessionId::parse(&name).map_err(|error| {
+            let finding = Finding::error(Code::InvalidId, format!("'{name}' cannot be a session id: {error}"));
+            finding.help("give the table a shorter name")
+        })?;
+        let folder = PathBuf::from(WORKFLOW).join(SESSIONS).join(&name);
+        let place = Place { id, suffix, folder };
+        if place.folder.symlink_metadata().is_err() {
+            return Ok(last.filter(|_| !is_new).unwrap_or(place));
+        }
+        if std::fs::read_to_string(place.folder.join(FILE)).is_ok_and(|known| known == text) {
+            last = Some(place);
+        }
+    }
+    Err(Finding::error(Code::Usage, "there is no name left for the job").help("rename the table").into())
+}
+
+/// Makes the session, unless it is there.
+pub(super) fn make(place: &Place, input: &Input<'_>) -> Result<(), Failure> {
+    if place.folder.is_dir() {
+        return Ok(());
+    }
+    let tasks = input.rows.tasks(&input.template, place.id.clone()).ok_or_else(|| {
+        let finding = Finding::error(Code::Cycle, "the rows do not make a session, so nothing was made");
+        finding.help("give the rows other ids with --id-column COLUMN")
+    })?;
+    let job = input.job.to_text();
+    match make_folder(&place.folder, [("tasks.csv", tasks.as_str()), (FILE, job.as_str())]) {
+        // Somebody else was faster, with the same job.
+        Ok(()) | Err(MakeError::Exists(_)) => Ok(()),
+        Err(error @ MakeError::Disk { .. }) => {
+            let finding = Finding::error(Code::Usage, format!("no session was made: {error}"));
+            let finding = finding.help("once the cause is gone, the same command makes it");
+            Err(Failure::Refused(Box::new(finding), Exit::Io))
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A session that is the job of a table (`csv-job.json`): every worker must report the result of its row, which follows the
+//! job's schema if it has one, and any of them can end the job.
+
+mod rows;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use jsonschema::Validator;
+use serde_json::{Map, Value};
+use team_executor_core::run::{ErrorClass, Outcome};
+use team_executor_files::csv_job::{self, FILE};
+use team_executor_files::fence::fenced;
+use team_executor_files::{Folder as _, ReadError};
+use team_executor_store::DiskFolder;
+
+pub use self::rows::rows;
+use crate::artifacts::{compiled, departures};
+use crate::options::Failure;
+
+/// The most that is read of what a session says about its job.
+const FILE_BYTES: u64 = 64 << 20;
+/// How often a worker is asked again for a result that is none.
+pub(crate) const ASKED_AGAIN: u32 = 1;
+
+/// What the results of a job must be.
+#[derive(Debug)]
+pub(crate) struct Job {
+    schema: Option<Validator>,
+}
+
+impl Job {
+    /// The job of a session, if it is one of a job.
+    pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+        let unusable = |why: String| Failure::Changed(format!("{} cannot be used: {why}", folder.join(FILE).display()));
+        let Some(job) = DiskFolder::open(folder).ok().and_then(|folder| read(&folder)) else { return Ok(None) };
+        let job = job.map_err(unusable)?;
+        let schema = job.output_schema.map(|schema| compiled(schema.as_bytes())).transpose();
+        Ok(Some(Self { schema: schema.map_err(|why| unusable(format!("its schema is none: {why}")))? }))
+    }
+
+    /// What an attempt came to whose worker has ended well, by what it reported of its row.
+    pub(crate) fn judged(&self, outcome: Outcome, reported: Option<&str>, may_ask_again: bool) -> Outcome {
+        match (outcome, self.accept(reported)) {
+            (Outcome::Completed { .. }, Err(error)) => {
+                let class = if may_ask_again { ErrorClass::Rejected } else { ErrorClass::Fatal };
+                Outcome::Failed { class, error }
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn accept(&self, reported: Option<&str>) -> Result<(), String> {
+        let reported = reported.ok_or("it ended without reporting a result")?;
+        let result = result(reported)?;
+        let wrong = self.schema.as_ref().map(|schema| departures(schema, &result)).unwrap_or_default();
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the result does not follow its schema: {}", wrong.join("; ")))
+        }
+    }
+}
+
+/// Whether a worker ends the job with its report.
+pub(crate) fn stops(reported: &str) -> bool {
+    object(reported).is_ok_and(|report| report.get("stop") == Some(&Value::Bool(true)))
+}
+
+/// The section of a prompt that says how to report; nothing if the session is of no job.
+pub(crate) fn how_to_report(session: &DiskFolder) -> Option<String> {
+    let job = read(session)?.ok()?;
+    let mut text = String::from(
+        "\n## How to report\n\
+         Report the result of this row, which is a JSON object: write {\"status\": \"completed\", \"result\": that object} to\n\
+         the path in TEAM_EXECUTOR_RESULT, or {\"status\": \"failed\", \"error\": why} if it cannot be done. Where you are\n\
+         asked for a result of which \"result\" is a text, it is the object as JSON text. A row without a result has failed.\n\
+         With \"stop\": true beside the status no more rows are begun: only if all that is left would be in vain.\n",
+    );
+    if let Some(schema) = job.output_schema {
+        write!(text, "The object must follow this JSON Schema:\n{}", fenced(&schema)).ok();
+    }
+    Some(text)
+}
+
+/// The result of a row in what its worker reported: `result`, an object or its text; without it `data`.
+fn result(reported: &str) -> Result<Value, String> {
+    let mut report = object(reported)?;
+    let result = match report.remove("result") {
+        None | Some(Value::Null) => report.remove("data").filter(|data| data.as_object().is_some_and(says_something)),
+        Some(Value::String(text)) => {
+            let parsed = serde_json::from_str(&text);
+            Some(parsed.map_err(|error| format!("`result` of the report is not JSON: {error}"))?)
+        }
+        given => given,
+    };
+    match result {
+        Some(result @ Value::Object(_)) => Ok(result),
+        Some(_) => Err("`result` of the report is not an object".to_owned()),
+        None => Err("the report has no `result`".to_owned()),
+    }
+}
+
+/// Whether there is more in it than the lists that an agent must not leave out.
+fn says_something(data: &Map<String, Value>) -> bool {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    !data.values().all(is_empty)
+}
+
+fn object(reported: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(reported).map_err(|error| format!("the report cannot be read: {error}"))
+}
+
+fn read(session: &DiskFolder) -> Option<Result<csv_job::Job, String>> {
+    let bytes = match session.read(FILE, FILE_BYTES) {
+        Err(ReadError::Missing) => return None,
+        read => read.map_err(|error| error.to_string()),
+    };
+    let job = |bytes: Vec<u8>| String::from_utf8(bytes).ok().and_then(|text| csv_job::Job::from_text(&text));
+    Some(bytes.and_then(|bytes| job(bytes).ok_or_else(|| "it does not describe a job".to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
+
+    fn judged(reported: Option<&str>) -> Outcome {
+        let job = Job { schema: Some(compiled(SCHEMA.as_bytes()).unwrap()) };
+        job.judged(Outcome::completed(None), reported, true)
+    }
+
+    #[test]
+    fn a_result_is_an_object_or_its_text_and_follows_the_schema() {
+        for fine in [
+            r#"{"result":{"n":1}}"#,
+            r#"{"result":"{\"n\":1}","data":{"key_findings":[]}}"#,
+            r#"{"data":{"n":1}}"#,
+            r#"{"result":null,"data":{"n":1}}"#,
+        ] {
+            assert_eq!(judged(Some(fine)), Outcome::completed(None), "{fine}");
+        }
+        for (wrong, why) in [
+            (None, "it ended without reporting a result"),
+            (Some(""), "the report cannot be read"),
+            (Some("{}"), "the report has no `result`"),
+            (Some(r#"{"result":null,"data":{"key_findings":[],"verdict":null}}"#), "the report has no `result`"),
+            (Some(r#"{"result":[1]}"#), "is not an object"),
+            (Some(r#"{"result":"{"}"#), "is not JSON"),
+            (Some(r#"{"result":{"n":"1"}}"#), "does not follow its schema: /n: "),
+            (Some(r#"{"result":{}}"#), "\"n\" is a required property"),
+        ] {
+            let Outcome::Failed { class: ErrorClass::Rejected, error } = judged(wrong) else { panic!("{wrong:?}") };
+            assert!(error.contains(why), "{wrong:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn who_was_asked_again_is_not_asked_any_more_and_what_failed_anyway_has_failed() {
+        let job = Job { schema: None };
+        let over = job.judged(Outcome::completed(None), None, false);
+        assert!(matches!(over, Outcome::Failed { class: ErrorClass::Fatal, .. }), "{over:?}");
+        assert_eq!(job.judged(Outcome::Interrupted, None, true), Outcome::Interrupted);
+        assert_eq!(job.judged(Outcome::completed(None), Some(r#"{"result":{}}"#), true), Outcome::completed(None));
+    }
+
+    #[test]
+    fn only_a_report_that_says_so_ends_the_job() {
+        assert!(stops(r#"{"status":"failed","stop":true}"#));
+        for other in [r#"{"stop":false}"#, r#"{"stop":"true"}"#, r#"{"data":{"stop":true}}"#, "stop", ""] {
+            assert!(!stops(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_cannot_be_used_is_said_to_be_so() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(Job::of(dir.path()), Ok(None)));
+        let job = |schema: Option<&str>| csv_job::Job {
+            input: "/i".into(),
+            input_sha256: "00".into(),
+            instruction: "do".into(),
+            id_column: None,
+            output_schema: schema.map(str::to_owned),
+        };
+        for text in ["{".to_owned(), job(Some("{\"type\": 1}")).to_text()] {
+            std::fs::write(dir.path().join(FILE), text).unwrap();
+            assert!(matches!(Job::of(dir.path()), Err(Failure::Changed(_))));
+        }
+        std::fs::write(dir.path().join(FILE), job(Some(SCHEMA)).to_text()).unwrap();
+        assert!(matches!(Job::of(dir.path()), Ok(Some(Job { schema: Some(_) }))));
+        let told = how_to_report(&DiskFolder::open(dir.path()).unwrap()).unwrap();
+        assert!(told.contains("JSON Schema:\n```text\n{\"type\":\"object\""), "{told}");
+    }
+}
