@@ -1,9 +1,10 @@
 //! Whether the program of a known coding agent is there, which one it really is, and whether it is new enough.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use team_executor_agents::adapters::{Adapter, Version};
+use team_executor_agents::adapters::{Adapter, Setup};
+use team_executor_agents::driver::greet;
 use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Ended, Unusable, ask, probe};
 
@@ -18,7 +19,7 @@ pub(crate) struct Installed {
     /// What is started.
     pub(crate) program: PathBuf,
     /// What it says that it is.
-    pub(crate) version: Version,
+    pub(crate) version: String,
 }
 
 /// Why a program cannot be used, and what to do.
@@ -45,29 +46,36 @@ pub(crate) fn found(
     Ok(adapter.native(&found).unwrap_or(found))
 }
 
-/// The same, and asks it for its version.
+/// The same, and asks it for its version, or by the protocol that it must speak.
 pub(crate) fn installed(
-    adapter: Adapter,
+    setup: &Setup,
     program: &str,
     env: &[(String, String)],
     place: &Place,
 ) -> Result<Installed, NotUsable> {
+    let adapter = setup.adapter;
     let program = found(adapter, program, env, place)?;
     let env = without_contract(&place.environment, &[], env);
-    let answer = ask((&program, &["--version".to_owned()]), &env, &place.project, "", PATIENCE);
-    let version = match answer {
-        Err(error) => Err(format!("cannot be started: {error}")),
-        Ok(answer) => match answer.ended {
-            Ended::Exit(0) => adapter.probe(&String::from_utf8_lossy(&answer.out)),
-            Ended::Limit(_) => Err("does not say its version in time".to_owned()),
-            _ => Err("does not say its version".to_owned()),
-        },
+    let version = match adapter {
+        Adapter::Acp => greet((&program, &setup.args), &env, &place.project, PATIENCE),
+        _ => version(adapter, &program, &env, place),
     };
     let not_usable = |why| {
         let help = format!("install the newest with: {}", adapter.install());
         NotUsable { why: format!("{} {why}", program.display()), help }
     };
     Ok(Installed { version: version.map_err(not_usable)?, program: program.clone() })
+}
+
+/// What a program says its version is, if that is new enough.
+fn version(adapter: Adapter, program: &Path, env: &[(String, String)], place: &Place) -> Result<String, String> {
+    let answer = ask((program, &["--version".to_owned()]), env, &place.project, "", PATIENCE);
+    let answer = answer.map_err(|error| format!("cannot be started: {error}"))?;
+    match answer.ended {
+        Ended::Exit(0) => adapter.probe(&String::from_utf8_lossy(&answer.out)).map(|version| version.to_string()),
+        Ended::Limit(_) => Err("does not say its version in time".to_owned()),
+        _ => Err("does not say its version".to_owned()),
+    }
 }
 
 /// Where programs are looked for by a worker with these variables.

@@ -6,6 +6,7 @@ mod agents;
 mod artifacts;
 mod coding_agents;
 mod config;
+mod conversations;
 mod corpus;
 mod crash;
 mod data;
