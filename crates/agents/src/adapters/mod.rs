@@ -222,7 +222,7 @@ impl Adapter {
             Self::Claude => "npm i -g @anthropic-ai/claude-code@latest",
             Self::Codex => "npm i -g @openai/codex@latest",
             Self::Gemini => "npm i -g @google/gemini-cli@latest",
-            Self::Acp => "whatever its makers say; `program` and `args` must start it as an agent of the protocol",
+            Self::Acp => "the command of its makers, or correct `program` and `args`",
         }
     }
 

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -115,6 +116,8 @@ pub(super) fn ask(control: &Path, question: &Value) {
 #[derive(Debug)]
 pub(super) struct Door {
     path: PathBuf,
+    /// Held while somebody is being answered.
+    answering: Arc<Mutex<()>>,
 }
 
 impl Door {
@@ -127,13 +130,17 @@ impl Door {
         }
         let listener = UnixListener::bind(&near)?;
         drop(folder);
-        thread::spawn(move || listener.incoming().flatten().for_each(|stream| serve(&stream, &outbox)));
-        Ok(Self { path: path.to_owned() })
+        let answering = Arc::new(Mutex::new(()));
+        let held = Arc::clone(&answering);
+        thread::spawn(move || listener.incoming().flatten().for_each(|stream| serve(&stream, &outbox, &held)));
+        Ok(Self { path: path.to_owned(), answering })
     }
 }
 
+/// Whoever was heard is answered before this returns, if the conversation answered or nobody listens any more.
 impl Drop for Door {
     fn drop(&mut self) {
+        let _answered = self.answering.lock();
         let _is_gone = std::fs::remove_file(&self.path);
     }
 }
@@ -148,11 +155,12 @@ fn within(door: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// Hears one line, and answers it.
-fn serve(stream: &UnixStream, outbox: &Sender<Heard>) {
+fn serve(stream: &UnixStream, outbox: &Sender<Heard>, answering: &Mutex<()>) {
     let mut line = Vec::new();
     let read = stream
         .set_read_timeout(Some(PATIENCE))
         .and_then(|()| BufReader::new(stream.take(LINE_BYTES)).read_until(b'\n', &mut line));
+    let _held = answering.lock();
     let answered: Answered = match (read, decode::<Word>(&line)) {
         (Ok(_), Ok(word)) => {
             let (reply, answer) = mpsc::channel();

@@ -66,6 +66,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
     };
     talk.begin();
     talk.go(&inbox);
+    drop(inbox); // who asked too late is told so
     drop(door);
     // An agent that does not go although its work is over is no failure of its work.
     Ok(talk.peer.close(CLOSING).unwrap_or(u8::from(!talk.stream.finished)))

@@ -8,6 +8,7 @@ use team_executor_agents::driver::greet;
 use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Ended, Unusable, ask, probe};
 
+use super::SPEAKING;
 use crate::place::Place;
 
 /// How long a program may take to say its version. Some take seconds.
@@ -38,7 +39,7 @@ pub(crate) fn found(
 ) -> Result<PathBuf, NotUsable> {
     let found = probe(program, path(env, place), &place.project).map_err(|reason| NotUsable {
         help: match &reason {
-            Unusable::NotInPath(_) => format!("install it with: {}", adapter.install()),
+            Unusable::NotInPath(_) => format!("install it with: {}", install(adapter, program)),
             other => help(other),
         },
         why: reason.to_string(),
@@ -54,17 +55,24 @@ pub(crate) fn installed(
     place: &Place,
 ) -> Result<Installed, NotUsable> {
     let adapter = setup.adapter;
-    let program = found(adapter, program, env, place)?;
+    let name = program;
+    let program = found(adapter, name, env, place)?;
     let env = without_contract(&place.environment, &[], env);
     let version = match adapter {
         Adapter::Acp => greet((&program, &setup.args), &env, &place.project, PATIENCE),
         _ => version(adapter, &program, &env, place),
     };
     let not_usable = |why| {
-        let help = format!("install the newest with: {}", adapter.install());
+        let help = format!("install the newest with: {}", install(adapter, name));
         NotUsable { why: format!("{} {why}", program.display()), help }
     };
     Ok(Installed { version: version.map_err(not_usable)?, program: program.clone() })
+}
+
+/// How a program is installed.
+fn install(adapter: Adapter, program: &str) -> &'static str {
+    let known = SPEAKING.iter().find(|known| adapter == Adapter::Acp && known.program == program);
+    known.map_or_else(|| adapter.install(), |known| known.install)
 }
 
 /// What a program says its version is, if that is new enough.

@@ -33,10 +33,26 @@ pub(crate) const REHEARSAL: &str = "rehearsal";
 /// How many rehearsed seconds a rehearsing agent lets pass in one, unless that is set.
 const REHEARSAL_SPEED: u32 = 100;
 
-/// Agents that speak the Agent Client Protocol: their program, the arguments that make it, and the variables that pass.
-const SPEAKING: [(&str, &[&str], &[&str]); 2] = [
-    ("opencode", &["acp"], &["OPENCODE_*"]),
-    ("qwen", &["--acp"], &["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"]),
+/// An agent that speaks the Agent Client Protocol.
+struct Speaking {
+    program: &'static str,
+    /// What makes it speak that.
+    args: &'static [&'static str],
+    /// Which variables pass.
+    passes: &'static [&'static str],
+    /// How it is installed.
+    install: &'static str,
+}
+
+/// Those that are always there.
+const SPEAKING: [Speaking; 2] = [
+    Speaking { program: "opencode", args: &["acp"], passes: &["OPENCODE_*"], install: "npm i -g opencode-ai@latest" },
+    Speaking {
+        program: "qwen",
+        args: &["--acp"],
+        passes: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+        install: "npm i -g @qwen-code/qwen-code@latest",
+    },
 ];
 
 /// Where a setting comes from.
@@ -249,7 +265,7 @@ impl Settings {
             let agent = Agent { kind: Kind::agent(adapter, adapter.name(), &[]), ..rehearsal.clone() };
             (adapter.name().to_owned(), agent)
         });
-        let speaking = SPEAKING.iter().map(|(program, args, passes)| {
+        let speaking = SPEAKING.iter().map(|Speaking { program, args, passes, .. }| {
             let pass_env = passes.iter().map(|name| (*name).to_owned()).collect();
             let agent = Agent { kind: Kind::agent(Adapter::Acp, program, args), pass_env, ..rehearsal.clone() };
             ((*program).to_owned(), agent)

@@ -75,7 +75,8 @@ fn what_does_not_speak_the_protocol_is_an_error_before_anything_starts() {
     }
     let listed = world.run(&["agents", "fake"]);
     assert!(
-        listed.stdout.contains("not usable: ") && listed.stdout.contains("help: install the newest with"),
+        listed.stdout.contains("not usable: ")
+            && listed.stdout.contains("help: install the newest with: the command of its makers, or correct"),
         "{listed}"
     );
     assert!(!world.dir().join(".workflow").exists());

@@ -13,7 +13,7 @@ use crate::run::{folder, read};
 
 /// An agent of the Agent Client Protocol. What it hears is kept in `heard`; `$n` is the number of the prompt, `say` sends
 /// words, `turn` ends the turn.
-const ACP: &str = r#"#!/bin/sh
+pub(crate) const ACP: &str = r#"#!/bin/sh
 n=0
 put() { printf '%s\n' "$1"; }
 say() {
