@@ -44,6 +44,10 @@ pub struct Limits {
     pub total_ms: Option<u64>,
     /// Between being asked to end and being killed; without it, it is killed at once.
     pub grace_ms: Option<u64>,
+    /// After being urged to come to an end, for one that converses; without it, it is not urged.
+    pub converge_ms: Option<u64>,
+    /// For a person to say whether it may do what it asks for.
+    pub answer_ms: Option<u64>,
 }
 
 /// What the executor asks of a keeper.

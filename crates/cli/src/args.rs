@@ -6,6 +6,7 @@ mod making;
 mod options;
 mod settings;
 mod steering;
+mod talking;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use self::making::Init;
 pub(crate) use self::options::*;
 pub(crate) use self::settings::Settings;
 pub(crate) use self::steering::*;
+pub(crate) use self::talking::*;
 
 /// Runs teams of coding agents over the dependency graph that a planner wrote
 ///
@@ -70,6 +72,7 @@ impl Args {
             Some(Command::Retry(options)) => options.format == Format::Json,
             Some(Command::Skip(options)) => options.format == Format::Json,
             Some(Command::Checkpoint(options)) => options.format == Format::Json,
+            Some(Command::Talk(options)) => options.format == Format::Json,
             Some(Command::Validate(options)) => options.format == Format::Json,
             Some(Command::Init(options)) => options.format == Format::Json,
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
@@ -231,6 +234,19 @@ A run pauses after tasks named QUALITY-*, when a CHECKPOINT-* says `block`, when
 work was sent back too often, and when it is told to. If no executor has the run,
 the decision is noted, and `resume` continues. Every decision is kept.")]
     Checkpoint(Checkpoint),
+
+    /// Reach into conversations with agents: say something, interrupt, close, allow or deny
+    #[command(after_help = "\
+Examples:
+  team-executor talk --session=.
+  team-executor talk send IMPL-001 'leave the parser as it is' --session=.
+  team-executor talk interrupt IMPL-001 --session=.
+  team-executor talk close IMPL-001 --session=.
+  team-executor talk allow IMPL-001 --session=.
+
+Agents converse about interactive tasks, and wherever `converse = true` or
+`permissions = \"ask\"` is set. Exit code 2 if there is no such conversation.")]
+    Talk(Talk),
 
     /// Rehearse a whole run on a copy of the session: no model, no work, a few seconds
     #[command(after_help = "\

@@ -19,7 +19,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::Parser;
-use team_executor_agents::{keeper, rehearsal};
+use team_executor_agents::{driver, keeper, rehearsal};
 
 use crate::args::Args;
 use crate::printer::Printer;
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     match std::env::args_os().nth(1) {
         Some(first) if first == keeper::ARGUMENT => return keeper::main(),
         Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
+        Some(first) if first == driver::ARGUMENT => return driver::main(),
         _ => {}
     }
     let mut printer = Printer::new();

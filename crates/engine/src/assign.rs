@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::adapters::{Order, Server};
+use team_executor_agents::adapters::{Order, Server, Setup};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::{Assignment, Limits};
 use team_executor_core::run::{Measure, Run};
@@ -48,10 +48,11 @@ pub(crate) fn of(
         None => (String::new(), Vec::new()),
     };
     if let Some(setup) = &worker.setup {
-        let server = Server::of(&options.exe, &env).filter(|_| setup.mcp && setup.adapter.takes_server());
-        let note = note(&contract, server.is_some());
+        let server = server(options, setup, &env);
+        let note = note(contract.artifacts, contract.result, server.is_some());
         let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref() };
-        args.extend(setup.adapter.arguments(&order));
+        let words = if setup.converses { setup.adapter.conversing(&order) } else { setup.adapter.arguments(&order) };
+        args.extend(words);
     }
     Ok(Assignment {
         key,
@@ -76,9 +77,13 @@ pub(crate) fn bounded(mut assignment: Assignment, worker: &Worker, rules: &Run, 
     assignment
 }
 
+/// The tools that an agent is given.
+pub(crate) fn server(options: &Options, setup: &Setup, env: &[(String, String)]) -> Option<Server> {
+    Server::of(&options.exe, env).filter(|_| setup.mcp && setup.adapter.takes_server())
+}
+
 /// What an agent must know besides its prompt: it may have no way to look at its environment.
-fn note(contract: &Contract<'_>, has_tools: bool) -> String {
-    let Contract { artifacts, result, .. } = contract;
+pub(crate) fn note(artifacts: &Path, result: &Path, has_tools: bool) -> String {
     let tools = " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
                  report_result can be called instead of writing the file.";
     format!(

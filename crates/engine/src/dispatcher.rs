@@ -32,7 +32,7 @@ use crate::prompts::Prompts;
 use crate::report::Report;
 use crate::run_at::RunAt;
 use crate::views::Views;
-use crate::{assign, capability, clock, judgement, outcome, prompt, replay, stale, views};
+use crate::{assign, capability, clock, judgement, outcome, prompt, replay, stale, talk, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -321,6 +321,7 @@ impl Dispatcher<'_> {
                     self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
                 let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
                 let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
+                let assignment = talk::driven(assignment, &self.options, &self.at, task, work.attempt, worker, None)?;
                 self.keepers.start(slot, assignment);
             }
             Effect::EndWorker { work } => {

@@ -112,6 +112,9 @@ fn of_agent(
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
         return End { result: written, outcome: failed(trouble, setup), used, problems };
     }
+    if setup.converses && setup.adapter.must_report() && written.is_none() && stream.report().is_none() {
+        return End { result: None, outcome: failed(stream.unreported(exit.ended_at), setup), used, problems };
+    }
     let reported = stream.report().filter(|_| matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_)));
     let result = match (&written, reported) {
         (None, Some(reported)) => {

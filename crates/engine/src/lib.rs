@@ -43,6 +43,7 @@ pub mod runs;
 mod session_status;
 mod stale;
 mod status;
+pub mod talk;
 pub mod usage;
 pub mod views;
 pub mod wisdom;

@@ -38,6 +38,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
         Permissions::Read => &["--permission-mode", "default", "--disallowedTools", REACHES_OUT_OR_EDITS],
         Permissions::Edit => &["--permission-mode", "acceptEdits", "--disallowedTools", REACHES_OUT],
         Permissions::Full => &["--permission-mode", "acceptEdits", "--allowedTools", REACHES_OUT],
+        Permissions::Ask => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
     };
     words.extend(permissions.iter().map(|word| (*word).to_owned()));
     words.extend(order.server.map(Server::for_claude).unwrap_or_default());
@@ -51,6 +52,13 @@ pub(super) fn bounds(usd_micros: Option<u64>, turns: Option<u64>) -> Vec<String>
     let usd = usd_micros.map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
     let usd = usd.into_iter().flat_map(|usd| ["--max-budget-usd".to_owned(), usd]);
     usd.chain(turns.into_iter().flat_map(|turns| ["--max-turns".to_owned(), turns.to_string()])).collect()
+}
+
+/// The same, and it listens.
+pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
+    let mut words = arguments(order);
+    words.extend(["--input-format", "stream-json"].map(str::to_owned));
+    words
 }
 
 pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
@@ -76,12 +84,15 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
     stream.structured = event.get("structured_output").filter(|value| value.is_object()).cloned();
     let denials = event["permission_denials"].as_array().into_iter().flatten();
     denials.for_each(|one| stream.deny(text(one, "tool_name").unwrap_or("a tool")));
+    // Tokens are those since the last such event of a conversation, its cost is that of the whole.
     let of = |key| number(&event["usage"], key).unwrap_or(0);
-    stream.usage.cached = of("cache_read_input_tokens");
-    let made = of("input_tokens").saturating_add(of("cache_creation_input_tokens"));
-    stream.usage.input = made.saturating_add(stream.usage.cached);
-    stream.usage.output = of("output_tokens");
-    stream.usage.turns = number(event, "num_turns");
+    let cached = of("cache_read_input_tokens");
+    let sent = of("input_tokens").saturating_add(of("cache_creation_input_tokens")).saturating_add(cached);
+    stream.usage.cached = stream.usage.cached.saturating_add(cached);
+    stream.usage.input = stream.usage.input.saturating_add(sent);
+    stream.usage.output = stream.usage.output.saturating_add(of("output_tokens"));
+    let turns = number(event, "num_turns");
+    stream.usage.turns = turns.map(|more| more.saturating_add(stream.usage.turns.unwrap_or(0))).or(stream.usage.turns);
     stream.usage.set_cost(&event["total_cost_usd"]);
     if stream.ok {
         stream.error = None;

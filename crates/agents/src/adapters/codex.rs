@@ -14,7 +14,7 @@ pub(super) const PASSES: &[&str] = &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX
 
 pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     let sandbox = match order.setup.permissions {
-        Permissions::Read => "read-only",
+        Permissions::Read | Permissions::Ask => "read-only",
         Permissions::Edit => "workspace-write",
         Permissions::Full => "danger-full-access",
     };
@@ -25,6 +25,13 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     // A text in JSON is a text in TOML.
     words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.note))]);
     words.extend(order.schema.iter().flat_map(|file| ["--output-schema".to_owned(), file.display().to_string()]));
+    words
+}
+
+/// What else it must know is said in the protocol.
+pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
+    let mut words = vec!["app-server".to_owned()];
+    words.extend(order.server.map(Server::for_codex).unwrap_or_default());
     words
 }
 

@@ -24,15 +24,26 @@ pub(super) const SETS: &[(&str, &str)] =
     &[("GEMINI_CLI_NO_RELAUNCH", "1"), ("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("NO_COLOR", "1")];
 
 pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
+    let mut words = permitted(order, ["-o", "stream-json"]);
+    // It comes behind what is on standard input.
+    words.extend(["-p", order.note].map(str::to_owned));
+    words
+}
+
+/// In a conversation it speaks the Agent Client Protocol.
+pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
+    permitted(order, ["--acp"])
+}
+
+fn permitted<const N: usize>(order: &Order<'_>, first: [&str; N]) -> Vec<String> {
     let mode = match order.setup.permissions {
-        Permissions::Read => "default",
+        Permissions::Read | Permissions::Ask => "default",
         Permissions::Edit => "auto_edit",
         Permissions::Full => "yolo",
     };
-    let mut words: Vec<String> = ["-o", "stream-json", "--approval-mode", mode].map(str::to_owned).into();
+    let mut words: Vec<String> = first.map(str::to_owned).into();
+    words.extend(["--approval-mode", mode].map(str::to_owned));
     words.extend(order.setup.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
-    // It comes behind what is on standard input.
-    words.extend(["-p", order.note].map(str::to_owned));
     words
 }
 

@@ -3,10 +3,13 @@
 //! An adapter is a value with pure functions. Each agent has one file: its arguments, the variables that reach it, and how one
 //! event of its stream is understood. What they share is here and in `stream`; `trouble` sorts what went wrong.
 
+mod acp;
+mod app_server;
 mod claude;
 mod codex;
 mod gemini;
 mod glimpse;
+mod report;
 pub mod server;
 mod stream;
 #[cfg(test)]
@@ -17,8 +20,12 @@ mod version;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 pub use glimpse::glimpse;
 pub use server::Server;
+pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};
 pub use trouble::{Class, Trouble};
 pub use version::Version;
@@ -28,7 +35,8 @@ pub use version::Version;
 pub const RESULT_SCHEMA: &str = include_str!("result.schema.json");
 
 /// A known coding agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Adapter {
     /// Claude Code.
     Claude,
@@ -36,10 +44,13 @@ pub enum Adapter {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// Any agent that speaks the Agent Client Protocol; it always converses.
+    Acp,
 }
 
 /// What an agent may do, translated to its own flags.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Permissions {
     /// Look, and report.
     Read,
@@ -48,6 +59,8 @@ pub enum Permissions {
     Edit,
     /// Also run commands and reach the network.
     Full,
+    /// Look; a person is asked about everything else. Only who converses can ask.
+    Ask,
 }
 
 /// How an agent is asked, the same for all its tasks.
@@ -63,6 +76,8 @@ pub struct Setup {
     pub mcp: bool,
     /// Arguments of the user, behind all others.
     pub args: Vec<String>,
+    /// It can be spoken to while it works, and takes up what it did before.
+    pub converses: bool,
 }
 
 /// How an agent is asked to do one task. The prompt itself is its standard input, however long.
@@ -80,7 +95,7 @@ pub struct Order<'a> {
 
 impl Permissions {
     /// The words of a configuration file.
-    pub const WORDS: [&'static str; 3] = ["read", "edit", "full"];
+    pub const WORDS: [&'static str; 4] = ["read", "edit", "full", "ask"];
 
     /// As a configuration file says it.
     pub const fn word(self) -> &'static str {
@@ -88,22 +103,23 @@ impl Permissions {
             Self::Read => "read",
             Self::Edit => "edit",
             Self::Full => "full",
+            Self::Ask => "ask",
         }
     }
 
     /// What a word of a configuration file means.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Read, Self::Edit, Self::Full].into_iter().find(|one| one.word() == word)
+        [Self::Read, Self::Edit, Self::Full, Self::Ask].into_iter().find(|one| one.word() == word)
     }
 }
 
 impl Adapter {
-    /// All of them.
+    /// All that have a program of their own.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
 
     /// The agent that is called so.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
+        Self::ALL.into_iter().chain([Self::Acp]).find(|one| one.name() == name)
     }
 
     /// What it is called, and its program.
@@ -112,15 +128,17 @@ impl Adapter {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Acp => "acp",
         }
     }
 
-    /// The arguments of its program.
+    /// The arguments of its program, for one task without a conversation.
     pub fn arguments(self, order: &Order<'_>) -> Vec<String> {
         let mut words = match self {
             Self::Claude => claude::arguments(order),
             Self::Codex => codex::arguments(order),
             Self::Gemini => gemini::arguments(order),
+            Self::Acp => Vec::new(),
         };
         words.extend(order.setup.args.iter().cloned());
         words
@@ -130,8 +148,43 @@ impl Adapter {
     pub fn bounds(self, usd_micros: Option<u64>, turns: Option<u64>) -> Vec<String> {
         match self {
             Self::Claude => claude::bounds(usd_micros, turns),
-            Self::Codex | Self::Gemini => Vec::new(),
+            Self::Codex | Self::Gemini | Self::Acp => Vec::new(),
         }
+    }
+
+    /// The arguments of its program for a conversation; the rest is said in its protocol.
+    pub fn conversing(self, order: &Order<'_>) -> Vec<String> {
+        let mut words = match self {
+            Self::Claude => claude::conversing(order),
+            Self::Codex => codex::conversing(order),
+            Self::Gemini => gemini::conversing(order),
+            Self::Acp => Vec::new(),
+        };
+        words.extend(order.setup.args.iter().cloned());
+        words
+    }
+
+    /// The arguments besides that take up a conversation, where its protocol does not say that.
+    pub fn resuming(self, session: &str) -> Vec<String> {
+        match self {
+            Self::Claude => vec!["--resume".to_owned(), session.to_owned()],
+            Self::Codex | Self::Gemini | Self::Acp => Vec::new(),
+        }
+    }
+
+    /// What it says it used is that of the whole conversation, the tasks before included: its tokens, then its cost.
+    pub const fn counts_on(self) -> (bool, bool) {
+        match self {
+            Self::Claude => (false, true),
+            Self::Codex => (true, false),
+            Self::Gemini | Self::Acp => (false, true),
+        }
+    }
+
+    /// In a conversation it is told in words what to report, and one that reports nothing has done nothing: it may have said
+    /// an error as its last words.
+    pub const fn must_report(self) -> bool {
+        matches!(self, Self::Gemini | Self::Acp)
     }
 
     /// The variables that pass from the environment to this agent and to no other: its keys, and where its service is.
@@ -140,6 +193,7 @@ impl Adapter {
             Self::Claude => claude::PASSES,
             Self::Codex => codex::PASSES,
             Self::Gemini => gemini::PASSES,
+            Self::Acp => &[],
         }
     }
 
@@ -147,7 +201,7 @@ impl Adapter {
     pub const fn sets(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Claude => claude::SETS,
-            Self::Codex => &[],
+            Self::Codex | Self::Acp => &[],
             Self::Gemini => gemini::SETS,
         }
     }
@@ -155,7 +209,7 @@ impl Adapter {
     /// Whether it can be given the tools of a worker when it is started. Gemini reads its servers from files of the user.
     pub const fn takes_server(self) -> bool {
         match self {
-            Self::Claude | Self::Codex => true,
+            Self::Claude | Self::Codex | Self::Acp => true,
             Self::Gemini => false,
         }
     }
@@ -166,6 +220,7 @@ impl Adapter {
             Self::Claude => "log in with `claude /login`, or set ANTHROPIC_API_KEY",
             Self::Codex => "log in with `codex login`, or set OPENAI_API_KEY",
             Self::Gemini => "log in by starting `gemini` once, or set GEMINI_API_KEY",
+            Self::Acp => "log in by starting its program once, or name the variable with its key in `pass_env`",
         }
     }
 
@@ -175,6 +230,7 @@ impl Adapter {
             Self::Claude => "npm i -g @anthropic-ai/claude-code@latest",
             Self::Codex => "npm i -g @openai/codex@latest",
             Self::Gemini => "npm i -g @google/gemini-cli@latest",
+            Self::Acp => "the command of its makers, or correct `program` and `args`",
         }
     }
 
@@ -184,6 +240,7 @@ impl Adapter {
             Self::Claude => claude::LEAST,
             Self::Codex => codex::LEAST,
             Self::Gemini => gemini::LEAST,
+            Self::Acp => Version(0, 0, 0),
         };
         match Version::find(printed) {
             Some(version) if version >= least => Ok(version),
@@ -197,18 +254,27 @@ impl Adapter {
     pub fn native(self, found: &Path) -> Option<PathBuf> {
         match self {
             Self::Codex => codex::native(found),
-            Self::Claude | Self::Gemini => None,
+            Self::Claude | Self::Gemini | Self::Acp => None,
         }
     }
 
     /// What an agent that has ended printed: line by line, what is no event or unknown is skipped. `ended_at` is when it
     /// ended, in milliseconds since 1970: times of a reset may be relative to it.
     pub fn read(self, output: impl BufRead, ended_at: u64) -> Stream {
-        let event = match self {
-            Self::Claude => claude::event,
-            Self::Codex => codex::event,
-            Self::Gemini => gemini::event,
-        };
-        stream::read(output, |stream, one| event(stream, one, ended_at))
+        stream::read(output, |stream, one| self.hear(stream, one, ended_at))
+    }
+
+    /// Takes one event.
+    pub(crate) fn hear(self, stream: &mut Stream, event: &Value, at: u64) {
+        // A conversation is in another protocol than a single task.
+        let is_rpc = event.get("type").is_none();
+        match self {
+            _ if event.get(MARK).is_some() => stream.mark(event),
+            Self::Claude => claude::event(stream, event, at),
+            Self::Codex if is_rpc => app_server::event(stream, event, at),
+            Self::Codex => codex::event(stream, event, at),
+            Self::Gemini if !is_rpc => gemini::event(stream, event, at),
+            Self::Gemini | Self::Acp => acp::event(stream, event, at),
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, Read as _};
 
 use serde_json::Value;
 
+use super::report;
 use super::trouble::{Class, Trouble};
 use crate::exit::Ended;
 
@@ -14,6 +15,9 @@ const LINE_BYTES: u64 = 8 << 20;
 const TEXT_BYTES: usize = 1 << 20;
 /// How many denials are told.
 const DENIALS: usize = 20;
+
+/// Of an event, the key that only those have which our own driver adds to a conversation.
+pub(crate) const MARK: &str = "team_executor";
 
 /// What the events of an agent add up to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +39,8 @@ pub struct Stream {
     pub error: Option<Trouble>,
     /// When there is quota again, in seconds since 1970, where that was said apart.
     pub(super) resets_at: Option<u64>,
+    /// The tools that a person did not allow, which is no trouble: the agent was to go on without them.
+    pub(super) refused: Vec<String>,
 }
 
 /// What an attempt used.
@@ -77,9 +83,38 @@ impl Stream {
 
     /// Notes that a tool was denied, each once.
     pub(super) fn deny(&mut self, tool: &str) {
-        if self.denials.len() < DENIALS && !self.denials.iter().any(|known| known == tool) {
+        let is_known = self.denials.iter().chain(&self.refused).any(|known| known == tool);
+        if self.denials.len() < DENIALS && !is_known {
             self.denials.push(tool.to_owned());
         }
+    }
+
+    /// Takes an event of our own driver.
+    pub(super) fn mark(&mut self, event: &Value) {
+        match (text(event, MARK), text(event, "by"), text(event, "tool")) {
+            (Some("prompted"), ..) => {
+                (self.finished, self.ok, self.structured, self.error) = (false, false, None, None);
+                self.text.clear();
+            }
+            (Some("denied"), Some("person"), Some(tool)) if self.refused.len() < DENIALS => {
+                self.refused.push(tool.to_owned());
+            }
+            (Some("denied"), _, Some(tool)) => self.deny(tool),
+            (Some("closed"), Some("limit"), _) => {
+                let words = "timed out: it was urged to come to an end, and did not".to_owned();
+                (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Transient, words }));
+            }
+            (Some("closed"), ..) if !(self.finished && self.ok) => {
+                let words = "a person closed the conversation before it was done".to_owned();
+                (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Fatal, words }));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is wrong with its report, one line each; that there is none is wrong too.
+    pub(crate) fn wrong(&self) -> Vec<String> {
+        self.report().map_or_else(|| vec!["there is no JSON object with a status".to_owned()], |it| report::wrong(&it))
     }
 
     /// What it reported: by its schema, else its last words if they are an object with a status.
@@ -91,6 +126,13 @@ impl Stream {
             let value: Value = serde_json::from_str(words).ok()?;
             value.get("status").is_some().then_some(value)
         })
+    }
+
+    /// That it ended without a report, with what it said instead: an error, perhaps.
+    pub fn unreported(&self, ended_at: u64) -> Trouble {
+        let said = Trouble::of(None, self.text.trim(), ended_at);
+        let words = if said.words.is_empty() { "nothing".to_owned() } else { said.words };
+        Trouble { class: said.class, words: format!("it ended without a report, and said: {words}") }
     }
 
     /// Why an agent that ended by itself has not done its task, however it ended; nothing if its own words and its result

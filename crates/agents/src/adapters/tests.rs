@@ -175,8 +175,14 @@ fn a_flood_and_a_torn_line_cost_only_themselves() {
 }
 
 fn setup(adapter: Adapter, permissions: Permissions) -> Vec<String> {
-    let setup =
-        Setup { adapter, model: Some("m".to_owned()), permissions, mcp: false, args: vec!["--mine".to_owned()] };
+    let setup = Setup {
+        adapter,
+        model: Some("m".to_owned()),
+        permissions,
+        mcp: false,
+        args: vec!["--mine".to_owned()],
+        converses: false,
+    };
     adapter.arguments(&Order { setup: &setup, note: "a \"note\"", schema: Some(Path::new("/s.json")), server: None })
 }
 

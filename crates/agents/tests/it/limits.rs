@@ -41,6 +41,6 @@ fn a_worker_that_ignores_being_asked_is_killed() {
 #[test]
 fn limits_that_are_too_large_for_the_clock_are_none() {
     let most = Some(u64::MAX);
-    let limits = Limits { first_output_ms: most, idle_ms: most, total_ms: most, grace_ms: most };
+    let limits = Limits { first_output_ms: most, idle_ms: most, total_ms: most, grace_ms: most, ..Limits::default() };
     assert_eq!(run(limits, &["print", "x", "exit", "3"]), Ended::Exit(3));
 }

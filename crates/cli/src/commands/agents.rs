@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use team_executor_agents::adapters::{Order, Permissions, Setup};
+use team_executor_agents::adapters::{Adapter, Order, Permissions, Setup};
 use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Answer, ask, probe};
 use team_executor_engine::report::seconds;
@@ -73,7 +73,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Agents, printer: &mut Printe
 fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -> Row<'a> {
     let (kind, program) = match &agent.kind {
         Kind::Command(words) => ("command", words.first().cloned()),
-        Kind::Agent { program, setup } => (setup.adapter.name(), Some(program.clone())),
+        Kind::Agent { program, setup, .. } => (setup.adapter.name(), Some(program.clone())),
         Kind::Rehearsal { .. } => ("rehearsal", None),
     };
     let mut row = Row { name, kind, program, version: None, usable: true, why: None, help: None, answered_ms: None };
@@ -88,9 +88,9 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
             why: "the project chose its program, and is not trusted".to_owned(),
             help: "look at team-executor.toml; then add --trust-project".to_owned(),
         }),
-        Kind::Agent { program, setup } => installed(setup.adapter, program, &agent.env, place).map(|found| {
+        Kind::Agent { program, setup, .. } => installed(setup, program, &agent.env, place).map(|found| {
             row.program = Some(found.program.display().to_string());
-            row.version = Some(found.version.to_string());
+            row.version = Some(found.version.clone()).filter(|version| !version.is_empty());
             if test {
                 let started = Instant::now();
                 match tried(&found, setup, agent, place) {
@@ -109,6 +109,9 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
 /// Asks an agent something, without letting it do anything.
 fn tried(found: &Installed, setup: &Setup, agent: &Agent, place: &Place) -> Result<(), String> {
     let adapter = setup.adapter;
+    if adapter == Adapter::Acp {
+        return Ok(()); // it has answered in its protocol already, and needs nothing for that
+    }
     let setup = Setup { permissions: Permissions::Read, ..setup.clone() };
     let args = adapter.arguments(&Order { setup: &setup, note: "Reply at once.", schema: None, server: None });
     let passes = adapter.passes().iter().map(|name| (*name).to_owned()).chain(agent.pass_env.iter().cloned());

@@ -157,7 +157,8 @@ pub(super) fn anyway(
     Ok(exit)
 }
 
-fn found(session: Option<&Path>) -> Result<Found, Failure> {
+/// Finds the newest run of a session, or says that there is none.
+pub(super) fn found(session: Option<&Path>) -> Result<Found, Failure> {
     find(session)?.ok_or_else(|| {
         let finding = Finding::error(Code::Usage, "the session was never run");
         finding.help(format!("run it with: team-executor run --session={}", shown(session))).into()

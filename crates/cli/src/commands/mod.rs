@@ -25,6 +25,7 @@ mod run;
 mod schema;
 pub(crate) mod sessions;
 mod status;
+mod talk;
 mod task;
 mod validate;
 
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Retry(options)) => control::retry(session, options, printer),
         Some(Command::Skip(options)) => control::skip(session, options, printer),
         Some(Command::Checkpoint(options)) => control::checkpoint(session, options, printer),
+        Some(Command::Talk(options)) => talk::run(session, options, printer),
         Some(Command::Logs(options)) => logs::run(session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Msg(options)) => msg::run(session, options, printer),

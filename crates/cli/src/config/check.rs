@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use team_executor_agents::adapters::{Adapter, Setup};
+use team_executor_agents::adapters::Adapter;
 use team_executor_agents::{Unusable, probe};
 use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
@@ -45,13 +45,13 @@ pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Fai
 pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<(), Failure> {
     let mut asked: BTreeMap<(Adapter, String, Option<String>), String> = BTreeMap::new();
     for worker in workers.iter_mut() {
-        let Some(Setup { adapter, .. }) = &worker.setup else { continue };
+        let Some(setup) = &worker.setup else { continue };
         let program = worker.command.first().cloned().unwrap_or_default();
-        let key = (*adapter, program.clone(), path(&worker.env, place).map(str::to_owned));
+        let key = (setup.adapter, program.clone(), path(&worker.env, place).map(str::to_owned));
         let started = match asked.get(&key) {
             Some(started) => started.clone(),
             None => {
-                let found = installed(*adapter, &program, &worker.env, place);
+                let found = installed(setup, &program, &worker.env, place);
                 let found = found.map_err(|reason| not_usable(&who(worker), &reason))?;
                 found.program.to_str().unwrap_or(&program).to_owned()
             }

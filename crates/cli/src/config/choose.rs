@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_agents::adapters::{Adapter, Setup};
+use team_executor_agents::adapters::{Adapter, Permissions, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
@@ -25,6 +25,8 @@ const CONCURRENCY: u32 = 3;
 const RETRIES: u32 = 3;
 const ROUNDS: u32 = 2;
 const GRACE: Time = Time::seconds(10);
+const CONVERGE: Time = Time::seconds(2 * 60);
+const ANSWER: Time = Time::seconds(5 * 60);
 
 /// How long a worker may take in all, unless that is set.
 pub(crate) const fn total(mode: ExecMode) -> Time {
@@ -56,7 +58,14 @@ impl Defaults {
         let at_checkpoint = flag(flags.at_checkpoint.map(AtCheckpoint::from), "--at-checkpoint");
         let time = |value| Some(Set { value, from: Origin::BuiltIn });
         let none = || time(Time(None));
-        let last = Limits { first_output: none(), idle: none(), total: None, grace: time(GRACE) };
+        let last = Limits {
+            first_output: none(),
+            idle: none(),
+            total: None,
+            grace: time(GRACE),
+            converge: time(CONVERGE),
+            answer: time(ANSWER),
+        };
         Self {
             concurrency: concurrency.unwrap_or_else(|| built_in(CONCURRENCY)),
             cadence: cadence.unwrap_or(Set { value: Cadence::Beat, from: Origin::BuiltIn }),
@@ -188,7 +197,7 @@ impl<'a> Chooser<'a> {
         };
         let shown = match &agent.kind {
             Kind::Command(words) => command::shown(words),
-            Kind::Agent { program, setup } => shown(program, setup),
+            Kind::Agent { program, setup, .. } => shown(program, setup),
             Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
         };
         let program = Program { agent: name.clone(), command: shown, by_project };
@@ -203,7 +212,11 @@ impl<'a> Chooser<'a> {
         };
         let Agent { kind, mut pass_env, mut env, .. } = agent;
         let setup = match kind {
-            Kind::Agent { setup, .. } => Some(setup),
+            Kind::Agent { setup, converse, .. } => {
+                let must = setup.adapter == Adapter::Acp || setup.permissions == Permissions::Ask;
+                let converses = must || converse.unwrap_or(task.exec_mode == ExecMode::Interactive);
+                Some(Setup { converses, ..setup })
+            }
             Kind::Command(_) | Kind::Rehearsal { .. } => None,
         };
         if let Some(Setup { adapter, .. }) = setup {
@@ -221,7 +234,9 @@ impl<'a> Chooser<'a> {
     fn pool(&mut self, worker: &Worker) -> u32 {
         let Some(Setup { adapter, model, .. }) = &worker.setup else { return 0 };
         let next = u32::try_from(self.known_pools.len()).unwrap_or(u32::MAX).saturating_add(1);
-        *self.known_pools.entry((*adapter, model.clone(), worker.env.clone())).or_insert(next)
+        // Of a protocol that many speak, the program says who it is.
+        let model = if *adapter == Adapter::Acp { worker.command.first().cloned() } else { model.clone() };
+        *self.known_pools.entry((*adapter, model, worker.env.clone())).or_insert(next)
     }
 
     /// What is demanded of what a worker delivers. Commands that judge it are programs like any other.
@@ -277,6 +292,8 @@ impl<'a> Chooser<'a> {
             idle_ms: millis(all.idle),
             total_ms: all.total.map_or(total(mode), |set| set.value).0,
             grace_ms: millis(all.grace),
+            converge_ms: millis(all.converge),
+            answer_ms: millis(all.answer),
         }
     }
 
@@ -332,6 +349,6 @@ fn of_flags(flags: &args::Settings) -> Limits {
         first_output: flag(flags.first_output_limit, "--first-output-limit"),
         idle: flag(flags.idle_limit, "--idle-limit"),
         total: flag(flags.time_limit, "--time-limit"),
-        grace: None,
+        ..Limits::default()
     }
 }

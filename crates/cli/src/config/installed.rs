@@ -1,12 +1,14 @@
 //! Whether the program of a known coding agent is there, which one it really is, and whether it is new enough.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use team_executor_agents::adapters::{Adapter, Version};
+use team_executor_agents::adapters::{Adapter, Setup};
+use team_executor_agents::driver::greet;
 use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Ended, Unusable, ask, probe};
 
+use super::SPEAKING;
 use crate::place::Place;
 
 /// How long a program may take to say its version. Some take seconds.
@@ -18,7 +20,7 @@ pub(crate) struct Installed {
     /// What is started.
     pub(crate) program: PathBuf,
     /// What it says that it is.
-    pub(crate) version: Version,
+    pub(crate) version: String,
 }
 
 /// Why a program cannot be used, and what to do.
@@ -37,7 +39,7 @@ pub(crate) fn found(
 ) -> Result<PathBuf, NotUsable> {
     let found = probe(program, path(env, place), &place.project).map_err(|reason| NotUsable {
         help: match &reason {
-            Unusable::NotInPath(_) => format!("install it with: {}", adapter.install()),
+            Unusable::NotInPath(_) => format!("install it with: {}", install(adapter, program)),
             other => help(other),
         },
         why: reason.to_string(),
@@ -45,29 +47,43 @@ pub(crate) fn found(
     Ok(adapter.native(&found).unwrap_or(found))
 }
 
-/// The same, and asks it for its version.
+/// The same, and asks it for its version, or by the protocol that it must speak.
 pub(crate) fn installed(
-    adapter: Adapter,
+    setup: &Setup,
     program: &str,
     env: &[(String, String)],
     place: &Place,
 ) -> Result<Installed, NotUsable> {
-    let program = found(adapter, program, env, place)?;
+    let adapter = setup.adapter;
+    let name = program;
+    let program = found(adapter, name, env, place)?;
     let env = without_contract(&place.environment, &[], env);
-    let answer = ask((&program, &["--version".to_owned()]), &env, &place.project, "", PATIENCE);
-    let version = match answer {
-        Err(error) => Err(format!("cannot be started: {error}")),
-        Ok(answer) => match answer.ended {
-            Ended::Exit(0) => adapter.probe(&String::from_utf8_lossy(&answer.out)),
-            Ended::Limit(_) => Err("does not say its version in time".to_owned()),
-            _ => Err("does not say its version".to_owned()),
-        },
+    let version = match adapter {
+        Adapter::Acp => greet((&program, &setup.args), &env, &place.project, PATIENCE),
+        _ => version(adapter, &program, &env, place),
     };
     let not_usable = |why| {
-        let help = format!("install the newest with: {}", adapter.install());
+        let help = format!("install the newest with: {}", install(adapter, name));
         NotUsable { why: format!("{} {why}", program.display()), help }
     };
     Ok(Installed { version: version.map_err(not_usable)?, program: program.clone() })
+}
+
+/// How a program is installed.
+fn install(adapter: Adapter, program: &str) -> &'static str {
+    let known = SPEAKING.iter().find(|known| adapter == Adapter::Acp && known.program == program);
+    known.map_or_else(|| adapter.install(), |known| known.install)
+}
+
+/// What a program says its version is, if that is new enough.
+fn version(adapter: Adapter, program: &Path, env: &[(String, String)], place: &Place) -> Result<String, String> {
+    let answer = ask((program, &["--version".to_owned()]), env, &place.project, "", PATIENCE);
+    let answer = answer.map_err(|error| format!("cannot be started: {error}"))?;
+    match answer.ended {
+        Ended::Exit(0) => adapter.probe(&String::from_utf8_lossy(&answer.out)).map(|version| version.to_string()),
+        Ended::Limit(_) => Err("does not say its version in time".to_owned()),
+        _ => Err("does not say its version".to_owned()),
+    }
 }
 
 /// Where programs are looked for by a worker with these variables.

@@ -35,6 +35,28 @@ pub(crate) const REHEARSAL: &str = "rehearsal";
 /// How many rehearsed seconds a rehearsing agent lets pass in one, unless that is set.
 const REHEARSAL_SPEED: u32 = 100;
 
+/// An agent that speaks the Agent Client Protocol.
+struct Speaking {
+    program: &'static str,
+    /// What makes it speak that.
+    args: &'static [&'static str],
+    /// Which variables pass.
+    passes: &'static [&'static str],
+    /// How it is installed.
+    install: &'static str,
+}
+
+/// Those that are always there.
+const SPEAKING: [Speaking; 2] = [
+    Speaking { program: "opencode", args: &["acp"], passes: &["OPENCODE_*"], install: "npm i -g opencode-ai@latest" },
+    Speaking {
+        program: "qwen",
+        args: &["--acp"],
+        passes: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+        install: "npm i -g @qwen-code/qwen-code@latest",
+    },
+];
+
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -87,6 +109,8 @@ pub(crate) struct Limits {
     pub(crate) idle: Option<Set<Time>>,
     pub(crate) total: Option<Set<Time>>,
     pub(crate) grace: Option<Set<Time>>,
+    pub(crate) converge: Option<Set<Time>>,
+    pub(crate) answer: Option<Set<Time>>,
 }
 
 /// What is settled for one role or one task.
@@ -127,6 +151,8 @@ pub(crate) enum Kind {
         program: String,
         /// How it is asked.
         setup: Setup,
+        /// Whether it converses, if not only about interactive tasks.
+        converse: Option<bool>,
     },
     /// A worker that only acts.
     Rehearsal {
@@ -137,9 +163,11 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// A known coding agent as it is without settings.
-    pub(crate) fn agent(adapter: Adapter) -> Self {
-        let setup = Setup { adapter, model: None, permissions: Permissions::default(), mcp: true, args: Vec::new() };
-        Self::Agent { program: adapter.name().to_owned(), setup }
+    pub(crate) fn agent(adapter: Adapter, program: &str, args: &[&str]) -> Self {
+        let args = args.iter().map(|word| (*word).to_owned()).collect();
+        let setup =
+            Setup { adapter, model: None, permissions: Permissions::default(), mcp: true, args, converses: false };
+        Self::Agent { program: program.to_owned(), setup, converse: None }
     }
 }
 
@@ -174,6 +202,8 @@ impl Limits {
             idle: self.idle.or(other.idle),
             total: self.total.or(other.total),
             grace: self.grace.or(other.grace),
+            converge: self.converge.or(other.converge),
+            answer: self.answer.or(other.answer),
         }
     }
 }
@@ -239,10 +269,15 @@ impl Settings {
             limits: Limits::default(),
         };
         let known = Adapter::ALL.into_iter().map(|adapter| {
-            let agent = Agent { kind: Kind::agent(adapter), ..rehearsal.clone() };
+            let agent = Agent { kind: Kind::agent(adapter, adapter.name(), &[]), ..rehearsal.clone() };
             (adapter.name().to_owned(), agent)
         });
-        let known = known.chain([(REHEARSAL.to_owned(), rehearsal.clone())]);
+        let speaking = SPEAKING.iter().map(|Speaking { program, args, passes, .. }| {
+            let pass_env = passes.iter().map(|name| (*name).to_owned()).collect();
+            let agent = Agent { kind: Kind::agent(Adapter::Acp, program, args), pass_env, ..rehearsal.clone() };
+            ((*program).to_owned(), agent)
+        });
+        let known = known.chain(speaking).chain([(REHEARSAL.to_owned(), rehearsal.clone())]);
         Self { agents: known.collect(), ..Self::default() }
     }
 }

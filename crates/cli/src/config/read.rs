@@ -23,22 +23,35 @@ const DEFAULTS: &[&str] = &[
     "session_may_choose",
     "trusted_projects",
 ];
-const LIMITS: &[&str] = &["first_output", "idle", "total", "grace"];
-const AGENT: &[&str] =
-    &["kind", "command", "program", "model", "permissions", "mcp", "args", "pass_env", "env", "limits", "speed"];
+const LIMITS: &[&str] = &["first_output", "idle", "total", "converge", "grace", "answer"];
+const AGENT: &[&str] = &[
+    "kind",
+    "command",
+    "program",
+    "model",
+    "permissions",
+    "converse",
+    "mcp",
+    "args",
+    "pass_env",
+    "env",
+    "limits",
+    "speed",
+];
 /// What only agents of some kinds have: commands, known coding agents, rehearsals.
-const OF_KIND: [(&str, [bool; 3]); 7] = [
+const OF_KIND: [(&str, [bool; 3]); 8] = [
     ("command", [true, false, false]),
     ("program", [false, true, false]),
     ("model", [false, true, false]),
     ("permissions", [false, true, false]),
+    ("converse", [false, true, false]),
     ("mcp", [false, true, false]),
     ("args", [false, true, false]),
     ("speed", [false, false, true]),
 ];
 const OWN: &[&str] = &["agent", "budget", "checkpoint", "checks", "limits", "retries", "rounds"];
 const OF_ROLE: &[&str] = &["agent", "budget", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
-const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "rehearsal"];
+const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "acp", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
 pub(super) fn read(
@@ -147,11 +160,13 @@ fn limits(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Limits
         idle: reader.time(table, "idle"),
         total: reader.time(table, "total"),
         grace: reader.time(table, "grace"),
+        converge: reader.time(table, "converge"),
+        answer: reader.time(table, "answer"),
     }
 }
 
 /// A known coding agent with what differs from what is built in.
-fn coding_agent(reader: &mut Reader<'_>, table: &DeTable<'_>, adapter: Adapter) -> Kind {
+fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, adapter: Adapter) -> Kind {
     let expected = format!("one of {}", Permissions::WORDS.join(", "));
     let not_empty = |value: &DeValue<'_>| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let program = reader.set(table, "program", "a program", not_empty);
@@ -160,14 +175,31 @@ fn coding_agent(reader: &mut Reader<'_>, table: &DeTable<'_>, adapter: Adapter) 
         reader.set(table, "permissions", &expected, |value| Permissions::from_word(value.as_str().unwrap_or_default()));
     let mcp = reader.truth(table, "mcp");
     let args = reader.texts(table, "args");
+    let converse = reader.truth(table, "converse").map(|set| set.value);
+    let speaks = adapter == Adapter::Acp;
+    if speaks && program.is_none() {
+        let at = get(table, "kind").map(|kind| kind.span()).unwrap_or_default();
+        let help = "add `program = \"PROGRAM\"`, and `args` that make it speak the Agent Client Protocol".to_owned();
+        reader.wrong(format!("[{section}] has no 'program'"), at, "any program can be of this kind", help);
+    }
+    if let Some(value) = get(table, "model").filter(|_| speaks) {
+        let help = "remove it, and choose the model in the agent's own settings or by `args`".to_owned();
+        reader.wrong(format!("[{section}] is of a kind that has no 'model'"), value.span(), "", help);
+    }
+    let asks = permissions.as_ref().is_some_and(|set| set.value == Permissions::Ask);
+    if let Some(value) = get(table, "converse").filter(|_| converse == Some(false) && (asks || speaks)) {
+        let message = format!("[{section}] must converse: its permissions or its kind need that");
+        reader.wrong(message, value.span(), "", "remove it".to_owned());
+    }
     let setup = Setup {
         adapter,
         model: model.map(|set| set.value),
         permissions: permissions.map(|set| set.value).unwrap_or_default(),
         mcp: mcp.is_none_or(|set| set.value),
         args: args.map(|set| set.value).unwrap_or_default(),
+        converses: false,
     };
-    Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup }
+    Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup, converse }
 }
 
 /// An agent; nothing if it has no kind or no program, which is noted.
@@ -183,7 +215,7 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
     let (kind, from) = match word {
         _ if let Some(adapter) = Adapter::from_name(word) => {
             let at = get(table, "kind")?.span();
-            (coding_agent(reader, table, adapter), reader.from(at))
+            (coding_agent(reader, &section, table, adapter), reader.from(at))
         }
         "command" => {
             let command = program(reader, &section, table)?;

@@ -57,13 +57,16 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
                 add(&mut list, "kind", json!("command"));
                 add(&mut list, "command", json!(command::shown(words)));
             }
-            Kind::Agent { program, setup } => {
+            Kind::Agent { program, setup, converse } => {
                 add(&mut list, "kind", json!(setup.adapter.name()));
                 add(&mut list, "program", json!(program));
                 if let Some(model) = &setup.model {
                     add(&mut list, "model", json!(model));
                 }
                 add(&mut list, "permissions", json!(setup.permissions.word()));
+                if let Some(converse) = converse {
+                    add(&mut list, "converse", json!(converse));
+                }
                 if !setup.args.is_empty() {
                     add(&mut list, "args", json!(setup.args));
                 }
@@ -119,11 +122,13 @@ impl List {
     }
 
     fn limits(&mut self, section: &str, limits: &Limits) {
-        let all: [(&str, &Option<Set<Time>>); 4] = [
+        let all: [(&str, &Option<Set<Time>>); 6] = [
             ("first_output", &limits.first_output),
             ("idle", &limits.idle),
             ("total", &limits.total),
+            ("converge", &limits.converge),
             ("grace", &limits.grace),
+            ("answer", &limits.answer),
         ];
         for (name, set) in all {
             if let Some(set) = set {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 use team_executor_testkit::{Run, World};
 
+use crate::conversations::ACP;
 use crate::run::{column, folder, json, read, rows, tasks};
 
 pub(crate) const USER: &str = "home-of-config/team-executor/config.toml";
@@ -107,6 +108,33 @@ fn each_role_has_its_agent_and_what_they_used_is_summed() {
     let shown = world.run(&["status", "--session=S"]);
     assert!(shown.stdout.contains(&format!("Usage: {words}\n  worker: {words}\n")), "{shown}");
     assert!(read(folder(&world).join("context.md")).contains(&format!("- usage: {words}\n")));
+}
+
+/// R: A-01
+#[test]
+fn an_agent_of_any_kind_is_chosen_for_a_role_or_a_task() {
+    let world = world(&[("A", ""), ("B", ""), ("C", ""), ("D", ""), ("E", ""), ("F", "")]);
+    let table = read(world.dir().join("S/tasks.csv"));
+    world.write("S/tasks.csv", table.replacen("A,,Do it,,,csv-wave,worker", "A,,Do it,,,csv-wave,lead", 1));
+    fake(&world, CLAUDE, &claude_says(CLAUDE_OK));
+    fake(&world, CODEX, CODEX_OK);
+    fake(&world, GEMINI, GEMINI_OK);
+    let speaks = ACP.replace("LOADS", "true").replace("PROMPTED", "done_with 'Any agent did it.'");
+    fake(&world, ("any", "1.2.3"), &speaks);
+    world.write(
+        USER,
+        "[defaults]\nagent = \"own\"\n[agents.own]\ncommand = \"echo A command did it.\"\n\
+         [agents.any]\nkind = \"acp\"\nprogram = \"any\"\n[roles.lead]\nagent = \"claude\"\n\
+         [tasks.B]\nagent = \"codex\"\n[tasks.C]\nagent = \"gemini\"\n[tasks.D]\nagent = \"any\"\n\
+         [tasks.E]\nagent = \"rehearsal\"\n\
+         [agents.rehearsal]\nkind = \"rehearsal\"\nspeed = 100000\n",
+    );
+    let run = run(&world, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let findings = column(&world, "findings");
+    assert_eq!(findings[..4], ["All done.", "Codex did it.", "Gemini did it.", "Any agent did it."]);
+    assert!(findings[4].contains("rehears"), "{findings:?}");
+    assert_eq!(findings[5], "A command did it.");
 }
 
 /// Every exit status here is 0 or says nothing, and none of it is success.

@@ -7,6 +7,7 @@ mod artifacts;
 mod budgets;
 mod coding_agents;
 mod config;
+mod conversations;
 mod corpus;
 mod crash;
 mod csv;

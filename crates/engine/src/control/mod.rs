@@ -17,7 +17,10 @@ pub use offline::{Applied, Target, apply};
 pub use question::Checkpoints;
 pub use request::{Request, Wanted};
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
+
+use team_executor_store::run_folder::EXECUTOR;
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
@@ -25,6 +28,11 @@ const SOCKET: &str = "control";
 const LINE_BYTES: usize = 64 << 10;
 /// What both ends speak.
 const VERSION: i64 = 1;
+
+/// Where the executor of the run in this folder listens.
+pub(crate) fn socket(run: &Path) -> PathBuf {
+    run.join(EXECUTOR).join(SOCKET)
+}
 
 /// A request, and who waits for the answer.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ use crate::replay::Before;
 use crate::report::Report;
 use crate::reported::Reports;
 use crate::run_at::{self, Opened};
-use crate::{adopt, clock, layout, replay, views};
+use crate::{adopt, clock, layout, replay, talk, views};
 
 /// How many changes to the session's own state are told one by one.
 const CHANGES_TOLD: usize = 20;
@@ -92,6 +92,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     if let Err(error) = &server {
         tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
     }
+    talk::close_doors(&at);
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
     let prompts = Prompts::new(at.agents());
     let cwd = project_root(&options.folder, &options.current);

@@ -21,6 +21,10 @@ pub(crate) enum Kind {
     Command,
     /// As one that the program knows, which reports in its own way.
     Known,
+    /// The same, in a conversation.
+    Conversing,
+    /// As any agent of the Agent Client Protocol.
+    Acp,
 }
 
 /// A task, the role that does it after the one before, the agent of that role, and the file that it delivers.
@@ -72,7 +76,7 @@ pub(crate) fn turns(kind: Kind, task: &str, file: &str) -> Vec<Value> {
             let write = json!({"path": file, "content": content});
             vec![json!({"do": {"write": write}}), json!({"do": {"shell": report}}), json!({"do": {"text": "Done."}})]
         }
-        Kind::Known => {
+        Kind::Known | Kind::Conversing | Kind::Acp => {
             let below = "TEAM_EXECUTOR_ARTIFACTS is the folder ";
             let write = json!({"path": file, "content": content, "below": below});
             let data = json!({"key_findings": [], "decisions": [], "files_modified": [], "verdict": null, "rejects": [],
@@ -97,11 +101,18 @@ fn section(role: &str, agent: &RealAgent, kind: Kind, address: &str, home: &Path
     let env: Vec<_> = recipe.env.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     let worker = match kind {
         Kind::Command => format!("kind = \"command\"\ncommand = {:?}", recipe.command),
-        Kind::Known => {
+        Kind::Acp => {
+            let args = "args = [\"--acp\", \"-m\", \"gemini-2.5-pro\"]";
+            format!("kind = \"acp\"\nprogram = {:?}\n{args}", recipe.command[0])
+        }
+        Kind::Known | Kind::Conversing => {
             let model = if agent.name() == "gemini" { "model = \"gemini-2.5-pro\"\n" } else { "" };
             let permissions = if may_sandbox || agent.name() != "codex" { "edit" } else { "full" };
             let (name, program) = (agent.name(), &recipe.command[0]);
-            format!("kind = {name:?}\nprogram = {program:?}\n{model}permissions = {permissions:?}")
+            let converse = matches!(kind, Kind::Conversing);
+            format!(
+                "kind = {name:?}\nprogram = {program:?}\n{model}permissions = {permissions:?}\nconverse = {converse}"
+            )
         }
     };
     format!("[roles.{role}]\nagent = \"{role}\"\n[agents.{role}]\n{worker}\nenv = {{ {} }}\n", env.join(", "))

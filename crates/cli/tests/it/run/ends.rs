@@ -41,7 +41,7 @@ pub(super) fn wait_for(child: &mut Child, words: &str) {
     assert!(said, "it never said {words:?}");
 }
 
-pub(super) fn end(child: Child) -> (Option<i32>, String) {
+pub(crate) fn end(child: Child) -> (Option<i32>, String) {
     let Output { status, stdout, .. } = child.wait_with_output().expect("it ends");
     (status.code(), String::from_utf8(stdout).expect("UTF-8"))
 }

@@ -6,7 +6,7 @@ mod completion;
 mod continued;
 mod core_rules;
 mod edits;
-mod ends;
+pub(crate) mod ends;
 mod files;
 mod judged;
 mod knowledge;

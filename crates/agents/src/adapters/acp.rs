@@ -1,0 +1,65 @@
+//! Agents that speak the Agent Client Protocol, version 1. It hides failures: some agents end a turn well and say the error as
+//! their last words, so only a report counts as done.
+
+use serde_json::Value;
+
+use super::stream::{Stream, number, text};
+use super::trouble::{Class, Trouble};
+
+pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
+    if let Some(id) = text(&event["params"], "sessionId").or_else(|| text(&event["result"], "sessionId")) {
+        stream.usage.session_id = Some(id.to_owned());
+    }
+    match text(event, "method") {
+        Some("session/update") => update(stream, &event["params"]["update"]),
+        Some(_) => {}
+        None => answer(stream, event, ended_at),
+    }
+}
+
+fn update(stream: &mut Stream, update: &Value) {
+    match text(update, "sessionUpdate") {
+        Some("agent_message_chunk") => stream.say_more(text(&update["content"], "text").unwrap_or_default()),
+        // Its words come in pieces; those before its last use of a tool are on the way.
+        Some("tool_call") => stream.text.clear(),
+        Some("usage_update") if text(&update["cost"], "currency") == Some("USD") => {
+            stream.usage.set_cost(&update["cost"]["amount"]);
+        }
+        _ => {}
+    }
+}
+
+/// The answer to one of our requests: that a session is open, that a turn is over, or that something went wrong.
+fn answer(stream: &mut Stream, event: &Value, ended_at: u64) {
+    let result = &event["result"];
+    if let Some(error) = event.get("error") {
+        let message = text(error, "message").unwrap_or("the agent reports an error");
+        let details = text(error, "data").or_else(|| text(&error["data"], "details")).unwrap_or_default();
+        let words = if details.is_empty() { message.to_owned() } else { format!("{message}: {details}") };
+        (stream.finished, stream.ok) = (true, false);
+        stream.error = Some(Trouble::of(None, &words, ended_at));
+    } else if text(result, "sessionId").is_some() {
+        // What went wrong before does not matter any more.
+        (stream.finished, stream.error) = (false, None);
+    } else if let Some(reason) = text(result, "stopReason") {
+        (stream.finished, stream.ok) = (true, reason == "end_turn");
+        let words = format!("the agent stopped: {reason}");
+        stream.error = (!stream.ok).then_some(Trouble { class: Class::Transient, words });
+        usage(stream, result);
+    }
+}
+
+/// Each turn says what it used, in one of two places.
+fn usage(stream: &mut Stream, result: &Value) {
+    let quota = &result["_meta"]["quota"];
+    let counts = if result["usage"].is_object() { &result["usage"] } else { &quota["token_count"] };
+    let of = |keys: [&str; 2]| keys.iter().find_map(|key| number(counts, key)).unwrap_or(0);
+    let usage = &mut stream.usage;
+    let cached = of(["cachedReadTokens", "cachedInputTokens"]);
+    usage.input = usage.input.saturating_add(of(["inputTokens", "input_tokens"]));
+    usage.cached = usage.cached.saturating_add(cached);
+    usage.output = usage.output.saturating_add(of(["outputTokens", "output_tokens"]));
+    usage.turns = Some(usage.turns.unwrap_or(0).saturating_add(1));
+    let model = quota["model_usage"].as_array().and_then(|models| text(models.first()?, "model"));
+    usage.model = model.map(str::to_owned).or_else(|| usage.model.take());
+}

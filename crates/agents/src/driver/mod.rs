@@ -1,0 +1,139 @@
+//! The driver: a small process between a keeper and an agent that converses. To the keeper it is the worker; it starts the
+//! agent as its child, speaks the agent's protocol, and prints every message that it hears as it came, so that the log of the
+//! attempt is the agent's own stream. It lives and dies with the attempt: whoever ends that ends both.
+//!
+//! Reading order: this file (what a driver is told), [`dialogue`] (what each protocol can do; [`acp`], [`claude`] and [`codex`]
+//! are the protocols, functions from messages to messages), [`peer`] (the agent's process), [`door`] (how others reach a
+//! conversation), [`talk`] (the loop that brings them together).
+
+mod acp;
+mod claude;
+mod codex;
+mod dialogue;
+pub mod door;
+mod peer;
+mod permission;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::adapters::{Adapter, Permissions};
+use dialogue::Dialogue as _;
+use peer::{Heard, Peer};
+
+/// The argument that makes the program a driver. The next one is its [`Brief`].
+pub const ARGUMENT: &str = "__driver";
+/// The exit code of a driver that could not begin.
+const NOT_BEGUN: u8 = 127;
+
+/// Everything that a driver is told, besides the prompt, which is its input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brief {
+    /// Whose protocol is spoken.
+    pub adapter: Adapter,
+    /// The agent's program with its arguments.
+    pub command: Vec<String>,
+    /// The arguments that make it take up a conversation, if it is told so by arguments.
+    pub resuming: Vec<String>,
+    /// The conversation that it takes up, by the agent's own name for it.
+    pub resume: Option<String>,
+    /// Which model, where the protocol says that.
+    pub model: Option<String>,
+    /// What the agent may do.
+    pub permissions: Permissions,
+    /// What it must know besides the prompt, where the protocol says that.
+    pub note: String,
+    /// The servers of tools that it is given, where the protocol says that.
+    pub servers: Vec<Value>,
+    /// Where others reach the conversation: a socket that is made.
+    pub door: PathBuf,
+    /// Where a person is asked, if anybody listens.
+    pub control: PathBuf,
+    /// Where the agent may write a result, which is a report too.
+    pub result: PathBuf,
+    /// How it is bounded.
+    pub times: Times,
+}
+
+/// How a conversation is bounded, in milliseconds; what is not given is not limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// When the agent is urged to come to an end.
+    pub urge_ms: Option<u64>,
+    /// How long it then has until it is closed.
+    pub converge_ms: u64,
+    /// How long a person has to answer a question; then the answer is no.
+    pub answer_ms: Option<u64>,
+}
+
+impl Brief {
+    /// The arguments that make this program such a driver.
+    pub fn arguments(&self) -> Vec<String> {
+        // It has no keys that are no text, so this cannot fail.
+        let told = serde_json::to_string(self).unwrap_or_default();
+        vec![ARGUMENT.to_owned(), told]
+    }
+}
+
+/// Holds a conversation about the prompt on standard input.
+pub fn main() -> ExitCode {
+    let brief = std::env::args().nth(2).and_then(|told| serde_json::from_str::<Brief>(&told).ok());
+    let mut prompt = String::new();
+    let read = io::stdin().read_to_string(&mut prompt);
+    let ended = match (brief, read) {
+        (None, _) => Err("it was not told what to do".to_owned()),
+        (_, Err(error)) => Err(format!("the prompt cannot be read: {error}")),
+        (Some(brief), Ok(_)) => talk::hold(brief, prompt),
+    };
+    match ended {
+        Ok(code) => ExitCode::from(code),
+        Err(why) => {
+            let _unheard = writeln!(io::stderr(), "{why}");
+            ExitCode::from(NOT_BEGUN)
+        }
+    }
+}
+
+/// Starts an agent that speaks the Agent Client Protocol, asks it who it is, and ends it. Nothing is done.
+pub fn greet(
+    command: (&Path, &[String]),
+    env: &[(String, String)],
+    cwd: &Path,
+    limit: Duration,
+) -> Result<String, String> {
+    let words: Vec<String> =
+        std::iter::once(command.0.display().to_string()).chain(command.1.iter().cloned()).collect();
+    let (outbox, inbox) = std::sync::mpsc::channel();
+    let mut peer = Peer::start(&words, Some((env, cwd)), outbox).map_err(|error| error.to_string())?;
+    let mut hello = Vec::new();
+    acp::Acp::new(None, PathBuf::new(), "", Vec::new()).open(&mut hello);
+    hello.iter().for_each(|message| peer.send(message));
+    let until = std::time::Instant::now() + limit;
+    let said = loop {
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        match inbox.recv_timeout(left) {
+            Ok(Heard::Said(said)) if said.get("id").is_some() && said.get("method").is_none() => break Ok(said),
+            Ok(Heard::Said(_) | Heard::Told(_)) => {}
+            Ok(Heard::Gone) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                break Err("ends without a word of the Agent Client Protocol: is it the right program?");
+            }
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
+                break Err("does not answer in the Agent Client Protocol: is it the right program?");
+            }
+        }
+    };
+    peer.close(Duration::ZERO);
+    let said = said?;
+    if said["result"]["protocolVersion"] != 1 {
+        return Err("does not speak version 1 of the Agent Client Protocol".to_owned());
+    }
+    Ok(said["result"]["agentInfo"]["version"].as_str().unwrap_or_default().to_owned())
+}

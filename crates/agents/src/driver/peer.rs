@@ -1,0 +1,120 @@
+//! The agent's process: one JSON value a line, both ways. What it says is printed as it came before anybody acts on it.
+
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde_json::Value;
+
+use super::door::Told;
+
+/// A line that is longer is printed, but is no message.
+const LINE_BYTES: u64 = 8 << 20;
+
+/// What can be heard in a conversation.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// The agent said something.
+    Said(Value),
+    /// The agent will say nothing more.
+    Gone,
+    /// Somebody wants something of the conversation.
+    Told(Told),
+}
+
+/// The agent's process.
+#[derive(Debug)]
+pub(super) struct Peer {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Peer {
+    /// Starts it, in this environment and folder or else in our own. What it says goes to the outbox, and is printed if it
+    /// works for us.
+    pub(super) fn start(
+        command: &[String],
+        place: Option<(&[(String, String)], &Path)>,
+        outbox: Sender<Heard>,
+    ) -> io::Result<Self> {
+        let (program, args) =
+            command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no program"))?;
+        let mut starting = Command::new(program);
+        starting.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if let Some((env, cwd)) = place {
+            starting.env_clear().envs(env.iter().map(|(name, value)| (name, value))).current_dir(cwd);
+            starting.stderr(Stdio::null());
+        }
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot start {program}: {error}"));
+        let mut child = starting.spawn().map_err(named)?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        if let Some(output) = output {
+            let prints = place.is_none();
+            thread::spawn(move || listen(output, prints, &outbox));
+        }
+        Ok(Self { child, input })
+    }
+
+    /// Says something. One that does not listen is heard to be gone.
+    pub(super) fn send(&mut self, message: &Value) {
+        if let Some(input) = &mut self.input {
+            let _is_gone = input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush());
+        }
+    }
+
+    /// Says no more, and waits for its end for so long; then it is killed. Its exit code, if it ended by itself.
+    pub(super) fn close(&mut self, patience: Duration) -> Option<u8> {
+        drop(self.input.take());
+        let in_time = self.ends_in(patience);
+        if !in_time {
+            let _ended_meanwhile = self.child.kill();
+        }
+        let status = self.child.wait().ok()?;
+        // A signal that we did not send is no good end.
+        let code = status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1));
+        in_time.then_some(code)
+    }
+
+    fn ends_in(&self, patience: Duration) -> bool {
+        let process = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let Some(end) = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return false };
+        let timeout = Timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: patience.subsec_nanos().into() };
+        matches!(poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&timeout)), Ok(1..))
+    }
+}
+
+/// Passes on what an agent says, until it says nothing more or nobody listens.
+fn listen(output: ChildStdout, prints: bool, outbox: &Sender<Heard>) {
+    let (mut output, mut line, mut is_rest) = (BufReader::with_capacity(1 << 16, output), Vec::new(), false);
+    loop {
+        line.clear();
+        match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(1..) => {}
+            Ok(0) | Err(_) => break,
+        }
+        if prints {
+            print(&line);
+        }
+        let is_whole = line.ends_with(b"\n");
+        if !is_rest
+            && is_whole
+            && let Ok(said @ Value::Object(_)) = serde_json::from_slice(&line)
+            && outbox.send(Heard::Said(said)).is_err()
+        {
+            return;
+        }
+        is_rest = !is_whole;
+    }
+    let _nobody_listens = outbox.send(Heard::Gone);
+}
+
+/// Prints a line for the log. A keeper that is gone ends us anyway.
+pub(super) fn print(line: &[u8]) {
+    let mut out = io::stdout().lock();
+    let _unheard = out.write_all(line).and_then(|()| out.flush());
+}

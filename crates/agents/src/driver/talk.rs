@@ -1,0 +1,391 @@
+//! The loop of a conversation: what the agent says, what others want of it, and the clock, one after the other.
+//!
+//! The prompt is said first. When its turn is over and there is a report that fits, the conversation is closed; a report that
+//! does not fit is asked for once more. An agent that takes too long is urged to come to an end, then interrupted and asked for
+//! what it has, then closed.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::acp::Acp;
+use super::claude::Claude;
+use super::codex::Codex;
+use super::dialogue::{Dialogue, News, Question};
+use super::door::{Answered, Door, Open, State, Told, Word};
+use super::peer::{Heard, Peer, print};
+use super::permission::settled;
+use super::{Brief, door};
+use crate::adapters::{Adapter, MARK, Stream};
+
+/// How long an agent has to end when nobody speaks to it any more.
+const CLOSING: Duration = Duration::from_secs(5);
+/// What an agent is told whose time is over.
+const URGE: &str = "Your time is almost over. Stop what you are doing, and report now what you have: what is done, and what \
+                    is not.";
+/// How many questions can be open at a time.
+const QUESTIONS: usize = 64;
+
+/// Holds the conversation to its end. The exit code of the agent, or why there was none.
+pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
+    let cwd = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"))?;
+    let (outbox, inbox) = mpsc::channel();
+    let command = [brief.command.as_slice(), &brief.resuming].concat();
+    let peer = Peer::start(&command, None, outbox.clone()).map_err(|error| error.to_string())?;
+    let door = Door::open(&brief.door, outbox.clone());
+    if let Err(error) = &door {
+        mark("unreachable", &json!({"why": error.to_string()}));
+    }
+    let now = Instant::now();
+    let after = |ms: u64| now.checked_add(Duration::from_millis(ms));
+    let urge_at = brief.times.urge_ms.and_then(after);
+    let converge = Duration::from_millis(brief.times.converge_ms);
+    let mut talk = Talk {
+        dialogue: dialogue(&brief, &cwd),
+        peer,
+        outbox,
+        stream: Stream::default(),
+        prompt,
+        waiting: VecDeque::new(),
+        questions: Vec::new(),
+        asked: 0,
+        urge_at,
+        cut_at: urge_at.and_then(|at| at.checked_add(converge / 2)),
+        close_at: urge_at.and_then(|at| at.checked_add(converge)),
+        urged: false,
+        cut: false,
+        held: false,
+        asked_again: false,
+        over: false,
+        heard: false,
+        brief,
+        cwd,
+    };
+    talk.begin();
+    talk.go(&inbox);
+    drop(inbox); // who asked too late is told so
+    drop(door);
+    // An agent that does not go although its work is over is no failure of its work.
+    Ok(talk.peer.close(CLOSING).unwrap_or(u8::from(!talk.stream.finished)))
+}
+
+struct Talk {
+    brief: Brief,
+    cwd: PathBuf,
+    dialogue: Box<dyn Dialogue>,
+    peer: Peer,
+    /// For an agent that is started again.
+    outbox: Sender<Heard>,
+    /// What its events add up to, by the same code that judges them afterwards.
+    stream: Stream,
+    prompt: String,
+    /// What is to be said when the turn is over.
+    waiting: VecDeque<String>,
+    questions: Vec<Asked>,
+    /// How many questions there were.
+    asked: u64,
+    urge_at: Option<Instant>,
+    cut_at: Option<Instant>,
+    close_at: Option<Instant>,
+    urged: bool,
+    /// The turn that goes on was ended by us.
+    cut: bool,
+    /// A person ended the turn, and is waited for.
+    held: bool,
+    asked_again: bool,
+    over: bool,
+    /// The agent has said something.
+    heard: bool,
+}
+
+/// A question that a person is asked.
+struct Asked {
+    number: u64,
+    question: Question,
+    until: Option<Instant>,
+}
+
+impl Talk {
+    fn begin(&mut self) {
+        let mut out = Vec::new();
+        let is_ready = self.dialogue.open(&mut out);
+        self.send(&out);
+        if is_ready {
+            self.say(&self.prompt.clone());
+        }
+    }
+
+    fn go(&mut self, inbox: &Receiver<Heard>) {
+        while !self.over {
+            let now = Instant::now();
+            let heard = match self.next_time() {
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(now)),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match heard {
+                Ok(Heard::Said(said)) => self.hear(&said),
+                Ok(Heard::Gone) => self.gone(),
+                Ok(Heard::Told(Told { word, reply })) => {
+                    let answer = self.told(word);
+                    let _has_gone = reply.send(answer);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.over = true,
+            }
+            self.look_at_the_clock(Instant::now());
+        }
+    }
+
+    fn send(&mut self, messages: &[Value]) {
+        messages.iter().for_each(|message| self.peer.send(message));
+    }
+
+    /// Begins a turn with these words.
+    fn say(&mut self, words: &str) {
+        if self.heard {
+            self.mark("prompted", &json!({}));
+        }
+        (self.held, self.cut) = (false, false);
+        let mut out = Vec::new();
+        self.dialogue.say(words, &mut out);
+        self.send(&out);
+    }
+
+    fn interrupt(&mut self) {
+        self.cut = true;
+        let mut out = Vec::new();
+        self.dialogue.interrupt(&mut out);
+        self.send(&out);
+    }
+
+    /// Notes something in the log, where it is judged with everything else.
+    fn mark(&mut self, what: &str, rest: &Value) {
+        let event = mark(what, rest);
+        self.brief.adapter.hear(&mut self.stream, &event, wall_clock());
+    }
+
+    fn hear(&mut self, said: &Value) {
+        self.heard = true;
+        self.brief.adapter.hear(&mut self.stream, said, wall_clock());
+        let mut out = Vec::new();
+        let news = self.dialogue.hear(said, &mut out);
+        self.send(&out);
+        match news {
+            None => {}
+            Some(News::Ready) => self.say(&self.prompt.clone()),
+            Some(News::NotResumed) => self.mark("not resumed", &json!({})),
+            Some(News::TurnOver) => self.turn_is_over(),
+            Some(News::Asks(question)) => self.ask(question),
+            Some(News::TooLate(words)) if self.dialogue.is_busy() => self.waiting.push_back(words),
+            Some(News::TooLate(words)) => self.say(&words),
+            Some(News::Failed) => self.over = true,
+        }
+    }
+
+    /// The agent says nothing more. One that only could not take up its conversation is started without it.
+    fn gone(&mut self) {
+        let resumes = !std::mem::take(&mut self.brief.resuming).is_empty();
+        if !resumes || self.heard {
+            self.over = true;
+            return;
+        }
+        self.mark("not resumed", &json!({}));
+        self.peer.close(Duration::ZERO);
+        match Peer::start(&self.brief.command, None, self.outbox.clone()) {
+            Ok(peer) => {
+                self.peer = peer;
+                self.dialogue = dialogue(&self.brief, &self.cwd);
+                self.begin();
+            }
+            Err(_) => self.over = true,
+        }
+    }
+
+    fn turn_is_over(&mut self) {
+        if let Some(words) = self.waiting.pop_front() {
+            return self.say(&words);
+        }
+        if self.held {
+            return;
+        }
+        if self.cut || !self.stream.ok || self.asked_again || self.brief.result.exists() {
+            self.over = true;
+            return;
+        }
+        let wrong = self.stream.wrong();
+        if wrong.is_empty() {
+            self.over = true;
+            return;
+        }
+        self.asked_again = true;
+        self.mark("asked again", &json!({"wrong": wrong}));
+        self.say(&again(&wrong));
+    }
+
+    /// Answers as it was settled, or has a person asked.
+    fn ask(&mut self, question: Question) {
+        let delivers = std::env::var_os("TEAM_EXECUTOR_ARTIFACTS").map(PathBuf::from).unwrap_or_default();
+        let reports = self.brief.result.parent().unwrap_or(Path::new("/nowhere")).to_owned();
+        let folders = [self.cwd.as_path(), &delivers, &reports];
+        if let Some(allow) = settled(self.brief.permissions, &question, &folders) {
+            return self.answer(&question, allow, "settings");
+        }
+        if self.questions.len() == QUESTIONS {
+            return self.answer(&question, false, "nobody");
+        }
+        self.asked += 1;
+        let until = self.brief.times.answer_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
+        let rest = json!({"question": self.asked, "tool": question.tool, "what": question.what});
+        self.mark("asks", &rest);
+        door::ask(&self.brief.control, &rest);
+        self.questions.push(Asked { number: self.asked, question, until });
+    }
+
+    fn answer(&mut self, question: &Question, allow: bool, by: &str) {
+        let what = if allow { "allowed" } else { "denied" };
+        self.mark(what, &json!({"tool": question.tool, "what": question.what, "by": by}));
+        let mut out = Vec::new();
+        self.dialogue.answer(question, allow, &mut out);
+        self.send(&out);
+    }
+
+    /// Does what somebody wants of the conversation.
+    fn told(&mut self, word: Word) -> Answered {
+        let did = match word {
+            Word::State {} => String::new(),
+            Word::Send(words) => self.told_to_say(words),
+            Word::Interrupt {} if self.dialogue.is_busy() => {
+                self.mark("interrupted", &json!({}));
+                self.held = true;
+                self.interrupt();
+                "interrupted: it waits to be told what to do".to_owned()
+            }
+            Word::Interrupt {} => return Err("it is not at work".to_owned()),
+            Word::Close {} => {
+                self.mark("closed", &json!({"by": "person"}));
+                self.over = true;
+                "closed".to_owned()
+            }
+            Word::Answer { question, allow } => {
+                let found = self.questions.iter().position(|open| question.is_none_or(|number| open.number == number));
+                let Some(found) = found else { return Err("it does not ask that".to_owned()) };
+                let Asked { question, .. } = self.questions.remove(found);
+                self.answer(&question, allow, "person");
+                format!("{} {}", if allow { "allowed:" } else { "denied:" }, question.tool)
+            }
+        };
+        Ok(State { did, ..self.state() })
+    }
+
+    fn told_to_say(&mut self, words: String) -> String {
+        self.mark("sent", &json!({"words": words}));
+        if !self.dialogue.is_busy() && self.heard {
+            self.say(&words);
+            return "said".to_owned();
+        }
+        if self.dialogue.is_busy() && self.dialogue.joins() {
+            let mut out = Vec::new();
+            self.dialogue.say(&words, &mut out);
+            self.send(&out);
+            return "said while it works".to_owned();
+        }
+        self.waiting.push_back(words);
+        "it will be said when the turn is over".to_owned()
+    }
+
+    fn state(&self) -> State {
+        let open = |asked: &Asked| Open {
+            question: asked.number,
+            tool: asked.question.tool.clone(),
+            what: asked.question.what.clone(),
+        };
+        State {
+            did: String::new(),
+            busy: self.dialogue.is_busy(),
+            urged: self.urged,
+            session_id: self.stream.usage.session_id.clone(),
+            questions: self.questions.iter().map(open).collect(),
+        }
+    }
+
+    /// When something is to be done whatever happens.
+    fn next_time(&self) -> Option<Instant> {
+        let urge = self.urge_at.filter(|_| !self.urged);
+        let cut = self.cut_at.filter(|_| !self.cut);
+        let answers = self.questions.iter().filter_map(|asked| asked.until);
+        [urge, cut, self.close_at].into_iter().flatten().chain(answers).min()
+    }
+
+    fn look_at_the_clock(&mut self, now: Instant) {
+        let is_past = |at: &Option<Instant>| at.is_some_and(|at| at <= now);
+        while let Some(late) = self.questions.iter().position(|asked| is_past(&asked.until)) {
+            let Asked { question, .. } = self.questions.remove(late);
+            self.answer(&question, false, "nobody");
+        }
+        if self.over {
+            return;
+        }
+        if is_past(&self.close_at) {
+            self.mark("closed", &json!({"by": "limit"}));
+            self.over = true;
+        } else if is_past(&self.cut_at) && !self.cut {
+            self.cut_at = None;
+            if self.dialogue.is_busy() {
+                self.waiting.push_front(URGE.to_owned());
+                self.interrupt();
+            }
+        } else if is_past(&self.urge_at) && !self.urged {
+            self.urge();
+        }
+    }
+
+    fn urge(&mut self) {
+        self.urged = true;
+        self.mark("urged", &json!({}));
+        if !self.dialogue.is_busy() {
+            return if self.heard { self.say(URGE) } else { self.waiting.push_back(URGE.to_owned()) };
+        }
+        if self.dialogue.joins() {
+            let mut out = Vec::new();
+            self.dialogue.say(URGE, &mut out);
+            return self.send(&out);
+        }
+        self.waiting.push_front(URGE.to_owned());
+        self.interrupt();
+    }
+}
+
+/// Prints an event of our own.
+fn mark(what: &str, rest: &Value) -> Value {
+    let mut event = json!({MARK: what});
+    for (key, value) in rest.as_object().into_iter().flatten() {
+        event[key] = value.clone();
+    }
+    print(format!("{event}\n").as_bytes());
+    event
+}
+
+fn dialogue(brief: &Brief, cwd: &Path) -> Box<dyn Dialogue> {
+    let (resume, cwd) = (brief.resume.clone(), cwd.to_owned());
+    match brief.adapter {
+        Adapter::Claude => Box::new(Claude::default()),
+        Adapter::Codex => Box::new(Codex::new(resume, cwd, &brief.note, brief.model.as_deref(), brief.permissions)),
+        Adapter::Gemini | Adapter::Acp => Box::new(Acp::new(resume, cwd, &brief.note, brief.servers.clone())),
+    }
+}
+
+/// How a report is asked for once more.
+fn again(wrong: &[String]) -> String {
+    let wrong = wrong.join("\n- ");
+    format!(
+        "Your report cannot be used:\n- {wrong}\n\nReply with the report alone: one JSON object with \"status\": \"completed\" \
+         or \"failed\", \"findings\": a text, and \"error\": a text if it failed. Do no further work."
+    )
+}
+
+fn wall_clock() -> u64 {
+    UNIX_EPOCH.elapsed().map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,133 @@
+//! Conversations: an agent that converses is run by a driver, which others reach by a door in the executor's own folder.
+
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use team_executor_agents::Assignment;
+use team_executor_agents::adapters::{RESULT_SCHEMA, Server};
+use team_executor_agents::driver::door::{self, Answered, State, Word};
+use team_executor_agents::driver::{Brief, Times};
+use team_executor_core::Task;
+use team_executor_store::run_folder::{EXECUTOR, component};
+
+use crate::assign::{note, server};
+use crate::control;
+use crate::options::{Failure, Options};
+use crate::run_at::RunAt;
+use crate::worker::Worker;
+
+/// In the executor's folder: where the doors of conversations are.
+const DOORS: &str = "talk";
+/// How long a driver has to close a conversation before its keeper ends it.
+const CLOSING_MS: u64 = 10_000;
+
+/// The same attempt, run by a driver if its worker converses. What the agent is given stays as it is.
+pub(crate) fn driven(
+    mut assignment: Assignment,
+    options: &Options,
+    run: &RunAt,
+    task: &Task,
+    attempt: u32,
+    worker: &Worker,
+    resume: Option<String>,
+) -> Result<Assignment, Failure> {
+    let Some(setup) = worker.setup.as_ref().filter(|setup| setup.converses) else { return Ok(assignment) };
+    let doors = run.path.join(EXECUTOR).join(DOORS);
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&doors);
+    made.map_err(Failure::disk("make", &doors))?;
+    let (id, limits) = (task.id.as_str(), &mut assignment.limits);
+    let result = run.result(id, attempt);
+    let server = server(options, setup, &assignment.env);
+    let mut note = note(&run.artifacts(id), &result, server.is_some());
+    if setup.adapter.must_report() {
+        note.push_str("\nYour last message must be one JSON object and nothing else, by this JSON Schema:\n");
+        note.push_str(RESULT_SCHEMA);
+    }
+    // One that is not urged is ended by its keeper alone.
+    let urge_ms = limits.converge_ms.and(limits.total_ms);
+    let times = Times { urge_ms, converge_ms: limits.converge_ms.unwrap_or(0), answer_ms: limits.answer_ms };
+    if let (Some(total), Some(converge)) = (limits.total_ms, limits.converge_ms) {
+        limits.total_ms = Some(total.saturating_add(converge).saturating_add(CLOSING_MS));
+    }
+    let program = std::mem::take(&mut assignment.program);
+    let brief = Brief {
+        adapter: setup.adapter,
+        command: std::iter::once(program).chain(std::mem::take(&mut assignment.args)).collect(),
+        resuming: resume.as_deref().map(|session| setup.adapter.resuming(session)).unwrap_or_default(),
+        resume,
+        model: setup.model.clone(),
+        permissions: setup.permissions,
+        note,
+        servers: server.iter().map(Server::of_session).collect(),
+        door: doors.join(name(id, attempt)),
+        control: control::socket(&run.path),
+        result,
+        times,
+    };
+    assignment.program = options.exe.display().to_string();
+    assignment.args = brief.arguments();
+    Ok(assignment)
+}
+
+/// Removes the doors that were left by conversations that are gone.
+pub(crate) fn close_doors(run: &RunAt) {
+    let _none_are_there = std::fs::remove_dir_all(run.path.join(EXECUTOR).join(DOORS));
+}
+
+/// A conversation that goes on.
+#[derive(Debug)]
+pub struct Talk {
+    /// The task, as files are named after it.
+    pub task: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// How it stands.
+    pub state: State,
+}
+
+/// The conversations of a run that go on.
+pub fn all(run: &Path) -> Vec<Talk> {
+    let mut all: Vec<_> = doors(run)
+        .filter_map(|(task, attempt, path)| {
+            let state = door::tell(&path, &Word::State {}).ok().flatten()?.ok()?;
+            Some(Talk { task, attempt, state })
+        })
+        .collect();
+    all.sort_by(|one, other| (&one.task, one.attempt).cmp(&(&other.task, other.attempt)));
+    all
+}
+
+/// Tells the conversation about a task something; nothing if there is none.
+pub fn tell(run: &Path, task: &str, word: &Word) -> Result<Option<Answered>, Failure> {
+    let wanted = component(task);
+    let mut found: Vec<_> = doors(run).filter(|(task, ..)| *task == wanted).collect();
+    found.sort_by_key(|(_, attempt, _)| std::cmp::Reverse(*attempt));
+    for (_, _, path) in found {
+        let told = door::tell(&path, word);
+        let told = told.map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                Failure::Control("the conversation did not answer in time".to_owned())
+            }
+            _ => Failure::disk("use", &path)(error),
+        })?;
+        if told.is_some() {
+            return Ok(told);
+        }
+    }
+    Ok(None)
+}
+
+fn name(task: &str, attempt: u32) -> String {
+    format!("{}.{attempt}", component(task))
+}
+
+fn doors(run: &Path) -> impl Iterator<Item = (String, u32, PathBuf)> {
+    let entries = std::fs::read_dir(run.join(EXECUTOR).join(DOORS)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let (task, attempt) = name.rsplit_once('.')?;
+        Some((task.to_owned(), attempt.parse().ok()?, entry.path()))
+    })
+}
