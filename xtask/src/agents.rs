@@ -7,7 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::shell::{Outcome, command, must_succeed, root, succeeds};
 
 /// The packages. To go to a new version, change it here: what is installed is replaced.
-const PACKAGES: [&str; 3] = ["@anthropic-ai/claude-code@2.1.325", "@openai/codex@0.166.0", "@google/gemini-cli@0.61.0"];
+const PACKAGES: [&str; 4] = [
+    "@anthropic-ai/claude-code@2.1.325",
+    "@openai/codex@0.166.0",
+    "@google/gemini-cli@0.61.0",
+    // No agent, but a client like one.
+    "@modelcontextprotocol/sdk@1.32.2",
+];
 
 /// Big, so only where the variable is set.
 const LARGE: (&str, &str) = ("TEAM_EXECUTOR_TEST_OPENCODE", "opencode-ai@1.18.33");

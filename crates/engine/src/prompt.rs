@@ -10,7 +10,7 @@ use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
 use team_executor_store::DiskFolder;
 
-pub(crate) use self::knowledge::Knowledge;
+pub(crate) use self::knowledge::{Knowledge, wisdom};
 use crate::artifacts::quarantine;
 use crate::job;
 use crate::judgement;

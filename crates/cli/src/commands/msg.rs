@@ -2,16 +2,14 @@
 
 mod get_state;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::Value;
 use team_executor_core::Message;
-use team_executor_engine::bus::{self, Draft, Filter, Heard, log};
+use team_executor_engine::bus::{self, Draft, Filter, Heard, ShownMessage, ShownRole, log};
 use team_executor_engine::wisdom::Book;
-use team_executor_files::{Code, Finding, time};
+use team_executor_files::{Code, Finding};
 
 use super::caller::{Caller, failure};
 use super::report;
@@ -38,44 +36,23 @@ pub(crate) fn run(session: Option<&Path>, options: &Msg, printer: &mut Printer) 
 }
 
 #[derive(Serialize)]
-struct JsonMessage<'a> {
-    id: &'a str,
-    ts: Option<String>,
-    from: &'a str,
-    to: &'a str,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    summary: &'a str,
-    data: Option<Value>,
-    task_id: Option<&'a str>,
-}
-
-#[derive(Serialize)]
 struct JsonSaid<'a> {
     version: u32,
-    message: JsonMessage<'a>,
+    message: ShownMessage<'a>,
 }
 
 #[derive(Serialize)]
 struct JsonHeard<'a> {
     version: u32,
-    messages: Vec<JsonMessage<'a>>,
+    messages: Vec<ShownMessage<'a>>,
     warnings: &'a [String],
 }
 
 #[derive(Serialize)]
 struct JsonStatus<'a> {
     version: u32,
-    roles: Vec<JsonRole<'a>>,
+    roles: Vec<ShownRole<'a>>,
     warnings: &'a [String],
-}
-
-#[derive(Serialize)]
-struct JsonRole<'a> {
-    role: &'a str,
-    messages: usize,
-    last: Option<JsonMessage<'a>>,
-    state: Option<Value>,
 }
 
 fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -116,13 +93,13 @@ fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Print
     let last = wanted.last.or((format == Format::Text).then_some(LISTED));
     let messages = Filter { last, ..filter(wanted) }.of(&heard);
     if format == Format::Json {
-        let messages = messages.iter().map(|said| json(&said.value)).collect();
+        let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
         report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
     for said in &messages {
-        writeln!(printer.out(), "{}", escape::cut(&line(&said.value), width))?;
+        writeln!(printer.out(), "{}", escape::cut(&line(&ShownMessage::of(&said.value)), width))?;
     }
     if messages.is_empty() {
         writeln!(printer.out(), "No messages")?;
@@ -141,12 +118,12 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
         }
     }
     if format == Format::Json {
-        let messages = messages.iter().map(|said| json(&said.value)).collect();
+        let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
         report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
         return Ok(Exit::Fine);
     }
     for said in messages {
-        writeln!(printer.out(), "{}", escape::line(&line(&said.value)))?;
+        writeln!(printer.out(), "{}", escape::line(&line(&ShownMessage::of(&said.value))))?;
         if let Some(data) = &said.value.data {
             writeln!(printer.out(), "  {}", escape::line(data))?;
         }
@@ -156,29 +133,16 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
 
 fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
     let heard = heard(caller, options.format, printer)?;
-    let mut roles: BTreeMap<&str, (usize, Option<&Message>)> = BTreeMap::new();
-    for said in &heard.messages {
-        let (count, last) = roles.entry(&said.value.from).or_default();
-        (*count, *last) = (*count + 1, Some(&said.value));
-    }
     let opened = caller.open(&options.reading)?;
-    for role in opened.session.iter().flat_map(|(session, _)| &session.roles) {
-        roles.entry(role.name.as_str()).or_default();
-    }
+    let roles = ShownRole::all(&heard, opened.session.as_ref().map(|(session, _)| session));
     if options.format == Format::Json {
-        let state = |role| heard.state.get(role).and_then(|state| serde_json::from_str(state).ok());
-        let roles = roles.into_iter().map(|(role, (messages, last))| {
-            let (last, state) = (last.map(json), state(role));
-            JsonRole { role, messages, last, state }
-        });
-        let roles = roles.collect();
         report::print(&JsonStatus { version: 1, roles, warnings: &heard.warnings }, printer.out())?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
-    for (role, (count, last)) in &roles {
-        let last = last.map(|last| format!("; last: {}", line(last))).unwrap_or_default();
-        let shown = format!("{role}: {}{last}", super::count(*count, "message"));
+    for ShownRole { role, messages, last, .. } in &roles {
+        let last = last.as_ref().map(|last| format!("; last: {}", line(last))).unwrap_or_default();
+        let shown = format!("{role}: {}{last}", super::count(*messages, "message"));
         writeln!(printer.out(), "{}", escape::cut(&shown, width))?;
         if let Some(state) = heard.state.get(role) {
             writeln!(printer.out(), "  {}", escape::cut(state, width.saturating_sub(2)))?;
@@ -208,26 +172,13 @@ fn filter(wanted: &MsgFilter) -> Filter {
 
 fn show_one(message: &Message, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     match format {
-        Format::Json => report::print(&JsonSaid { version: 1, message: json(message) }, printer.out())?,
-        Format::Text => writeln!(printer.out(), "{}", escape::line(&line(message)))?,
+        Format::Json => report::print(&JsonSaid { version: 1, message: ShownMessage::of(message) }, printer.out())?,
+        Format::Text => writeln!(printer.out(), "{}", escape::line(&line(&ShownMessage::of(message))))?,
     }
     Ok(Exit::Fine)
 }
 
-fn json(message: &Message) -> JsonMessage<'_> {
-    JsonMessage {
-        id: &message.id,
-        ts: message.timestamp.map(time::format),
-        from: &message.from,
-        to: &message.to,
-        kind: &message.kind,
-        summary: &message.summary,
-        data: message.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
-        task_id: message.task.as_ref().map(|task| task.as_str()),
-    }
-}
-
-fn line(message: &Message) -> String {
-    let Message { id, from, to, kind, summary, .. } = message;
+fn line(message: &ShownMessage<'_>) -> String {
+    let ShownMessage { id, from, to, kind, summary, .. } = message;
     format!("{id} {from} -> {to} [{kind}] {summary}")
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{Graph, Session, Task, TaskStatus};
-use team_executor_engine::bus::{self, NewTask, OwnReport};
+use team_executor_engine::bus::{self, NewTask, OwnReport, ShownTask};
 use team_executor_engine::control::{Request, Wanted};
 use team_executor_files::{Code, Finding};
 
@@ -34,33 +34,13 @@ pub(crate) fn run(session: Option<&Path>, options: &TaskOf, printer: &mut Printe
 #[derive(Serialize)]
 struct JsonTasks<'a> {
     version: u32,
-    tasks: Vec<JsonTask<'a>>,
+    tasks: Vec<ShownTask<'a>>,
 }
 
 #[derive(Serialize)]
 struct JsonOne<'a> {
     version: u32,
-    task: JsonTask<'a>,
-}
-
-#[derive(Serialize)]
-struct JsonTask<'a> {
-    id: &'a str,
-    title: &'a str,
-    description: &'a str,
-    assignee: &'a str,
-    status: &'a str,
-    findings: Option<&'a str>,
-    error: Option<&'a str>,
-    quality_score: Option<f64>,
-    metadata: Metadata<'a>,
-}
-
-#[derive(Serialize)]
-struct Metadata<'a> {
-    deps: Vec<&'a str>,
-    context_from: Vec<&'a str>,
-    wave: u32,
+    task: ShownTask<'a>,
 }
 
 #[derive(Serialize)]
@@ -162,7 +142,7 @@ fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Prin
     };
     let tasks: Vec<&Task> = now.tasks.iter().filter(is_wanted).collect();
     if options.format == Format::Json {
-        let tasks = tasks.iter().map(|task| json(task, graph)).collect();
+        let tasks = tasks.iter().map(|task| ShownTask::of(task, graph)).collect();
         report::print(&JsonTasks { version: 1, tasks }, printer.out())?;
         return Ok(Exit::Fine);
     }
@@ -185,7 +165,7 @@ fn get(caller: &Caller, options: &TaskOf, wanted: &TaskGet, printer: &mut Printe
 
 fn show(session: &Session, graph: &Graph, id: &str, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let Some(task) = session.tasks.iter().find(|task| task.id.as_str() == id) else { return Ok(Exit::Invalid) };
-    let task = json(task, graph);
+    let task = ShownTask::of(task, graph);
     if format == Format::Json {
         report::print(&JsonOne { version: 1, task }, printer.out())?;
         return Ok(Exit::Fine);
@@ -207,22 +187,4 @@ fn show(session: &Session, graph: &Graph, id: &str, format: Format, printer: &mu
         }
     }
     Ok(Exit::Fine)
-}
-
-fn json<'a>(task: &'a Task, graph: &Graph) -> JsonTask<'a> {
-    JsonTask {
-        id: task.id.as_str(),
-        title: &task.title,
-        description: &task.description,
-        assignee: task.role.as_str(),
-        status: task.status.word(),
-        findings: task.findings.as_deref(),
-        error: task.error.as_deref(),
-        quality_score: task.quality_score,
-        metadata: Metadata {
-            deps: task.dependencies.iter().map(|id| id.as_str()).collect(),
-            context_from: task.context_from.iter().map(|id| id.as_str()).collect(),
-            wave: graph.index_of(task.id.as_str()).map_or(0, |index| graph.wave(index)),
-        },
-    }
 }

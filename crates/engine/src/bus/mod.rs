@@ -2,22 +2,27 @@
 //! and what may be changed of its tasks. Nothing here starts or decides anything in a run.
 //!
 //! Reading order: [`attempt`] (who asks, if a worker does), [`mod@log`] (a message is said), [`heard`] (what was said),
-//! [`mod@discover`] (what a worker found), [`state`] (where tasks stand), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
+//! [`mod@discover`] (what a worker found), [`state`] (where tasks stand), [`mod@context`] (all that a worker can
+//! know), [`shown`] (how it is shown to programs), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
 
 pub mod attempt;
+pub mod context;
 pub mod create;
 pub mod discover;
 pub mod heard;
 pub mod log;
 pub mod own;
+pub mod shown;
 pub mod state;
 
 pub use attempt::Attempt;
+pub use context::context;
 pub use create::{NewTask, create};
 pub use discover::discover;
 pub use heard::{Filter, Heard};
 pub use log::{Draft, broadcast, log};
 pub use own::OwnReport;
+pub use shown::{ShownDiscovery, ShownMessage, ShownRole, ShownState, ShownTask};
 
 /// Why nothing was done, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

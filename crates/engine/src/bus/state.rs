@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use team_executor_core::{Graph, Session, TaskId};
+use team_executor_core::{Graph, Session, Task, TaskId};
 use team_executor_files::discovery::{self, TaskDiscovery};
 use team_executor_files::reading::Reading;
 use team_executor_store::DiskFolder;
@@ -29,6 +29,16 @@ pub fn of_run(session: &Session, graph: &Graph, run: &Path) -> Result<Session, F
     let mut shown = Session { tasks, ..session.clone() };
     refresh(&mut shown, &rules, &id);
     Ok(shown)
+}
+
+/// The tasks that a task builds on, in the order of the session: its dependencies, and those whose findings it is given.
+pub fn built_on<'s>(session: &'s Session, graph: &Graph, task: &str) -> Vec<&'s Task> {
+    let Some(own) = graph.index_of(task) else { return Vec::new() };
+    let context = session.tasks[own.get()].context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
+    let mut indexes: Vec<_> = graph.dependencies(own).iter().copied().chain(context).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    indexes.into_iter().map(|index| &session.tasks[index.get()]).collect()
 }
 
 /// What a task's discovery says, if there is one that is its own.

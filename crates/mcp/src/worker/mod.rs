@@ -3,6 +3,8 @@
 
 mod board;
 mod report;
+mod tasks;
+mod team;
 
 use std::sync::OnceLock;
 
@@ -13,15 +15,17 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use team_executor_core::{Graph, Session, Task};
-use team_executor_engine::bus::{Attempt, Refusal};
+use team_executor_engine::bus::{Attempt, Refusal, state};
 
 use crate::tool;
 
 /// What an agent is told about the tools as a whole.
 const INSTRUCTIONS: &str = "You work on one task of a team. Report how it ended with report_result, once, as the last thing that \
-you do. What others can use while they work, tell with add_discovery.";
+you do. What others can use while they work, tell with add_discovery; what they found is in get_context.";
 
 /// Serves one worker: the attempt that it is.
 #[derive(Debug)]
@@ -39,30 +43,55 @@ impl Worker {
 
     /// All that it offers.
     pub fn tools() -> Vec<Tool> {
-        [report::TOOLS, board::TOOLS].concat().into_iter().map(|tool| tool()).collect()
+        [report::TOOLS, board::TOOLS, team::TOOLS, tasks::TOOLS].concat().into_iter().map(|tool| tool()).collect()
     }
 
     /// Carries out a call.
     fn call(&self, name: &str, given: Option<JsonObject>) -> Option<Result<Value, Refusal>> {
         Some(match name {
-            report::REPORT_RESULT => {
-                tool::arguments(name, given).and_then(|wanted| report::report_result(self, wanted))
-            }
-            board::ADD_DISCOVERY => tool::arguments(name, given).and_then(|wanted| board::add_discovery(self, wanted)),
+            report::REPORT_RESULT => self.with(name, given, report::report_result),
+            board::ADD_DISCOVERY => self.with(name, given, board::add_discovery),
+            team::TEAM_MSG => self.with(name, given, team::team_msg),
+            team::PROGRESS => self.with(name, given, team::progress),
+            team::CAPABILITY_GAP => self.with(name, given, team::capability_gap),
+            tasks::GET_CONTEXT => self.with(name, given, tasks::get_context),
+            tasks::TASK_UPDATE => self.with(name, given, tasks::task_update),
+            tasks::TASK_LIST => self.with(name, given, tasks::task_list),
+            tasks::TASK_GET => self.with(name, given, tasks::task_get),
             _ => return None,
         })
     }
 
+    /// Carries out a call with its arguments.
+    fn with<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        given: Option<JsonObject>,
+        call: fn(&Self, T) -> Result<Value, Refusal>,
+    ) -> Result<Value, Refusal> {
+        call(self, tool::arguments(name, given)?)
+    }
+
+    /// The session that it is part of.
+    fn opened(&self) -> Result<&(Session, Graph), Refusal> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
+        }
+        let opened = self.attempt.open()?;
+        Ok(self.session.get_or_init(|| opened))
+    }
+
     /// The session, and the task that the attempt has at this moment.
     fn verified(&self) -> Result<(&(Session, Graph), &Task), Refusal> {
-        let session = match self.session.get() {
-            Some(session) => session,
-            None => {
-                let opened = self.attempt.open()?;
-                self.session.get_or_init(|| opened)
-            }
-        };
+        let session = self.opened()?;
         Ok((session, self.attempt.verified(&session.0, &session.1)?))
+    }
+
+    /// The session as its run says it is now.
+    fn now(&self) -> Result<Session, Refusal> {
+        let (session, graph) = self.opened()?;
+        let now = state::of_run(session, graph, &self.attempt.run);
+        now.map_err(|error| Refusal::new(error.to_string(), "try again; else go on with what your prompt says"))
     }
 
     /// Refuses to touch another task.
@@ -98,4 +127,15 @@ impl ServerHandler for Worker {
         let result = self.call(&name, arguments).ok_or_else(|| tool::unknown(&name))?;
         tool::answer(result).map(Into::into)
     }
+}
+
+/// What a call answers, as JSON.
+fn value(shown: &impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(shown).map_err(|error| Refusal::new(error.to_string(), "try again"))
+}
+
+/// A task of the session.
+fn task<'s>(session: &'s Session, graph: &Graph, id: &str) -> Result<&'s Task, Refusal> {
+    let index = graph.index_of(id).and_then(|index| session.tasks.get(index.get()));
+    index.ok_or_else(|| Refusal::new(format!("there is no task '{id}'"), "TaskList shows all"))
 }

@@ -59,10 +59,20 @@ enum Ended {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Supervision {
+pub(super) enum Supervision {
     Pass,
     Warn,
     Block,
+}
+
+impl From<Supervision> for Verdict {
+    fn from(verdict: Supervision) -> Self {
+        match verdict {
+            Supervision::Pass => Self::Pass,
+            Supervision::Warn => Self::Warn,
+            Supervision::Block => Self::Block,
+        }
+    }
 }
 
 /// Writes the result of the worker's attempt.
@@ -73,17 +83,12 @@ pub(super) fn report_result(worker: &Worker, wanted: ReportResult) -> Result<Val
         Ended::Completed => TaskStatus::Completed,
         Ended::Failed => TaskStatus::Failed,
     };
-    let verdict = wanted.supervision_verdict.map(|verdict| match verdict {
-        Supervision::Pass => Verdict::Pass,
-        Supervision::Warn => Verdict::Warn,
-        Supervision::Block => Verdict::Block,
-    });
     let data = (!wanted.data.is_empty()).then(|| Value::Object(wanted.data).to_string());
     let report = OwnReport {
         status,
         findings: wanted.findings.as_deref(),
         error: wanted.error.as_deref(),
-        verdict,
+        verdict: wanted.supervision_verdict.map(Into::into),
         quality_score: wanted.quality_score,
         data: data.as_deref(),
         artifacts: &wanted.artifacts_produced,

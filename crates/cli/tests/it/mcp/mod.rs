@@ -1,5 +1,7 @@
 //! Workers that speak to the program over the Model Context Protocol, inside of runs.
 
+mod client;
+mod hostile;
 mod tools;
 
 use std::path::Path;

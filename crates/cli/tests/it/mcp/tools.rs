@@ -78,3 +78,64 @@ fn outside_of_a_run_nothing_is_served() {
     assert!(alone.stderr.contains("no worker started this") && alone.stderr.contains("\nhelp: "), "{alone}");
     assert_eq!((alone.stdout.as_str(), world.tree()), ("", before));
 }
+
+#[test]
+fn the_task_tools_have_the_fields_of_the_verbs_and_are_checked_by_the_same_state_machine() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
+    let b = calls(
+        &world,
+        "b",
+        &[
+            ("TaskList", json!({"assignee": "worker"})),
+            ("TaskList", json!({"status": "completed", "assignee": "nobody"})),
+            ("TaskGet", json!({"id": "A"})),
+            ("TaskGet", json!({"id": "X"})),
+            ("TaskUpdate", json!({"id": "A", "status": "failed", "error": "sabotage"})),
+            ("TaskUpdate", json!({"status": "pending"})),
+            ("TaskUpdate", json!({"status": "skipped", "error": "no"})),
+            ("TaskUpdate", json!({"status": "completed"})),
+            ("TaskUpdate", json!({"id": "B", "status": "in_progress"})),
+            ("team_msg", json!({"operation": "get_state"})),
+            ("team_msg", json!({"operation": "log", "summary": "s", "type": "state_update", "data": {"step": 2}})),
+            ("team_msg", json!({"operation": "status"})),
+            ("team_msg", json!({"operation": "broadcast", "summary": "we use UTC", "wisdom": "decisions"})),
+            ("team_msg", json!({"operation": "read", "type": "state_update"})),
+            ("team_msg", json!({"operation": "read", "id": "MSG-9"})),
+            ("team_msg", json!({"operation": "log"})),
+            ("get_context", json!({})),
+            ("TaskUpdate", json!({"id": "B", "status": "failed", "error": "no database"})),
+        ],
+    );
+    let done = run(&world, &format!("[ $TEAM_EXECUTOR_TASK = B ] || exec echo did; {b}"), &["--retries", "0"]);
+    assert_eq!(done.code, Some(1), "{done}");
+    assert_eq!(column(&world, "status"), ["completed", "failed", "completed"]);
+    assert_eq!(column(&world, "error")[1], "no database");
+    let answered = answers(&world, "b");
+    let said = |nth: usize| answered[nth].clone().expect("an answer");
+    let ids = |value: &serde_json::Value| -> Vec<_> {
+        value["tasks"].as_array().expect("tasks").iter().map(|task| task["id"].clone()).collect()
+    };
+    assert_eq!((ids(&said(0)), ids(&said(1))), (vec!["A".into(), "B".into(), "C".into()], vec![]));
+    let on_line = world.run(&["task", "get", "A", "--session=S", "--format", "json"]).stdout;
+    let on_line: serde_json::Value = serde_json::from_str(&on_line).expect("JSON");
+    assert_eq!(said(2)["task"], on_line["task"], "the same as on the command line");
+    for (nth, why) in [
+        (3, "refused: there is no task 'X'\nhelp: TaskList"),
+        (4, "refused: a worker can only update its own task 'B', not 'A'"),
+        (5, "refused: task cannot go from in_progress to pending"),
+        (6, "refused: task cannot go from in_progress to skipped"),
+        (7, "refused: a completed task has findings"),
+        (14, "refused: there is no message 'MSG-9'"),
+        (15, "refused: there is nothing to say"),
+    ] {
+        assert!(answered[nth].as_ref().is_err_and(|said| said.starts_with(why)), "{why}\n{:?}", answered[nth]);
+    }
+    assert_eq!(said(8), json!({"id": "B", "status": "in_progress"}));
+    assert_eq!((ids(&said(9)), &said(9)["tasks"][0]["findings"]), (vec!["A".into()], &"did".into()));
+    assert_eq!(said(11)["roles"][0]["state"]["step"], 2);
+    assert_eq!((said(12)["id"].as_str(), said(13)["messages"][0]["data"]["step"].as_u64()), (Some("MSG-002"), Some(2)));
+    let context = said(16);
+    assert_eq!((&context["task"]["id"], &context["upstream"][0]["id"]), (&"B".into(), &"A".into()));
+    assert_eq!(context["wisdom"]["decisions"], "- [B] we use UTC");
+    assert_eq!(context["messages"][1]["summary"], "we use UTC");
+}
