@@ -9,8 +9,8 @@ use team_executor_testkit::{Gate, Pulse, Run, World};
 
 use crate::fixtures::world as holding;
 
-/// Documents for other programs, which are no text about a session: a script for a shell and a page for `man`.
-const DOCUMENTS: [&str; 2] = ["completions", "man"];
+/// What other programs read and is no text about a session: a script for a shell, a page for `man`, a protocol in JSON.
+const DOCUMENTS: [&str; 3] = ["completions", "man", "mcp"];
 
 const TABLE: &str = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n\
                      A,,Do it,,,csv-wave,worker,1,pending,,\nB,,Do it,,,csv-wave,worker,1,pending,,\n\
@@ -57,6 +57,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
     let world = world();
     let session = RUN[0];
     let run = [&["run"], &RUN[..]].concat();
+    let table = [&["csv", ".workflow/.team/TC-x/tasks.csv", "--instruction", "Do {id}"], &RUN[1..]].concat();
     let cases: &[(&str, &[&str], &[&str])] = &[
         ("run", &run, &["run", session]),
         ("status", &["status", session], &["status"]),
@@ -78,6 +79,8 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("config", &["config"], &["config", "--session=nowhere"]),
         ("agents", &["agents", "rehearsal"], &["agents", "nope"]),
         ("init", &["init", "Do it"], &["init", " "]),
+        ("csv", &table, &["csv", "nowhere.csv", "--instruction", "Do it"]),
+        ("talk", &["talk", session], &["talk", "send", "A", "hello", session]),
         ("validate", &["validate", session], &["validate", "--session=nowhere"]),
         ("plan", &["plan", session], &["plan"]),
         ("sessions", &["sessions"], &["sessions", "nowhere"]),
@@ -88,7 +91,11 @@ fn everything_that_is_printed_can_be_had_as_json() {
     for (name, done, refused) in cases {
         if !done.is_empty() {
             let done = world.run(&[done, &["--format", "json"][..]].concat());
-            assert_eq!(done.code, Some(if matches!(*name, "run" | "resume" | "rehearse") { 1 } else { 0 }), "{done}");
+            assert_eq!(
+                done.code,
+                Some(if matches!(*name, "run" | "resume" | "rehearse" | "csv") { 1 } else { 0 }),
+                "{done}"
+            );
             values(&done);
         }
         for refused in [*refused, &[name, "--no-such-flag"]] {

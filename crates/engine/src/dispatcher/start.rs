@@ -129,6 +129,9 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         tell,
     };
     let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);
+    // What was missing, if the folders are gone, is only what was needed next.
+    let gone = |failure| dispatcher.at.must_be_there(&dispatcher.options.folder).err().unwrap_or(failure);
+    let result = result.map_err(gone);
     signal_handle.close();
     drop(dispatcher.inbox); // who asked too late is told so
     drop(server); // while the lock is held

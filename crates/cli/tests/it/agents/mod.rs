@@ -82,7 +82,7 @@ pub(crate) fn turns(kind: Kind, task: &str, file: &str) -> Vec<Value> {
             let data = json!({"key_findings": [], "decisions": [], "files_modified": [], "verdict": null, "rejects": [],
                               "critique": null, "complexity": null, "capability_gap": null});
             let report = json!({"status": "completed", "findings": found(task), "error": null,
-                                "supervision_verdict": null, "quality_score": null, "data": data});
+                                "supervision_verdict": null, "quality_score": null, "result": null, "stop": null, "data": data});
             vec![json!({"do": {"write": write}}), json!({"do": {"json": report}})]
         }
     };
