@@ -181,7 +181,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let key = "r~1/A/1".to_owned();
         let (folder, task) = (dir.path().to_owned(), "A".to_owned());
-        let attempt = Attempt { session: folder.clone(), run: folder.clone(), task, number: 1, key };
+        let attempt = Attempt { session: folder.clone(), run: folder, task, number: 1, key };
         let own = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("dev").unwrap());
         let session = Session { tasks: vec![own], ..Session::new(SessionId::parse("S").unwrap()) };
         let new =
