@@ -9,6 +9,7 @@ use team_executor_core::run::{Measure, Run};
 use team_executor_core::{Task, TaskIndex};
 
 use crate::artifacts::Verify;
+use crate::bus::propose;
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, check_logs, logs};
 use crate::worker::Worker;
@@ -42,7 +43,8 @@ pub(crate) fn of(
         prompt: &prompt,
     };
     let env = environment(&options.environment, &worker.pass_env, &worker.env, &contract);
-    let env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
+    let mut env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
+    env.push((propose::MOST.to_owned(), options.proposals.to_string()));
     let (program, mut args) = match worker.command.split_first() {
         Some((program, args)) => (program.clone(), args.to_vec()),
         None => (String::new(), Vec::new()),

@@ -36,6 +36,8 @@ pub struct Options {
     pub retries: u32,
     /// How often work that was not accepted is done again.
     pub rounds: u32,
+    /// How many tasks workers may propose.
+    pub proposals: u32,
     /// What happens at a checkpoint.
     pub checkpoints: Checkpoints,
     /// Which run is continued, if not the newest of the session.

@@ -176,7 +176,7 @@ pub(crate) struct TaskOf {
 /// What is done with tasks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskVerb {
-    /// Add a task to a session that no run has open
+    /// Add a task to a session that no run has open; a worker only proposes it
     #[command(
         override_usage = "team-executor task create <TASK> --title <TEXT> --assignee <ROLE>",
         after_help = "\
@@ -199,6 +199,28 @@ Examples:
 A worker can only say completed or failed, of its own task; that is its result.
 A person can set pending, as `retry` does, and skipped, as `skip` does.")]
     Update(TaskUpdate),
+
+    /// List what workers of the newest run proposed, and what is not decided on
+    #[command(after_help = "\
+Examples:
+  team-executor task proposals --session=.
+  team-executor task proposals --session=. --format json | jq '.proposals[].id'")]
+    Proposals,
+
+    /// Add tasks that workers proposed
+    #[command(after_help = "\
+Examples:
+  team-executor task accept DOCS-001 --session=.
+  team-executor task accept DOCS-001 TEST-004 --session=. --format json
+
+The run that they were proposed in must be finished; `run` then does them.")]
+    Accept(TaskNames),
+
+    /// Do not add tasks that workers proposed
+    #[command(after_help = "\
+Examples:
+  team-executor task decline DOCS-001 --session=.")]
+    Decline(TaskNames),
 
     /// List tasks, one line each
     #[command(after_help = "\
@@ -278,6 +300,13 @@ pub(crate) struct TaskList {
     /// Only of this role
     #[arg(long, value_name = "ROLE", alias = "role")]
     pub(crate) assignee: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TaskNames {
+    /// Which ones
+    #[arg(value_name = "TASK", required = true)]
+    pub(crate) tasks: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,6 @@
 //! `mcp`: serves the worker that started it over the Model Context Protocol.
 
-use team_executor_engine::bus::Attempt;
+use team_executor_engine::bus::{Attempt, propose};
 use team_executor_files::{Code, Finding};
 use team_executor_mcp::stdio;
 use team_executor_mcp::worker::Worker;
@@ -17,6 +17,6 @@ pub(crate) fn run() -> Result<Exit, Failure> {
             .help("let the worker's agent start it, with the TEAM_EXECUTOR_ variables that the worker was given")
             .help("to look at a session yourself: team-executor status --session=PATH")
     })?;
-    stdio::serve(Worker::new(attempt))?;
+    stdio::serve(Worker::new(attempt, propose::most(|name| std::env::var(name).ok())))?;
     Ok(Exit::Fine)
 }

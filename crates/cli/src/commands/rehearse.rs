@@ -80,6 +80,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         cadence: defaults.cadence.value,
         retries: defaults.retries.value,
         rounds: defaults.rounds.value,
+        proposals: 0,
         checkpoints: Checkpoints { wait: None, unattended: AtCheckpoint::Resume },
         backoff: faster(Backoff::default(), speed),
         tasks,

@@ -2,6 +2,7 @@
 
 mod breakdown;
 pub(super) mod ending;
+mod proposed;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -30,13 +31,32 @@ use crate::open::{self, Opened};
 use crate::place::Place;
 use crate::printer::Printer;
 
-/// Validates, asks, runs and reports. At a checkpoint it `goes_on` only if that is wanted in so many words.
+/// Runs a session, and again as long as tasks that its workers proposed are added to it.
 pub(crate) fn run(
     session: Option<&Path>,
     options: &Run,
     goes_on: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
+    let mut added = 0;
+    loop {
+        let (exit, more) = once(session, options, goes_on, added, printer)?;
+        if more == 0 {
+            return Ok(exit);
+        }
+        added += more;
+    }
+}
+
+/// Validates, asks, runs and reports. At a checkpoint it `goes_on` only if that is wanted in so many words. So many tasks
+/// were `added` by workers before; the number of those that were added now is returned.
+fn once(
+    session: Option<&Path>,
+    options: &Run,
+    goes_on: bool,
+    added: u32,
+    printer: &mut Printer,
+) -> Result<(Exit, u32), Failure> {
     let continued =
         options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
     let session = continued.as_ref().map_or(session, |run| Some(&run.session));
@@ -44,7 +64,7 @@ pub(crate) fn run(
     let format = options.format;
     tell_findings(&opened, format, printer)?;
     let Some((mut session, graph)) = opened.session else {
-        return invalid("Nothing was started", &opened, format, printer);
+        return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
     };
     let place = Place::of(Some(Path::new(&opened.path)))?;
     let joining = joining::of(&session, &options.role, &place)?;
@@ -72,7 +92,7 @@ pub(crate) fn run(
     } else {
         let programs: Vec<_> = chosen.programs.iter().map(what_runs).collect();
         if !breakdown::confirmed(&session, &graph, &programs, &opened.path, printer)? {
-            return Ok(Exit::Invalid);
+            return Ok((Exit::Invalid, 0));
         }
     }
     check::agents_are_new_enough(&mut chosen.workers, &place)?;
@@ -104,6 +124,7 @@ pub(crate) fn run(
         cadence: defaults.cadence.value,
         retries: defaults.retries.value,
         rounds: defaults.rounds.value,
+        proposals: defaults.most_proposals().saturating_sub(added),
         checkpoints: defaults.checkpoints(),
         backoff: Backoff::default(),
         budgets,
@@ -127,6 +148,11 @@ pub(crate) fn run(
     let session = escape::shell_word(&format!("--session={}", opened.path));
     let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
     let exit = ending::tell(&report, Some(command.clone()), format, printer)?;
+    let named = (opened.path.as_str(), &options.reading);
+    let added = proposed::settle(&report, defaults.proposals.value, named, &current, (format, printer))?;
+    if added > 0 {
+        return Ok((exit, added));
+    }
     if report.ending == Ending::AllCompleted && (!report.already || is_open) {
         // Not locked: a question that was answered from elsewhere may still be waiting for its line.
         let mut input = std::io::BufReader::new(std::io::stdin());
@@ -138,7 +164,7 @@ pub(crate) fn run(
         // What is typed after a question that was answered from elsewhere is still taken for its answer.
         ending::choices(&report, printer)?;
     }
-    Ok(exit)
+    Ok((exit, 0))
 }
 
 /// Tells what is wrong or odd about a session.

@@ -1,12 +1,14 @@
 //! `task`: a worker reports its own task, a person adds one or says what is to become of it; both may look.
 
+mod proposals;
+
 use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{Graph, Session, Task, TaskStatus};
-use team_executor_engine::bus::{self, NewTask, OwnReport, ShownTask};
+use team_executor_engine::bus::{self, NewTask, OwnReport, ShownTask, propose};
 use team_executor_engine::control::{Request, Wanted};
 use team_executor_files::{Code, Finding};
 
@@ -26,6 +28,9 @@ pub(crate) fn run(session: Option<&Path>, options: &TaskOf, printer: &mut Printe
         TaskVerb::Create(wanted) => create(&caller, options, wanted, printer),
         TaskVerb::Update(wanted) if caller.attempt.is_some() => report_own(&caller, options, wanted, printer),
         TaskVerb::Update(wanted) => update(&caller, options, wanted, printer),
+        TaskVerb::Proposals => proposals::list(&caller, options.format, printer),
+        TaskVerb::Accept(wanted) => proposals::accept(&caller, options, wanted, printer),
+        TaskVerb::Decline(wanted) => proposals::decline(&caller, options, wanted, printer),
         TaskVerb::List(wanted) => list(&caller, options, wanted, printer),
         TaskVerb::Get(wanted) => get(&caller, options, wanted, printer),
     }
@@ -110,13 +115,8 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
 }
 
 fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut Printer) -> Result<Exit, Failure> {
-    if let Some(attempt) = &caller.attempt {
-        let what = format!("a worker cannot add tasks: the run of '{}' keeps those that it began with", attempt.task);
-        let help = "say what is missing: team-executor msg log TEXT --type task_proposal";
-        return Err(Finding::error(Code::Usage, what).help(help).into());
-    }
     let opened = caller.open(&options.reading)?;
-    let (session, _) = open::runnable(&opened)?;
+    let (session, graph) = open::runnable(&opened)?;
     let new = NewTask {
         id: &wanted.id,
         title: &wanted.title,
@@ -125,6 +125,12 @@ fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut 
         dependencies: &wanted.deps,
         wave: wanted.wave,
     };
+    if let Some(attempt) = &caller.attempt {
+        attempt.verified(session, graph).map_err(failure)?;
+        let most = propose::most(|name| std::env::var(name).ok());
+        let is_new = bus::propose(attempt, session, &new, most).map_err(failure)?;
+        return proposals::tell(&wanted.id, is_new, options.format, printer);
+    }
     let created = bus::create(session, opened.dialect, &caller.place.folder, &caller.place.current, &new);
     let created = created.map_err(failure)?;
     let opened = caller.open(&options.reading)?;

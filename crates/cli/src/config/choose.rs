@@ -16,7 +16,7 @@ use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::read::no_agent;
-use super::{Agent, Config, Kind, Limits, Origin, Own, Set, Spot, Time, checks, command};
+use super::{Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, checks, command, proposals};
 use crate::args;
 use crate::escape;
 use crate::failure::Failure;
@@ -42,6 +42,8 @@ pub(crate) struct Defaults {
     pub(crate) cadence: Set<Cadence>,
     pub(crate) retries: Set<u32>,
     pub(crate) rounds: Set<u32>,
+    pub(crate) proposals: Set<Proposals>,
+    pub(crate) max_proposals: Set<u32>,
     pub(crate) at_checkpoint: Set<AtCheckpoint>,
     pub(crate) checkpoint_wait: Option<Set<Time>>,
     pub(crate) limits: Limits,
@@ -71,12 +73,19 @@ impl Defaults {
             cadence: cadence.unwrap_or(Set { value: Cadence::Beat, from: Origin::BuiltIn }),
             retries: retries.unwrap_or_else(|| built_in(RETRIES)),
             rounds: rounds.unwrap_or_else(|| built_in(ROUNDS)),
+            proposals: all.proposals.clone().unwrap_or(Set { value: Proposals::Ask, from: Origin::BuiltIn }),
+            max_proposals: all.max_proposals.clone().unwrap_or_else(|| built_in(proposals::MOST)),
             at_checkpoint: at_checkpoint
                 .or(all.at_checkpoint.clone())
                 .unwrap_or(Set { value: AtCheckpoint::Stop, from: Origin::BuiltIn }),
             checkpoint_wait: flag(flags.checkpoint_wait, "--checkpoint-wait").or(all.checkpoint_wait.clone()),
             limits: of_flags(flags).or(all.limits.clone()).or(last),
         }
+    }
+
+    /// How many tasks workers may propose.
+    pub(crate) fn most_proposals(&self) -> u32 {
+        if self.proposals.value == Proposals::Refuse { 0 } else { self.max_proposals.value }
     }
 
     /// What happens at a checkpoint.

@@ -11,6 +11,7 @@ pub(crate) mod choose;
 pub(crate) mod command;
 pub(crate) mod files;
 pub(crate) mod installed;
+mod proposals;
 pub(crate) mod read;
 pub(crate) mod show;
 pub(crate) mod time;
@@ -28,6 +29,7 @@ use team_executor_files::Span;
 pub(crate) use budget::{Budget, Dollars};
 pub(crate) use checks::Checks;
 pub(crate) use files::Config;
+pub(crate) use proposals::Proposals;
 pub(crate) use time::Time;
 
 /// The agent that calls no model.
@@ -178,6 +180,9 @@ pub(crate) struct Settings {
     pub(crate) cadence: Option<Set<Cadence>>,
     pub(crate) retries: Option<Set<u32>>,
     pub(crate) rounds: Option<Set<u32>>,
+    /// What becomes of tasks that workers propose, and how many they may.
+    pub(crate) proposals: Option<Set<Proposals>>,
+    pub(crate) max_proposals: Option<Set<u32>>,
     pub(crate) at_checkpoint: Option<Set<AtCheckpoint>>,
     pub(crate) checkpoint_wait: Option<Set<Time>>,
     pub(crate) agent: Option<Set<String>>,
@@ -245,6 +250,8 @@ impl Settings {
             cadence: self.cadence.or(other.cadence),
             retries: self.retries.or(other.retries),
             rounds: self.rounds.or(other.rounds),
+            proposals: self.proposals.or(other.proposals),
+            max_proposals: self.max_proposals.or(other.max_proposals),
             at_checkpoint: self.at_checkpoint.or(other.at_checkpoint),
             checkpoint_wait: self.checkpoint_wait.or(other.checkpoint_wait),
             agent: self.agent.or(other.agent),

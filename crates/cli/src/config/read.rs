@@ -8,7 +8,9 @@ use team_executor_files::{Code, Finding, Findings, Source, Span};
 use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
-use super::{Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command};
+use super::{
+    Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command, proposals,
+};
 
 const SECTIONS: &[&str] = &["defaults", "budget", "agents", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
@@ -18,6 +20,8 @@ const DEFAULTS: &[&str] = &[
     "checkpoint_wait",
     "concurrency",
     "limits",
+    "max_proposals",
+    "proposals",
     "retries",
     "rounds",
     "session_may_choose",
@@ -84,6 +88,8 @@ pub(super) fn read(
         settings.limits = limits(&mut reader, table, "defaults");
         settings.retries = reader.whole(table, "retries", 0);
         settings.rounds = reader.whole(table, "rounds", 0);
+        settings.proposals = proposals::read(&mut reader, table);
+        settings.max_proposals = reader.whole(table, "max_proposals", 0);
         settings.at_checkpoint = reader.at_checkpoint(table, "at_checkpoint");
         settings.checkpoint_wait = reader.time(table, "checkpoint_wait");
         settings.session_may_choose = reader.truth(table, "session_may_choose");

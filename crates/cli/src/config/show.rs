@@ -27,6 +27,8 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     list.add("defaults.cadence", json!(defaults.cadence.value.word()), defaults.cadence.from);
     list.add("defaults.retries", json!(defaults.retries.value), defaults.retries.from);
     list.add("defaults.rounds", json!(defaults.rounds.value), defaults.rounds.from);
+    list.add("defaults.proposals", json!(defaults.proposals.value.word()), defaults.proposals.from);
+    list.add("defaults.max_proposals", json!(defaults.max_proposals.value), defaults.max_proposals.from);
     list.add("defaults.at_checkpoint", json!(defaults.at_checkpoint.value.word()), defaults.at_checkpoint.from);
     if let Some(wait) = &defaults.checkpoint_wait {
         list.add("defaults.checkpoint_wait", json!(wait.value.to_string()), wait.from.clone());
@@ -66,6 +68,9 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
                 add(&mut list, "permissions", json!(setup.permissions.word()));
                 if let Some(converse) = converse {
                     add(&mut list, "converse", json!(converse));
+                }
+                if !setup.mcp {
+                    add(&mut list, "mcp", json!(false));
                 }
                 if !setup.args.is_empty() {
                     add(&mut list, "args", json!(setup.args));

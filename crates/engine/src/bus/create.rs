@@ -78,7 +78,7 @@ pub fn create(
     Ok(with)
 }
 
-fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal> {
+pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal> {
     let wrong = |what: String, help: &str| Refusal::new(what, help);
     let id = TaskId::parse(new.id).map_err(|error| wrong(error.to_string(), "choose another id"))?;
     if session.tasks.iter().any(|task| task.id == id) {

@@ -3,7 +3,8 @@
 //!
 //! Reading order: [`attempt`] (who asks, if a worker does), [`mod@log`] (a message is said), [`heard`] (what was said),
 //! [`mod@discover`] (what a worker found), [`state`] (where tasks stand), [`mod@context`] (all that a worker can
-//! know), [`shown`] (how it is shown to programs), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task).
+//! know), [`shown`] (how it is shown to programs), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task),
+//! [`mod@propose`] (a worker proposes one).
 
 pub mod attempt;
 pub mod context;
@@ -12,6 +13,7 @@ pub mod discover;
 pub mod heard;
 pub mod log;
 pub mod own;
+pub mod propose;
 pub mod shown;
 pub mod state;
 
@@ -22,6 +24,7 @@ pub use discover::discover;
 pub use heard::{Filter, Heard};
 pub use log::{Draft, broadcast, log};
 pub use own::OwnReport;
+pub use propose::{Proposal, proposals, propose};
 pub use shown::{ShownDiscovery, ShownMessage, ShownRole, ShownState, ShownTask};
 
 /// Why nothing was done, and what to do about it.

@@ -31,14 +31,16 @@ you do. What others can use while they work, tell with add_discovery; what they 
 #[derive(Debug)]
 pub struct Worker {
     attempt: Attempt,
+    /// How many tasks may be proposed in its run.
+    most_proposals: usize,
     /// Read at the first call: the tasks of a run do not change.
     session: OnceLock<(Session, Graph)>,
 }
 
 impl Worker {
-    /// For an attempt that an environment names.
-    pub fn new(attempt: Attempt) -> Self {
-        Self { attempt, session: OnceLock::new() }
+    /// For an attempt that an environment names, in whose run so many tasks may be proposed.
+    pub fn new(attempt: Attempt, most_proposals: usize) -> Self {
+        Self { attempt, most_proposals, session: OnceLock::new() }
     }
 
     /// All that it offers.
@@ -55,6 +57,7 @@ impl Worker {
             team::PROGRESS => self.with(name, given, team::progress),
             team::CAPABILITY_GAP => self.with(name, given, team::capability_gap),
             tasks::GET_CONTEXT => self.with(name, given, tasks::get_context),
+            tasks::TASK_CREATE => self.with(name, given, tasks::task_create),
             tasks::TASK_UPDATE => self.with(name, given, tasks::task_update),
             tasks::TASK_LIST => self.with(name, given, tasks::task_list),
             tasks::TASK_GET => self.with(name, given, tasks::task_get),

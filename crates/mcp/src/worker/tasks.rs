@@ -1,16 +1,17 @@
-//! `TaskUpdate`, `TaskList` and `TaskGet`, with the fields of the command line's verbs, and `get_context`.
+//! `TaskCreate`, `TaskUpdate`, `TaskList` and `TaskGet`, with the fields of the command line's verbs, and `get_context`.
 
 use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use team_executor_core::TaskStatus;
-use team_executor_engine::bus::{self, OwnReport, Refusal, ShownTask};
+use team_executor_engine::bus::{self, NewTask, OwnReport, Refusal, ShownTask};
 
 use super::report::Supervision;
 use super::{Worker, task, value};
 use crate::tool::{Effect, tool};
 
+pub(super) const TASK_CREATE: &str = "TaskCreate";
 pub(super) const TASK_UPDATE: &str = "TaskUpdate";
 pub(super) const TASK_LIST: &str = "TaskList";
 pub(super) const TASK_GET: &str = "TaskGet";
@@ -23,6 +24,11 @@ const TEXT_BYTES: usize = 200;
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[
+    || {
+        let about = "Propose a task that you found to be missing. The user decides whether it is done, after this run; do not \
+                     wait for it. What was proposed before is not proposed again.";
+        tool::<TaskCreate>(TASK_CREATE, about, Effect::Adds)
+    },
     || {
         let about = "Say how your own task stands: completed with findings, or failed with an error; that is its result, and \
                      the first one wins. Other tasks cannot be updated.";
@@ -37,6 +43,35 @@ pub(super) const TOOLS: &[fn() -> Tool] = &[
         tool::<GetContext>(GET_CONTEXT, about, Effect::Looks)
     },
 ];
+
+/// A task that is missing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskCreate {
+    /// Unique in the session, for instance DOCS-001
+    id: String,
+    /// For people
+    title: String,
+    /// What is to be done
+    #[serde(default)]
+    description: String,
+    /// The role that does it, one of those that there are
+    assignee: String,
+    /// How it hangs together with other tasks
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Metadata {
+    /// The ids of the tasks that must be completed before
+    #[serde(default)]
+    deps: Vec<String>,
+    /// The wave that it is expected in; it follows from the deps
+    wave: Option<u32>,
+}
 
 /// How the worker's own task stands.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -104,6 +139,21 @@ impl From<Status> for TaskStatus {
             Status::Skipped => Self::Skipped,
         }
     }
+}
+
+/// Proposes a task.
+pub(super) fn task_create(worker: &Worker, wanted: TaskCreate) -> Result<Value, Refusal> {
+    let ((session, _), _) = worker.verified()?;
+    let new = NewTask {
+        id: &wanted.id,
+        title: &wanted.title,
+        description: &wanted.description,
+        role: &wanted.assignee,
+        dependencies: &wanted.metadata.deps,
+        wave: wanted.metadata.wave,
+    };
+    let proposed = bus::propose(&worker.attempt, session, &new, worker.most_proposals)?;
+    Ok(json!({"id": wanted.id, "proposed": proposed}))
 }
 
 /// Says how the worker's own task stands.

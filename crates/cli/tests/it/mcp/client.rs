@@ -35,6 +35,7 @@ fn a_client_with_the_official_sdk_lists_the_tools_and_calls_each_of_them() {
         ["add_discovery", {"type": "pattern", "data": {"pattern_name": "facade"}}],
         ["TaskList", {"status": "completed"}],
         ["TaskGet", {"id": "B"}],
+        ["TaskCreate", {"id": "D", "title": "Docs", "assignee": "worker", "metadata": {"deps": ["A"]}}],
         ["TaskUpdate", {"status": "in_progress"}],
         ["report_result", {"status": "completed", "findings": "by the SDK"}],
     ]);

@@ -2,6 +2,7 @@
 
 mod client;
 mod hostile;
+mod proposals;
 mod tools;
 
 use std::path::Path;

@@ -25,7 +25,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
             {BIN} task update --status skipped --error no && exit 3
             {BIN} task update --status completed && exit 4
             {BIN} task update --status completed --findings f --data '{{"verification":"hoped"}}' && exit 5
-            {BIN} task create X --title x --assignee worker && exit 6
+            {BIN} task create X --title x --assignee nobody && exit 6
             {BIN} retry B --session="$TEAM_EXECUTOR_SESSION" && exit 10
             {BIN} skip D --session="$TEAM_EXECUTOR_SESSION" && exit 11
             {BIN} stop --now --session="$TEAM_EXECUTOR_SESSION" && exit 12
@@ -51,7 +51,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
         "error: a completed task has findings\nhelp: ",
         "error: the data is not that of a result: ",
         "error: a worker does not steer the run that it is part of\nhelp: report your own task: ",
-        "error: a worker cannot add tasks: the run of 'A' keeps those that it began with\nhelp: say what is missing: ",
+        "error: there is no role 'nobody', and none is made up\nhelp: ",
     ] {
         assert!(errors.contains(why), "{why}\n{errors}");
     }
