@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::adapters::glimpse;
 use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Used, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
@@ -30,6 +30,7 @@ use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::report::Report;
+use crate::resident::{self, Residents};
 use crate::run_at::RunAt;
 use crate::views::Views;
 use crate::{assign, capability, clock, judgement, outcome, prompt, replay, stale, talk, views};
@@ -58,6 +59,7 @@ struct Dispatcher<'t> {
     job: Option<Job>,
     keepers: Keepers,
     prompts: Prompts,
+    residents: Residents,
     knowledge: Knowledge,
     inbox: Inbox,
     /// For the answers of a person, and for what it tells itself.
@@ -298,12 +300,14 @@ impl Dispatcher<'_> {
                 tell_problems(problems, self.tell);
                 let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
                 tell_problems(moved, self.tell);
+                let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
                 let text = prompt::of(
                     &self.session,
                     self.conductor.rules(),
                     work.task,
                     (&self.options.folder, &mut self.knowledge),
                     Some(&self.at.path),
+                    &before,
                 );
                 let prompt =
                     self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
@@ -321,7 +325,9 @@ impl Dispatcher<'_> {
                     self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
                 let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
                 let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
-                let assignment = talk::driven(assignment, &self.options, &self.at, task, work.attempt, worker, None)?;
+                let (rules, options) = (self.conductor.rules(), &self.options);
+                let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+                let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
                 self.keepers.start(slot, assignment);
             }
             Effect::EndWorker { work } => {
@@ -350,8 +356,8 @@ impl Dispatcher<'_> {
 
     fn concluded(&mut self, work: Work, end: End) -> Outcome {
         let End { result, outcome, used, problems } = end;
+        self.count(work, used);
         let task = &self.session.tasks[work.task.get()];
-        self.used.extend(used.map(|used| Input::Used { work, used }));
         tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
@@ -361,12 +367,18 @@ impl Dispatcher<'_> {
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }
 
+    /// Notes what an attempt used, to be told with the next inputs.
+    fn count(&mut self, work: Work, used: Option<Box<Used>>) {
+        let used = used.map(|used| resident::own_part(used, &self.options, self.rules(), work));
+        self.used.extend(used.map(|used| Input::Used { work, used }));
+    }
+
     /// A worker was lost; what it used is not, nor what it had reported.
     fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
         let used = ends::used_by_lost(&self.options, &self.at, task, work, exit);
         let Some(end) = ends::reported(&self.at, task, work) else {
-            self.used.extend(used.map(|used| Input::Used { work, used }));
+            self.count(work, used);
             return Outcome::Interrupted;
         };
         self.concluded(work, End { used, ..end })

@@ -38,6 +38,7 @@ mod prompts;
 mod replay;
 pub mod report;
 mod reported;
+mod resident;
 pub mod run_at;
 pub mod runs;
 mod session_status;

@@ -1,5 +1,6 @@
 //! What a worker is told about its task. Texts of other workers are data: marked as such, bounded, never instructions.
 
+mod before;
 mod knowledge;
 mod upstream;
 
@@ -24,6 +25,7 @@ pub(crate) fn of(
     index: TaskIndex,
     (folder, knowledge): (&Path, &mut Knowledge),
     run: Option<&Path>,
+    before: &[TaskIndex],
 ) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
     let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
@@ -36,7 +38,13 @@ pub(crate) fn of(
     let mut text = text(session, task, folder);
     text.push_str(&upstream::section(files.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(files.as_ref().map_or("", |files| knowledge.section(files, folder)));
-    text.push_str(&rounds(rules, index, &|attempt| quarantine::of(run?, task.id.as_str(), attempt)));
+    let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
+    if let Some(view) = rules.view(index) {
+        let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
+        let left = left(view.attempt.saturating_sub(1));
+        text.push_str(&before::section(task, &view, &done.collect::<Vec<_>>(), left.as_deref()));
+    }
+    text.push_str(&rounds(rules, index, &left));
     let of_job = files.as_ref().and_then(job::how_to_report);
     text.push_str(&of_job.unwrap_or_else(|| how_to_report(task, !graph.dependencies(index).is_empty())));
     text

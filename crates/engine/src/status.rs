@@ -14,6 +14,7 @@ use crate::options::Failure;
 use crate::plan::Plan;
 use crate::prompt::Knowledge;
 use crate::replay;
+use crate::resident::Residents;
 use crate::run_at;
 use crate::usage::{self, Spent};
 
@@ -182,7 +183,8 @@ pub fn prompt(
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
     let path = newest.as_ref().map(|(path, _)| path.as_path());
-    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path))
+    let before = Residents::default().take(session, &run, task);
+    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before))
 }
 
 /// The plan of a run, the tasks as it began with them, and the rules after all of its records.

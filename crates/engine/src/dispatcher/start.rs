@@ -26,6 +26,7 @@ use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::report::Report;
 use crate::reported::Reports;
+use crate::resident::Residents;
 use crate::run_at::{self, Opened};
 use crate::{adopt, clock, layout, replay, talk, views};
 
@@ -111,6 +112,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         job,
         keepers,
         prompts,
+        residents: Residents::default(),
         inbox,
         outbox,
         cwd,

@@ -1,0 +1,124 @@
+//! Residents: the one worker of an inner-loop role, which takes the role's tasks one after the other in one conversation. A
+//! conversation is the agent's own name for it, not a process, so it goes on after a crash too.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+
+use team_executor_agents::adapters::{Setup, Stream};
+use team_executor_core::run::{Run, Used, Work};
+use team_executor_core::{ExecMode, RoleName, Session, Task, TaskIndex, TaskStatus};
+
+use crate::options::Options;
+use crate::run_at::{RunAt, logs};
+
+/// How many tasks of its own a resident is reminded of.
+const MOST: usize = 10;
+
+/// What each resident has done, the newest last.
+#[derive(Debug, Default)]
+pub(crate) struct Residents {
+    roles: BTreeMap<RoleName, Resident>,
+}
+
+#[derive(Debug)]
+struct Resident {
+    done: Vec<TaskIndex>,
+    /// The task that it took last.
+    last: TaskIndex,
+}
+
+impl Residents {
+    /// What the resident that takes a task has done before it, at most the last few; nothing if no resident takes it.
+    pub(crate) fn take(&mut self, session: &Session, rules: &Run, index: TaskIndex) -> Vec<TaskIndex> {
+        let task = &session.tasks[index.get()];
+        if task.exec_mode != ExecMode::Interactive {
+            return Vec::new();
+        }
+        let is_done = |task: TaskIndex| rules.status(task) == Some(TaskStatus::Completed);
+        let resident = self.roles.entry(task.role.clone()).or_insert_with(|| {
+            let done = done(session, rules, &task.role);
+            Resident { last: done.last().copied().unwrap_or(index), done }
+        });
+        // It takes one task at a time, so nothing else can have been completed since.
+        let last = std::mem::replace(&mut resident.last, index);
+        resident.done.retain(|task| is_done(*task) && *task != last);
+        if is_done(last) {
+            resident.done.push(last);
+        }
+        let surplus = resident.done.len().saturating_sub(MOST);
+        resident.done.drain(..surplus);
+        resident.done.clone()
+    }
+}
+
+/// All that the tasks of a role came to in this run, the newest last.
+fn done(session: &Session, rules: &Run, role: &RoleName) -> Vec<TaskIndex> {
+    let is_its_own = |task: &Task| task.role == *role && task.exec_mode == ExecMode::Interactive;
+    let of_role = (0..).map(TaskIndex).zip(&session.tasks).filter(|(_, task)| is_its_own(task));
+    let completed = of_role.filter_map(|(index, _)| {
+        let view = rules.view(index)?;
+        (view.status == TaskStatus::Completed && view.attempt > 0).then_some((view.since, index))
+    });
+    let mut completed: Vec<_> = completed.collect();
+    completed.sort_unstable();
+    let surplus = completed.len().saturating_sub(MOST);
+    completed.drain(..surplus).for_each(drop);
+    completed.into_iter().map(|(_, index)| index).collect()
+}
+
+/// The conversation that an attempt takes up: that of the attempt before it, unless that failed, else the one in which the
+/// resident did the task before. None for an agent that does not converse, and where there is nothing to take up.
+pub(crate) fn conversation(
+    options: &Options,
+    run: &RunAt,
+    session: &Session,
+    rules: &Run,
+    work: Work,
+    before: &[TaskIndex],
+) -> Option<String> {
+    let worker = options.workers.of(work.task)?;
+    let setup = worker.setup.as_ref().filter(|setup| setup.converses)?;
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    if work.attempt > 1 {
+        let last = heard(run, id(work.task), work.attempt - 1, setup);
+        if last.finished && !last.ok {
+            return None; // it may have failed because of what was said before
+        }
+        if last.usage.session_id.is_some() {
+            return last.usage.session_id;
+        }
+    }
+    let is_its_own = |task: &&TaskIndex| options.workers.of(**task).is_some_and(|other| other.agent == worker.agent);
+    let before = before.iter().rev().find(is_its_own)?;
+    heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id
+}
+
+/// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used.
+pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work: Work) -> Box<Used> {
+    let setup = options.workers.of(work.task).and_then(|worker| worker.setup.as_ref());
+    let (Some(setup), Some(_)) = (setup.filter(|setup| setup.converses), &used.session_id) else { return used };
+    let (tokens, cost) = setup.adapter.counts_on();
+    let Used { agent, session_id, .. } = used.as_ref().clone();
+    for (other, before) in rules.used() {
+        if other == work || before.session_id != session_id || before.agent != agent {
+            continue;
+        }
+        if tokens {
+            used.input = used.input.saturating_sub(before.input);
+            used.cached = used.cached.saturating_sub(before.cached);
+            used.output = used.output.saturating_sub(before.output);
+        }
+        if cost {
+            used.cost_micros = used.cost_micros.map(|cost| cost.saturating_sub(before.cost_micros.unwrap_or(0)));
+        }
+    }
+    used
+}
+
+/// What was said in an attempt.
+fn heard(run: &RunAt, task: &str, attempt: u32, setup: &Setup) -> Stream {
+    let [out, _] = logs(&run.path, task, attempt);
+    let read = |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), 0);
+    File::open(out).map_or_else(|_| Stream::default(), read)
+}
