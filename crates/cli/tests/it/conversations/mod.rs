@@ -2,6 +2,7 @@
 
 mod done;
 mod reached;
+mod resident;
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
