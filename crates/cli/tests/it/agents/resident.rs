@@ -51,7 +51,12 @@ fn the_next_task_of_a_resident_goes_on_in_its_conversation() {
         let run = world.run(&RUN);
         assert_eq!(run.code, Some(0), "{agent}: {run}");
         check(&world);
+        let usage = world.run(&["status", "--session=S", "--format", "json"]).stdout;
+        let usage: Value = serde_json::from_str(&usage).expect("JSON");
         let asked = model.rest();
+        let sum = |of: &str| usage["usage"]["tasks"][of]["tokens_in"].as_u64();
+        let second = u64::try_from(asked.len() - 2).expect("few") * 1000;
+        assert_eq!((sum("WORK-001"), sum("WORK-002")), (Some(2000), Some(second)), "{agent}: {usage}");
         assert_eq!(asked[..2], [0, 1].map(answered), "{agent}");
         assert!(asked[2..].iter().all(|asked| asked.turn >= 2), "{agent}: {asked:?}");
     }
