@@ -3,12 +3,13 @@
 mod deliveries;
 mod job_rows;
 mod people;
+mod permissions;
 mod start;
 mod telling;
 
 pub use self::start::run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use team_executor_store::{RealDisk, RealFile};
 use crate::capability::Gaps;
 use crate::checking::{self, Checking, Scene};
 use crate::conductor::Conductor;
-use crate::control::question;
+use crate::control::{Permission, question};
 use crate::ends::{self, End};
 use crate::inbox::{Inbox, Message, Outbox};
 use crate::job::Job;
@@ -75,6 +76,8 @@ struct Dispatcher<'t> {
     asked_to_stop: bool,
     /// A person is being asked.
     asking: bool,
+    /// What agents want to be allowed, the oldest first.
+    permissions: VecDeque<Permission>,
     /// Until when a person may decide at a checkpoint.
     patience: Option<Instant>,
     /// Since when something is not durable.

@@ -107,6 +107,19 @@ pub enum Notice {
         /// Somebody is being asked here and now.
         asked: bool,
     },
+    /// An agent wants to be allowed something.
+    Asks {
+        /// Which task it works on.
+        task: String,
+        /// The number of the question.
+        question: u64,
+        /// What it wants to use.
+        tool: String,
+        /// What for, in its words.
+        what: String,
+        /// Somebody is being asked here and now.
+        asked: bool,
+    },
     /// A person has judged.
     Decided {
         /// At which checkpoint, if the run was at one.

@@ -18,6 +18,8 @@ use crate::protocol::{decode, encode};
 
 /// Longer lines are not heard.
 const LINE_BYTES: u64 = 256 << 10;
+/// The most that a person is shown of what an agent wants.
+const WORDS: usize = 500;
 /// How long either side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -97,9 +99,10 @@ pub fn tell(door: &Path, word: &Word) -> io::Result<Option<Answered>> {
 /// Has a person asked by whoever executes the run, if anybody does. Nobody waits for that: the answer comes by the door.
 pub(super) fn ask(control: &Path, question: &Value) {
     let told = |name: &str| std::env::var(format!("TEAM_EXECUTOR_{name}")).unwrap_or_default();
+    let cut = |key: &str| question[key].as_str().unwrap_or_default().chars().take(WORDS).collect::<String>();
     let line = json!({
         "version": 1, "request": "ask", "task": told("TASK"), "attempt": told("ATTEMPT"),
-        "question": question["question"], "tool": question["tool"], "what": question["what"],
+        "question": question["question"], "tool": cut("tool"), "what": cut("what"),
     });
     let control = control.to_owned();
     thread::spawn(move || {

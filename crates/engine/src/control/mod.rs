@@ -15,7 +15,7 @@ pub use answer::Answer;
 pub use client::{holder, is_heard, send};
 pub use offline::{Applied, Target, apply};
 pub use question::Checkpoints;
-pub use request::{Request, Wanted};
+pub use request::{Permission, Request, Wanted};
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;

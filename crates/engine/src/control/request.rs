@@ -44,6 +44,23 @@ pub enum Request {
         /// In the person's words.
         text: String,
     },
+    /// An agent wants to be allowed something, and a person is to be asked.
+    Ask(Permission),
+}
+
+/// What an agent wants to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permission {
+    /// The task that it works on.
+    pub task: String,
+    /// The key of its attempt.
+    pub attempt: String,
+    /// The number of the question in the conversation.
+    pub question: u64,
+    /// What it wants to use.
+    pub tool: String,
+    /// What for, in its words.
+    pub what: String,
 }
 
 /// Which tasks are to run again.
@@ -84,6 +101,14 @@ impl Request {
                 text("text", words);
                 out.key("tasks");
                 out.texts(tasks);
+            }
+            Self::Ask(Permission { task, attempt, question, tool, what }) => {
+                text("task", task);
+                text("attempt", attempt);
+                text("tool", tool);
+                text("what", what);
+                out.key("question");
+                out.plain(question);
             }
             Self::Retry { which, downstream } => {
                 if let Wanted::Tasks(tasks) = which {
@@ -126,6 +151,18 @@ impl Request {
                 let tasks = fields.wanted_of("tasks")?.ok_or("the request has no readable `tasks`")?;
                 (Self::Decide { action, tasks, text: fields.words("text", TEXT_CHARS)? }, &["action", "tasks", "text"])
             }
+            "ask" => {
+                let question = fields.root.get("question").and_then(Value::as_i64);
+                let question = question.and_then(|number| u64::try_from(number).ok());
+                let asked = Permission {
+                    task: fields.text("task")?,
+                    attempt: fields.text("attempt")?,
+                    question: question.ok_or("the request has no readable `question`")?,
+                    tool: fields.words("tool", REASON_CHARS)?,
+                    what: fields.words("what", REASON_CHARS)?,
+                };
+                (Self::Ask(asked), &["task", "attempt", "question", "tool", "what"])
+            }
             "skip" => (Self::Skip { task: fields.text("task")?, reason: fields.reason()? }, &["task", "reason"]),
             _ => return Err("the request is unknown".to_owned()),
         };
@@ -148,6 +185,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
+            Self::Ask(_) => return Err("nobody is there to be asked".to_owned()),
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
@@ -182,6 +220,7 @@ impl Request {
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
             Self::Decide { .. } => "decide",
+            Self::Ask(_) => "ask",
         }
     }
 }
@@ -245,6 +284,13 @@ mod tests {
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
             Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },
+            Request::Ask(Permission {
+                task: "A".to_owned(),
+                attempt: "r/A/1".to_owned(),
+                question: 3,
+                tool: "Bash".to_owned(),
+                what: "rm \"x\"\n".to_owned(),
+            }),
         ] {
             let line = request.write();
             assert!(!line.contains('\n'), "{line}");
@@ -267,6 +313,10 @@ mod tests {
             (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has a field that it does not know"),
             (r#"{"version":1,"request":"pause"}"#, "no readable `reason`"),
             (&long, "more than 1000 characters"),
+            (
+                r#"{"version":1,"request":"ask","task":"A","attempt":"a","tool":"t","what":"w"}"#,
+                "no readable `question`",
+            ),
             (r#"{"version":1,"request":"decide","action":"explode","tasks":[],"text":""}"#, "no readable `action`"),
             (r#"{"version":1,"request":"decide","action":"resume","text":""}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry"}"#, "no readable `downstream`"),

@@ -25,6 +25,9 @@ impl Dispatcher<'_> {
     }
 
     fn obey(&mut self, request: &Request) -> Result<Answer, Failure> {
+        if let Request::Ask(asked) = request {
+            return Ok(self.agent_asks(asked));
+        }
         let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
             Ok(input) => input,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),
@@ -76,7 +79,7 @@ impl Dispatcher<'_> {
     }
 
     /// Waits for a person's line in a thread of its own: the run can still be told otherwise.
-    fn listen(&mut self) {
+    pub(super) fn listen(&mut self) {
         if let Some(ask) = self.options.ask
             && !std::mem::replace(&mut self.asking, true)
         {
@@ -89,6 +92,7 @@ impl Dispatcher<'_> {
     pub(super) fn typed(&mut self, line: Option<&str>) -> Result<(), Failure> {
         self.asking = false;
         if !question::is_open(self.rules()) {
+            self.permitted(line);
             return Ok(());
         }
         let wave = question::wave(self.rules());

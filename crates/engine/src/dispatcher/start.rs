@@ -1,6 +1,6 @@
 //! Everything that a run needs is opened, in the order in which it is needed; then the loop begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -122,6 +122,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         ending: None,
         asked_to_stop: false,
         asking: false,
+        permissions: VecDeque::new(),
         patience: None,
         undurable: None,
         knowledge: Knowledge::default(),
