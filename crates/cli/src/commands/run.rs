@@ -137,7 +137,7 @@ fn once(
     let mut failed = None;
     let mut was_asked = false;
     let result = engine::run(run, &mut |notice| {
-        was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. });
+        was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. } | Notice::Asks { .. });
         if failed.is_none() {
             failed = face.tell(notice, printer).err();
         }

@@ -96,6 +96,7 @@ impl Board {
             }
             Notice::Reconciled(_)
             | Notice::Checkpoint { .. }
+            | Notice::Asks { .. }
             | Notice::Decided { .. }
             | Notice::SentBack { .. }
             | Notice::Adopted(_)

@@ -83,6 +83,13 @@ pub(crate) enum Event<'a> {
         cause: &'static str,
         judged: Vec<Judged<'a>>,
     },
+    /// An agent wants to be allowed something.
+    Asks {
+        task: &'a str,
+        question: u64,
+        tool: &'a str,
+        what: &'a str,
+    },
     Decided {
         checkpoint: Option<&'a str>,
         action: &'static str,
@@ -235,6 +242,7 @@ impl<'a> Event<'a> {
                 });
                 Self::Checkpoint { task, cause: cause.word(), judged: judged.collect() }
             }
+            Notice::Asks { task, question, tool, what, .. } => Self::Asks { task, question: *question, tool, what },
             Notice::Decided { checkpoint, action, text } => {
                 Self::Decided { checkpoint: checkpoint.as_deref(), action: action.word(), text }
             }

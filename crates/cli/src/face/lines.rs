@@ -43,6 +43,14 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         Notice::Checkpoint { task, cause, judged, asked } => {
             return Some(checkpoint(task, *cause, judged, *asked, width));
         }
+        Notice::Asks { task, tool, what, asked, .. } => {
+            let words = escape::cut(&format!("{task} asks to use {tool}: {what}"), width);
+            let help = match asked {
+                true => "type y to allow it or n to deny it, and Enter".to_owned(),
+                false => format!("team-executor talk allow {0}, or deny {0}, and --session", escape::shell_word(task)),
+            };
+            return Some(format!("{words}\nhelp: {help}"));
+        }
         Notice::Decided { checkpoint, action, text } => {
             let at = checkpoint.as_deref().map(|task| format!(" after {task}")).unwrap_or_default();
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };

@@ -35,7 +35,7 @@ impl Waiting {
 }
 
 /// Reads what a run says until it says this.
-pub(super) fn wait_for(child: &mut Child, words: &str) {
+pub(crate) fn wait_for(child: &mut Child, words: &str) {
     let mut lines = BufReader::new(child.stderr.as_mut().expect("its errors")).lines();
     let said = lines.by_ref().map_while(Result::ok).any(|line| line.contains(words));
     assert!(said, "it never said {words:?}");

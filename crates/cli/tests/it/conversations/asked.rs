@@ -1,0 +1,70 @@
+//! Agents that may only ask: by a command, at a terminal, and where nobody answers.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use team_executor_testkit::{Terminal, World};
+
+use super::{RUN, configure, log, start, talk, world};
+use crate::run::ends::{end, wait_for};
+use crate::run::{column, rows};
+
+const ASKS: &str = "permissions = \"ask\"";
+
+/// A world in which the agent asks for this before it reports.
+fn asking(act: &str, limits: &str, settings: &str) -> World {
+    let world = world(&["A"], &format!("ask {act} 'Writing to a.md'"), "");
+    configure(&world, limits, settings);
+    world
+}
+
+#[test]
+fn what_an_agent_asks_is_answered_by_a_command_and_a_no_is_no_failure() {
+    for (verb, did, finding) in [("allow", "A: allowed: edit\n", "allowed"), ("deny", "A: denied: edit\n", "denied")] {
+        let world = asking("edit", "", ASKS);
+        let mut executor = start(&world);
+        wait_for(&mut executor, "A asks to use edit: Writing to a.md");
+        let listed = talk(&world, &["list"]);
+        let words = "A (attempt 1): waits for an answer\n  asks to use edit: Writing to a.md (question 1)\n";
+        assert_eq!(listed.stdout, words, "{listed}");
+        let other = talk(&world, &[verb, "A", "--question", "7"]);
+        assert!(other.code == Some(2) && other.stderr.contains("it does not ask that"), "{other}");
+        let answered = talk(&world, &[verb, "A"]);
+        assert_eq!(answered.stdout, did, "{answered}");
+        assert_eq!(end(executor).0, Some(0));
+        assert_eq!(column(&world, "findings"), [finding]);
+    }
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let world = asking("execute", "", ASKS);
+    let mut command = world.command(&["run", "--session=S", "--no-progress", "--on-complete", "auto_keep"]);
+    command.stdin(Stdio::null());
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for("Start?").say("y").wait_for("A asks to use execute: Writing to a.md").wait_for("and Enter");
+    terminal.say("perhaps").wait_for("not understood").say("y").wait_for("Pipeline complete: 1/1");
+    let (code, shown) = terminal.end();
+    assert_eq!((code, column(&world, "findings")), (Some(0), vec!["allowed".to_owned()]), "{shown}");
+}
+
+#[test]
+fn where_nobody_answers_the_answer_is_no_and_what_was_settled_is_not_asked() {
+    let world = asking("edit", "answer = \"200ms\"", ASKS);
+    let run = world.run(&[RUN.as_slice(), &["--format", "json"]].concat());
+    assert_eq!(run.code, Some(1), "{run}");
+    let error = &rows(&world)["A"]["error"];
+    assert_eq!(error, "it was not allowed to use edit, and `permissions` of the agent decides that");
+    let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let asks: Vec<Value> = events.filter(|event| event["type"] == "asks").collect();
+    assert_eq!((asks.len(), &asks[0]["tool"], &asks[0]["question"]), (1, &"edit".into(), &1.into()), "{run}");
+    assert!(log(&world, "A").contains(r#""by":"nobody","team_executor":"denied""#));
+
+    for (act, permissions, finding, code) in
+        [("edit", "edit", "allowed", 0), ("execute", "full", "allowed", 0), ("execute", "edit", "", 1)]
+    {
+        let world = asking(act, "", &format!("permissions = {permissions:?}"));
+        let run = world.run(&RUN);
+        assert_eq!((run.code, column(&world, "findings")), (Some(code), vec![finding.to_owned()]), "{run}");
+    }
+}
