@@ -90,7 +90,9 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct JsonHalted<'a> {
     reason: &'a str,
-    budget: JsonBudget<'a>,
+    /// The task that no agent could do because nobody is logged in.
+    not_logged_in: Option<&'a str>,
+    budget: Option<JsonBudget<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,7 +108,13 @@ struct JsonBudget<'a> {
 impl<'a> JsonHalted<'a> {
     /// Describes it.
     pub(crate) fn of(halted: &'a Halted) -> Self {
-        let Halt::Budget(bound) = &halted.why;
+        let reason = halted.words.as_str();
+        let bound = match &halted.why {
+            Halt::Budget(bound) => bound,
+            Halt::NotLoggedIn(_) => {
+                return Self { reason, not_logged_in: halted.name.as_deref(), budget: None };
+            }
+        };
         let Bound { scope, measure, used, budget, next } = bound.as_ref();
         let of = match scope {
             Scope::Run => "run",
@@ -116,7 +124,7 @@ impl<'a> JsonHalted<'a> {
         let (used, budget, next_attempt) = (*used, *budget, *next);
         let budget =
             JsonBudget { of, name: halted.name.as_deref(), measure: measure.word(), used, budget, next_attempt };
-        Self { reason: &halted.words, budget }
+        Self { reason, not_logged_in: None, budget: Some(budget) }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use team_executor_core::Session;
-use team_executor_core::run::{Bound, Halt, Measure, Scope};
+use team_executor_core::run::{Bound, Halt, Measure, Run, Scope};
+use team_executor_core::{Session, TaskIndex};
 
 use crate::report::seconds;
 
@@ -20,12 +20,22 @@ pub struct Halted {
 
 impl Halted {
     /// Describes it with the names of a session.
-    pub(crate) fn of(why: &Halt, session: &Session) -> Self {
-        let Halt::Budget(bound) = why;
+    pub(crate) fn of(why: &Halt, rules: &Run, session: &Session) -> Self {
+        let id = |task: TaskIndex| session.tasks.get(task.get()).map(|task| task.id.to_string());
+        let bound = match why {
+            Halt::Budget(bound) => bound,
+            Halt::NotLoggedIn(task) => {
+                let said = rules.view(*task).and_then(|view| view.error);
+                let said = said.unwrap_or("nobody is logged in with its agent");
+                let name = id(*task);
+                let words = format!("{}: {said}", name.as_deref().unwrap_or_default());
+                return Self { words, name, why: why.clone() };
+            }
+        };
         let name = match &bound.scope {
             Scope::Run => None,
             Scope::Role(role) => Some(role.to_string()),
-            Scope::Task(task) => session.tasks.get(task.get()).map(|task| task.id.to_string()),
+            Scope::Task(task) => id(*task),
         };
         Self { words: words(bound, name.as_deref()), name, why: why.clone() }
     }

@@ -34,6 +34,7 @@ use crate::report::Report;
 use crate::resident::{self, Residents};
 use crate::run_at::RunAt;
 use crate::views::Views;
+use crate::worker::Worker;
 use crate::{assign, capability, clock, judgement, outcome, prompt, replay, stale, talk, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
@@ -224,7 +225,7 @@ impl Dispatcher<'_> {
         let (slot, exit) = match event {
             KeeperEvent::Line { slot, text, .. } => {
                 let work = self.slots.get(&slot)?;
-                let is_event = self.options.workers.of(work.task).is_some_and(|worker| worker.setup.is_some());
+                let is_event = self.worker(work.task).is_some_and(|worker| worker.setup.is_some());
                 let text = if is_event { glimpse(&text)? } else { text };
                 let task = self.id(work.task).to_owned();
                 (self.tell)(Notice::Line { task, text });
@@ -324,8 +325,7 @@ impl Dispatcher<'_> {
                     prompt => prompt?,
                 };
                 let task = &self.session.tasks[work.task.get()];
-                let worker =
-                    self.options.workers.of(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+                let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
                 let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
                 let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
                 let (rules, options) = (self.conductor.rules(), &self.options);
@@ -353,7 +353,8 @@ impl Dispatcher<'_> {
 
     /// What an attempt came to, with what its dialect demands.
     fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
-        let end = ends::of(&self.options, &self.at, &self.session.tasks[work.task.get()], work, exit);
+        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
+        let end = ends::of(&self.options, &self.at, task, work, worker, exit);
         self.concluded(work, end)
     }
 
@@ -376,10 +377,16 @@ impl Dispatcher<'_> {
         self.used.extend(used.map(|used| Input::Used { work, used }));
     }
 
+    /// Who does the last attempt at a task.
+    fn worker(&self, task: TaskIndex) -> Option<&Worker> {
+        self.options.workers.chosen(self.rules(), task)
+    }
+
     /// A worker was lost; what it used is not, nor what it had reported.
     fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
-        let used = ends::used_by_lost(&self.options, &self.at, task, work, exit);
+        let worker = self.worker(work.task);
+        let used = worker.and_then(|worker| ends::used_by_lost(&self.options, &self.at, task, work, worker, exit));
         let Some(end) = ends::reported(&self.at, task, work) else {
             self.count(work, used);
             return Outcome::Interrupted;

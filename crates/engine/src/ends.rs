@@ -35,14 +35,14 @@ pub(crate) struct End {
 }
 
 /// What an attempt came to. To look again after a crash changes nothing.
-pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, exit: &Exit) -> End {
+pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker: Option<&Worker>, exit: &Exit) -> End {
     if matches!(exit.ended, Ended::Stopped | Ended::Interrupted)
         && let Some(end) = reported(run, task, work)
     {
-        return end;
+        let used = worker.and_then(|worker| used_by_lost(options, run, task, work, worker, Some(exit)));
+        return End { used, ..end };
     }
     let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
-    let worker = options.workers.of(work.task);
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
         return of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
     }
@@ -63,9 +63,9 @@ pub(crate) fn used_by_lost(
     run: &RunAt,
     task: &Task,
     work: Work,
+    worker: &Worker,
     exit: Option<&Exit>,
 ) -> Option<Box<Used>> {
-    let worker = options.workers.of(work.task)?;
     let Some(setup) = &worker.setup else { return time_of(options, worker, exit) };
     let [out, _] = logs(&run.path, task.id.as_str(), work.attempt);
     used(&heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)), setup, &worker.agent, exit)

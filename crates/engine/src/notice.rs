@@ -33,6 +33,10 @@ pub enum Notice {
         attempt: u32,
         /// In the slot of what it waited for.
         fast_advance: bool,
+        /// The agent, as the user calls it.
+        agent: String,
+        /// It is not the one that is wanted first.
+        instead: bool,
         /// How all tasks stand.
         counts: Counts,
     },

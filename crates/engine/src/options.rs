@@ -49,6 +49,8 @@ pub struct Options {
     pub ask: Option<fn() -> Option<String>>,
     /// How long it waits before.
     pub backoff: Backoff,
+    /// For tasks that several agents can do, whose quotas the others use.
+    pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
     /// What may be used.
     pub budgets: Budgets,
     /// What differs for single tasks.

@@ -25,6 +25,7 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         rounds_before: plan.rounds,
         tasks: judgement::with_checkpoints(options.tasks.clone(), &options.session),
         budgets: options.budgets.clone(),
+        fallbacks: options.fallbacks.clone(),
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()

@@ -112,7 +112,7 @@ impl Report {
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
             used: usage::of(rules, session),
-            halt: rules.halt().map(|why| Halted::of(why, session)),
+            halt: rules.halt().map(|why| Halted::of(why, rules, session)),
             already: false,
         }
     }

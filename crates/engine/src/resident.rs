@@ -77,7 +77,7 @@ pub(crate) fn conversation(
     work: Work,
     before: &[TaskIndex],
 ) -> Option<String> {
-    let worker = options.workers.of(work.task)?;
+    let worker = options.workers.chosen(rules, work.task)?;
     let setup = worker.setup.as_ref().filter(|setup| setup.converses)?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
     if work.attempt > 1 {
@@ -89,14 +89,15 @@ pub(crate) fn conversation(
             return last.usage.session_id;
         }
     }
-    let is_its_own = |task: &&TaskIndex| options.workers.of(**task).is_some_and(|other| other.agent == worker.agent);
+    let is_its_own =
+        |task: &&TaskIndex| options.workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
     let before = before.iter().rev().find(is_its_own)?;
     heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id
 }
 
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used.
 pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work: Work) -> Box<Used> {
-    let setup = options.workers.of(work.task).and_then(|worker| worker.setup.as_ref());
+    let setup = options.workers.chosen(rules, work.task).and_then(|worker| worker.setup.as_ref());
     let (Some(setup), Some(_)) = (setup.filter(|setup| setup.converses), &used.session_id) else { return used };
     let (tokens, cost) = setup.adapter.counts_on();
     let Used { agent, session_id, .. } = used.as_ref().clone();

@@ -136,11 +136,11 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         run: id,
         is_heard: control::is_heard(&path),
         used: usage::of(&run, session),
-        halt: run.halt().map(|why| Halted::of(why, session)),
+        halt: run.halt().map(|why| Halted::of(why, &run, session)),
         folder: path,
         stage: run.stage().word(),
         reason: match run.stage() {
-            Stage::Draining => run.halt().map(|why| Halted::of(why, session).words),
+            Stage::Draining => run.halt().map(|why| Halted::of(why, &run, session).words),
             Stage::Paused(PauseReason::Told(reason)) => Some(reason.clone()),
             Stage::Paused(PauseReason::WaveFailed(wave)) => Some(format!("every task of wave {wave} failed")),
             Stage::Paused(PauseReason::Checkpoint { task, .. }) => {

@@ -1,8 +1,11 @@
 //! Who does which task: a program, what it sees of the environment, and how long it has.
 
+use std::collections::BTreeSet;
+
 use team_executor_agents::Limits;
 use team_executor_agents::adapters::Setup;
 use team_executor_core::TaskIndex;
+use team_executor_core::run::Run;
 
 use crate::artifacts::Demands;
 
@@ -29,25 +32,63 @@ pub struct Worker {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workers {
     list: Vec<Worker>,
-    /// For each task, its worker in the list.
+    /// Workers of whom the first that can be used does a task.
+    chains: Vec<Vec<usize>>,
+    /// For each task, its chain.
     of: Vec<usize>,
 }
 
 impl Workers {
-    /// One more worker; the number is for [`Workers::assign`].
+    /// One more worker; the number is for [`Workers::chain`].
     pub fn add(&mut self, worker: Worker) -> usize {
         self.list.push(worker);
         self.list.len() - 1
     }
 
-    /// Gives the next task to a worker. Tasks come in the order of the session.
-    pub fn assign(&mut self, worker: usize) {
-        self.of.push(worker);
+    /// Workers of whom the first that can be used does a task; the number is for [`Workers::assign`].
+    pub fn chain(&mut self, workers: Vec<usize>) -> usize {
+        self.chains.push(workers);
+        self.chains.len() - 1
     }
 
-    /// Who does a task.
+    /// Gives the next task to a chain. Tasks come in the order of the session.
+    pub fn assign(&mut self, chain: usize) {
+        self.of.push(chain);
+    }
+
+    /// Who is wanted first for a task.
     pub fn of(&self, task: TaskIndex) -> Option<&Worker> {
-        self.list.get(*self.of.get(task.get())?)
+        self.nth(task, 0)
+    }
+
+    /// Who does a task if the first so many cannot be used.
+    pub fn nth(&self, task: TaskIndex, choice: u32) -> Option<&Worker> {
+        let chain = self.chain_of(task);
+        self.list.get(*chain.get(choice as usize).or_else(|| chain.first())?)
+    }
+
+    /// Who does the last attempt at a task, or would.
+    pub fn chosen(&self, rules: &Run, task: TaskIndex) -> Option<&Worker> {
+        self.nth(task, rules.view(task).map_or(0, |view| view.choice))
+    }
+
+    /// The numbers of those who can do a task, the one that is wanted first.
+    pub fn chain_of(&self, task: TaskIndex) -> &[usize] {
+        self.of.get(task.get()).and_then(|chain| self.chains.get(*chain)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The numbers of those who can be used for a task.
+    pub fn in_chains(&self) -> BTreeSet<usize> {
+        self.chains.iter().flatten().copied().collect()
+    }
+
+    /// Takes a worker that cannot be used out of all chains; not if nobody would be left in one.
+    pub fn go_without(&mut self, worker: usize) -> bool {
+        let is_needed = self.chains.iter().any(|chain| !chain.is_empty() && chain.iter().all(|one| *one == worker));
+        if !is_needed {
+            self.chains.iter_mut().for_each(|chain| chain.retain(|one| *one != worker));
+        }
+        !is_needed
     }
 
     /// All of them, to complete what is known of each.
@@ -81,8 +122,14 @@ mod tests {
     fn each_task_has_the_worker_that_it_was_given() {
         let mut workers = Workers::default();
         let (a, b) = (workers.add(worker("a")), workers.add(worker("b")));
-        [a, b, a].into_iter().for_each(|one| workers.assign(one));
+        let chains = [vec![a, b], vec![b]].map(|chain| workers.chain(chain));
+        [0, 1, 0].into_iter().for_each(|nth| workers.assign(chains[nth]));
         let names: Vec<_> = (0..4).map(|task| workers.of(TaskIndex(task)).map(|one| one.agent.as_str())).collect();
         assert_eq!(names, [Some("a"), Some("b"), Some("a"), None]);
+        let nth = |choice| workers.nth(TaskIndex(0), choice).map(|one| one.agent.as_str());
+        assert_eq!([nth(1), nth(2)], [Some("b"), Some("a")], "what is not there any more is as before");
+        assert!(!workers.go_without(b), "nobody else does the second task");
+        assert!(workers.go_without(a));
+        assert_eq!(workers.chain_of(TaskIndex(2)), [b]);
     }
 }

@@ -44,8 +44,6 @@ pub enum End {
     Transient,
     /// It is not; there is no quota.
     Quota,
-    /// It is not; nobody is logged in.
-    Auth,
     /// It is not; no attempt can help.
     Fatal,
     /// It took too long.
@@ -57,14 +55,12 @@ pub enum End {
 }
 
 /// The exit codes of workers that end by themselves.
-const CODES: [(End, i32); 5] =
-    [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Auth, 3), (End::Fatal, 4)];
+const CODES: [(End, i32); 4] = [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Fatal, 3)];
 
-const WORDS: [(End, &str); 8] = [
+const WORDS: [(End, &str); 7] = [
     (End::Completed, "completed"),
     (End::Transient, "transient"),
     (End::Quota, "quota"),
-    (End::Auth, "auth"),
     (End::Fatal, "fatal"),
     (End::TimedOut, "timed_out"),
     (End::CouldNotStart, "could_not_start"),
@@ -82,7 +78,7 @@ impl Script {
         let end = match chance.below(if rough { 10 } else { 1 }) {
             0..5 => End::Completed,
             5 => End::Fatal,
-            6 if !weather.steady => chance.pick(&[End::Quota, End::Auth]),
+            6 if !weather.steady => chance.pick(&[End::Quota, End::Fatal]),
             7 => chance.pick(&[End::TimedOut, End::CouldNotStart]),
             _ => End::Transient,
         };
@@ -160,7 +156,6 @@ impl End {
             Self::Completed => Script::of(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
-            Self::Auth => failed(ErrorClass::Auth),
             Self::Fatal => failed(ErrorClass::Fatal),
             Self::TimedOut => Outcome::TimedOut { error },
             Self::CouldNotStart => Outcome::CouldNotStart { error },

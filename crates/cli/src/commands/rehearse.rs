@@ -3,7 +3,7 @@
 mod copy;
 mod timeline;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use team_executor_agents::rehearsal::{Manner, duration};
@@ -84,6 +84,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         checkpoints: Checkpoints { wait: None, unattended: AtCheckpoint::Resume },
         backoff: faster(Backoff::default(), speed),
         tasks,
+        fallbacks: BTreeMap::new(),
         budgets: Budgets::default(),
         workers: workers(session, &place.exe, speed, &acts)?,
         exe: place.exe,
@@ -148,8 +149,8 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
     let mut known: Vec<(Manner, usize)> = Vec::new();
     for index in (0..).map(TaskIndex).take(session.tasks.len()) {
         let manner = Manner { speed, slow: acts.slow.contains(&index), fails: acts.failing.contains(&index) };
-        let worker = match known.iter().find(|(one, _)| *one == manner) {
-            Some((_, worker)) => *worker,
+        let chain = match known.iter().find(|(one, _)| *one == manner) {
+            Some((_, chain)) => *chain,
             None => {
                 let worker = workers.add(Worker {
                     agent: REHEARSAL.to_owned(),
@@ -160,11 +161,12 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
                     env: Vec::new(),
                     limits: agents::Limits::default(),
                 });
-                known.push((manner, worker));
-                worker
+                let chain = workers.chain(vec![worker]);
+                known.push((manner, chain));
+                chain
             }
         };
-        workers.assign(worker);
+        workers.assign(chain);
     }
     Ok(workers)
 }

@@ -71,7 +71,9 @@ fn once(
     record(&mut session, &joining);
     let config = place.config()?;
     let mut chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
-    check::programs_exist(&chosen.workers, &place)?;
+    for message in check::programs_exist(&mut chosen.workers, &place)? {
+        warn(&message, format, printer)?;
+    }
     if options.yes {
         check::is_trusted(&chosen.programs, &config, options.trust_project)?;
     }
@@ -95,7 +97,10 @@ fn once(
             return Ok((Exit::Invalid, 0));
         }
     }
-    check::agents_are_new_enough(&mut chosen.workers, &place)?;
+    for message in check::agents_are_new_enough(&mut chosen.workers, &place)? {
+        warn(&message, format, printer)?;
+    }
+    let fallbacks = chosen.fallbacks(&session);
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.
@@ -127,6 +132,7 @@ fn once(
         proposals: defaults.most_proposals().saturating_sub(added),
         checkpoints: defaults.checkpoints(),
         backoff: Backoff::default(),
+        fallbacks,
         budgets,
         tasks: chosen.tasks,
         workers: chosen.workers,

@@ -14,21 +14,22 @@ use super::installed::{NotUsable, found, help, installed, path};
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Looks for the program of every worker, and starts nothing. The first that is missing is named, with what to do.
-pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Failure> {
-    for worker in workers.iter() {
+/// Looks for the program of every worker, and starts nothing. Where one is missing the next agent does the task, which is told;
+/// where there is none, the missing one is named, with what to do.
+pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<Vec<String>, Failure> {
+    let mut missed = Vec::new();
+    for (nth, worker) in workers.iter().enumerate() {
         let path = path(&worker.env, place);
         let program = worker.command.first().map(String::as_str).unwrap_or_default();
-        match &worker.setup {
-            None => drop(probe(program, path, &place.project).map_err(|reason| missing(&who(worker), &reason))?),
-            Some(setup) => {
-                let found = found(setup.adapter, program, &worker.env, place);
-                found.map_err(|reason| not_usable(&who(worker), &reason))?;
-            }
-        }
+        let exists = match &worker.setup {
+            None => probe(program, path, &place.project).map(drop).map_err(|reason| missing(&reason)),
+            Some(setup) => found(setup.adapter, program, &worker.env, place).map(drop),
+        };
+        missed.extend(exists.err().map(|reason| (nth, reason)));
         for verify in worker.demands.all_commands() {
             let program = verify.command.first().map(String::as_str).unwrap_or_default();
-            probe(program, path, &place.project).map_err(|reason| missing("the check of artifacts", &reason))?;
+            let exists = probe(program, path, &place.project);
+            exists.map_err(|reason| not_usable("the check of artifacts", &missing(&reason)))?;
         }
         for schema in worker.demands.all_schemas() {
             engine::usable(schema).map_err(|why| {
@@ -37,29 +38,43 @@ pub(crate) fn programs_exist(workers: &Workers, place: &Place) -> Result<(), Fai
             })?;
         }
     }
-    Ok(())
+    go_without(workers, missed)
 }
 
 /// Asks known agents for their version, which starts them: only after somebody who may has chosen them. Where a program only
-/// starts another one, the other one will be started.
-pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<(), Failure> {
-    let mut asked: BTreeMap<(Adapter, String, Option<String>), String> = BTreeMap::new();
-    for worker in workers.iter_mut() {
+/// starts another one, the other one will be started. Where one is too old the next agent does the task, which is told.
+pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<Vec<String>, Failure> {
+    let mut asked: BTreeMap<(Adapter, String, Option<String>), Result<String, NotUsable>> = BTreeMap::new();
+    let mut missed = Vec::new();
+    let used = workers.in_chains();
+    for (nth, worker) in workers.iter_mut().enumerate().filter(|(nth, _)| used.contains(nth)) {
         let Some(setup) = &worker.setup else { continue };
         let program = worker.command.first().cloned().unwrap_or_default();
         let key = (setup.adapter, program.clone(), path(&worker.env, place).map(str::to_owned));
-        let started = match asked.get(&key) {
-            Some(started) => started.clone(),
-            None => {
-                let found = installed(setup, &program, &worker.env, place);
-                let found = found.map_err(|reason| not_usable(&who(worker), &reason))?;
-                found.program.to_str().unwrap_or(&program).to_owned()
-            }
-        };
-        asked.insert(key, started.clone());
-        worker.command = vec![started];
+        let started = asked.entry(key).or_insert_with(|| {
+            let found = installed(setup, &program, &worker.env, place)?;
+            Ok(found.program.to_str().unwrap_or(&program).to_owned())
+        });
+        match started {
+            Ok(started) => worker.command = vec![started.clone()],
+            Err(reason) => missed.push((nth, reason.clone())),
+        }
     }
-    Ok(())
+    go_without(workers, missed)
+}
+
+/// Lets others do what these workers cannot, and says so.
+fn go_without(workers: &mut Workers, missed: Vec<(usize, NotUsable)>) -> Result<Vec<String>, Failure> {
+    let mut told = Vec::new();
+    for (nth, reason) in missed {
+        let who = workers.iter().nth(nth).map(who).unwrap_or_default();
+        if !workers.go_without(nth) {
+            return Err(not_usable(&who, &reason).into());
+        }
+        told.push(format!("{} ({who}), so the next agent is used; {}", reason.why, reason.help));
+    }
+    told.dedup();
+    Ok(told)
 }
 
 fn who(worker: &Worker) -> String {
@@ -70,8 +85,8 @@ fn not_usable(who: &str, NotUsable { why, help }: &NotUsable) -> Finding {
     Finding::error(Code::Usage, format!("{why} ({who}), so nothing was started")).help(help.clone())
 }
 
-fn missing(who: &str, reason: &Unusable) -> Finding {
-    Finding::error(Code::Usage, format!("{reason} ({who}), so nothing was started")).help(help(reason))
+fn missing(reason: &Unusable) -> NotUsable {
+    NotUsable { why: reason.to_string(), help: help(reason) }
 }
 
 /// Refuses programs that the project's file chose, unless the user trusts it. Somebody who is asked needs not say it.

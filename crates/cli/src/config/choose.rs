@@ -98,12 +98,32 @@ impl Defaults {
 /// Who does which task, and how.
 pub(crate) struct Chosen {
     pub(crate) workers: Workers,
+    /// Of each worker, whose quota it uses.
+    pools: Vec<u32>,
     /// What differs for single tasks.
     pub(crate) tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// What will be run, each once.
     pub(crate) programs: Vec<Program>,
     /// The session names agents, and may not.
     pub(crate) ignored: bool,
+}
+
+impl Chosen {
+    /// Whose quotas tasks use, once it is known which workers can be used: notes the first, and gives back the others.
+    pub(crate) fn fallbacks(&mut self, session: &Session) -> BTreeMap<TaskIndex, Vec<u32>> {
+        let mut fallbacks = BTreeMap::new();
+        for task in (0..).map(TaskIndex).take(session.tasks.len()) {
+            let pools = self.workers.chain_of(task).iter().filter_map(|worker| self.pools.get(*worker).copied());
+            let mut pools = pools.collect::<Vec<_>>().into_iter();
+            if let Some(first) = pools.next().filter(|first| *first > 0) {
+                self.tasks.entry(task).or_default().pool = first;
+            }
+            if pools.len() > 0 {
+                fallbacks.insert(task, pools.collect());
+            }
+        }
+        fallbacks
+    }
 }
 
 /// Something that will be run.
@@ -135,32 +155,28 @@ pub(crate) fn choose(
         let finding = Finding::error(Code::Usage, "the command of --agent-command is empty");
         return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
     }
-    let chosen = Chosen { workers: Workers::default(), tasks: BTreeMap::new(), programs: Vec::new(), ignored: false };
-    let defaults = Defaults::of(config, flags);
-    let mut chooser = Chooser {
-        config,
-        flags,
-        session,
-        exe,
-        defaults,
-        by_flag,
-        chosen,
+    let chosen = Chosen {
+        workers: Workers::default(),
         pools: Vec::new(),
-        known_pools: BTreeMap::new(),
+        tasks: BTreeMap::new(),
+        programs: Vec::new(),
+        ignored: false,
     };
+    let defaults = Defaults::of(config, flags);
+    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, known_pools: BTreeMap::new() };
     let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = config.settings.tasks.get(task.id.as_str());
         let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref());
-        let worker = match known.get(&key).filter(|_| own.is_none()) {
-            Some(worker) => *worker,
-            None => chooser.worker(task, own)?,
+        let chain = match known.get(&key).filter(|_| own.is_none()) {
+            Some(chain) => *chain,
+            None => chooser.chain(task, own)?,
         };
         if own.is_none() {
-            known.insert(key, worker);
+            known.insert(key, chain);
         }
-        chooser.chosen.workers.assign(worker);
-        chooser.policy(index, task, own, worker);
+        chooser.chosen.workers.assign(chain);
+        chooser.policy(index, task, own);
     }
     Ok(chooser.chosen)
 }
@@ -173,8 +189,6 @@ struct Chooser<'a> {
     defaults: Defaults,
     by_flag: Option<Agent>,
     chosen: Chosen,
-    /// Of each worker, whose quota it uses.
-    pools: Vec<u32>,
     /// Whose quota there is.
     known_pools: BTreeMap<Account, u32>,
 }
@@ -183,19 +197,34 @@ struct Chooser<'a> {
 type Account = (Adapter, Option<String>, Vec<(String, String)>);
 
 impl<'a> Chooser<'a> {
-    /// Makes the worker of a task.
-    fn worker(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Failure> {
+    /// Makes the workers of a task, the one that is wanted first.
+    fn chain(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Failure> {
+        if let Some(agent) = self.by_flag.clone() {
+            let worker = self.worker(task, own, "--agent-command".to_owned(), agent, None)?;
+            return Ok(self.chosen.workers.chain(vec![worker]));
+        }
         let role = self.config.settings.roles.get(task.role.as_str());
-        let (name, agent, by_project) = match &self.by_flag {
-            Some(agent) => ("--agent-command".to_owned(), agent.clone(), None),
-            None => {
-                let name = self.agent(task, own, role)?;
-                let agent = self.config.settings.agents.get(&name.value);
-                let agent = agent.ok_or_else(|| unknown(self.config, &name, task))?;
-                let by_project = self.by_project(&agent.from).or_else(|| self.by_project(&name.from));
-                (name.value, agent.clone(), by_project)
-            }
-        };
+        let wanted = self.agents(task, own, role)?;
+        let mut chain = Vec::with_capacity(wanted.value.len());
+        for name in wanted.value {
+            let agent = self.config.settings.agents.get(&name);
+            let agent = agent.ok_or_else(|| unknown(self.config, &name, &wanted.from, task))?;
+            let by_project = self.by_project(&agent.from).or_else(|| self.by_project(&wanted.from));
+            chain.push(self.worker(task, own, name, agent.clone(), by_project)?);
+        }
+        Ok(self.chosen.workers.chain(chain))
+    }
+
+    /// Makes a worker for a task.
+    fn worker(
+        &mut self,
+        task: &Task,
+        own: Option<&Own>,
+        name: String,
+        agent: Agent,
+        by_project: Option<Spot>,
+    ) -> Result<usize, Failure> {
+        let role = self.config.settings.roles.get(task.role.as_str());
         let command = match &agent.kind {
             Kind::Command(words) => words.clone(),
             Kind::Agent { program, .. } => vec![program.clone()],
@@ -235,7 +264,7 @@ impl<'a> Chooser<'a> {
         }
         let worker = Worker { agent: name, command, setup, pass_env, env, limits, demands };
         let pool = self.pool(&worker);
-        self.pools.push(pool);
+        self.chosen.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
     }
 
@@ -261,18 +290,18 @@ impl<'a> Chooser<'a> {
         checks::demands(settings, own, role, &self.config.project)
     }
 
-    /// The name of the agent that does a task, and who says so.
-    fn agent(&mut self, task: &Task, own: Option<&Own>, role: Option<&Own>) -> Result<Set<String>, Failure> {
+    /// The names of the agents that can do a task, and who says so.
+    fn agents(&mut self, task: &Task, own: Option<&Own>, role: Option<&Own>) -> Result<Set<Vec<String>>, Failure> {
         let settings = &self.config.settings;
-        let by_user =
-            flag(self.flags.agent.clone(), "--agent").or_else(|| own?.agent.clone()).or_else(|| role?.agent.clone());
+        let by_flag = flag(self.flags.agent.clone().map(|name| vec![name]), "--agent");
+        let by_user = by_flag.or_else(|| own?.agents.clone()).or_else(|| role?.agents.clone());
         let wanted = task.agent.as_deref().or_else(|| self.session.role(task.role.as_str())?.agent.as_deref());
         let of_session = wanted.map(str::trim).filter(|name| by_user.is_none() && !name.is_empty());
         let may_choose = settings.session_may_choose.as_ref().is_some_and(|set| set.value);
         self.chosen.ignored |= of_session.is_some() && !may_choose;
         let of_session =
-            of_session.filter(|_| may_choose).map(|name| Set { value: name.to_owned(), from: Origin::Session });
-        by_user.or(of_session).or_else(|| settings.agent.clone()).ok_or_else(|| {
+            of_session.filter(|_| may_choose).map(|name| Set { value: vec![name.to_owned()], from: Origin::Session });
+        by_user.or(of_session).or_else(|| settings.agents_wanted.clone()).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, "no agent was named, so nothing was started");
             let finding = finding.help("name the program that does the work: --agent-command 'CMD'");
             let file = super::files::PROJECT_FILE;
@@ -307,7 +336,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Notes how a task is run, where that differs.
-    fn policy(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>, worker: usize) {
+    fn policy(&mut self, index: TaskIndex, task: &Task, own: Option<&Own>) {
         fn first<T: Clone>(owns: [Option<&Own>; 2], of: impl Fn(&Own) -> &Option<Set<T>>) -> Option<T> {
             owns.into_iter().flatten().find_map(|own| of(own).as_ref()).map(|set| set.value.clone())
         }
@@ -316,7 +345,6 @@ impl<'a> Chooser<'a> {
             retries: first(owns, |own| &own.retries).filter(|_| self.flags.retries.is_none()),
             rounds: first(owns, |own| &own.rounds).filter(|_| self.flags.rounds.is_none()),
             asks: first(owns, |own| &own.checkpoint).unwrap_or(false),
-            pool: self.pools.get(worker).copied().unwrap_or(0),
             ..TaskPolicy::default()
         };
         if policy != TaskPolicy::default() {
@@ -341,9 +369,9 @@ pub(crate) fn rehearsing(exe: &Path, manner: Manner) -> Result<Vec<String>, Fail
     Ok(std::iter::once(exe.to_owned()).chain(manner.arguments()).collect())
 }
 
-fn unknown(config: &Config, name: &Set<String>, task: &Task) -> Finding {
-    let finding = no_agent(&config.settings, &name.value);
-    match name.from {
+fn unknown(config: &Config, name: &str, from: &Origin, task: &Task) -> Finding {
+    let finding = no_agent(&config.settings, name);
+    match from {
         Origin::Session => finding.help(format!("the session wants it for task '{}'", task.id)),
         _ => finding,
     }

@@ -118,7 +118,8 @@ pub(crate) struct Limits {
 /// What is settled for one role or one task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Own {
-    pub(crate) agent: Option<Set<String>>,
+    /// Who does it, the one that is wanted first.
+    pub(crate) agents: Option<Set<Vec<String>>>,
     pub(crate) retries: Option<Set<u32>>,
     pub(crate) rounds: Option<Set<u32>>,
     /// A person judges after each of these tasks.
@@ -185,7 +186,8 @@ pub(crate) struct Settings {
     pub(crate) max_proposals: Option<Set<u32>>,
     pub(crate) at_checkpoint: Option<Set<AtCheckpoint>>,
     pub(crate) checkpoint_wait: Option<Set<Time>>,
-    pub(crate) agent: Option<Set<String>>,
+    /// Who does a task, the one that is wanted first.
+    pub(crate) agents_wanted: Option<Set<Vec<String>>>,
     pub(crate) session_may_choose: Option<Set<bool>>,
     /// Folders of projects whose files may choose programs.
     pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
@@ -216,7 +218,7 @@ impl Limits {
 impl Own {
     fn or(self, other: Self) -> Self {
         Self {
-            agent: self.agent.or(other.agent),
+            agents: self.agents.or(other.agents),
             retries: self.retries.or(other.retries),
             rounds: self.rounds.or(other.rounds),
             checkpoint: self.checkpoint.or(other.checkpoint),
@@ -254,7 +256,7 @@ impl Settings {
             max_proposals: self.max_proposals.or(other.max_proposals),
             at_checkpoint: self.at_checkpoint.or(other.at_checkpoint),
             checkpoint_wait: self.checkpoint_wait.or(other.checkpoint_wait),
-            agent: self.agent.or(other.agent),
+            agents_wanted: self.agents_wanted.or(other.agents_wanted),
             session_may_choose: self.session_may_choose.or(other.session_may_choose),
             trusted_projects: self.trusted_projects.or(other.trusted_projects),
             limits: self.limits.or(other.limits),

@@ -15,6 +15,7 @@ use super::{
 const SECTIONS: &[&str] = &["defaults", "budget", "agents", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
     "agent",
+    "agents",
     "at_checkpoint",
     "cadence",
     "checkpoint_wait",
@@ -53,8 +54,9 @@ const OF_KIND: [(&str, [bool; 3]); 8] = [
     ("args", [false, true, false]),
     ("speed", [false, false, true]),
 ];
-const OWN: &[&str] = &["agent", "budget", "checkpoint", "checks", "limits", "retries", "rounds"];
-const OF_ROLE: &[&str] = &["agent", "budget", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
+const OWN: &[&str] = &["agent", "agents", "budget", "checkpoint", "checks", "limits", "retries", "rounds"];
+const OF_ROLE: &[&str] =
+    &["agent", "agents", "budget", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
 const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "acp", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -82,7 +84,7 @@ pub(super) fn read(
     let mut settings = Settings::default();
     if let Some(table) = reader.table(root, "defaults") {
         reader.only(table, "defaults", DEFAULTS);
-        settings.agent = reader.text(table, "agent");
+        settings.agents_wanted = wanted(&mut reader, table, "defaults");
         settings.cadence = reader.cadence(table, "cadence");
         settings.concurrency = reader.whole(table, "concurrency", 1);
         settings.limits = limits(&mut reader, table, "defaults");
@@ -116,9 +118,10 @@ pub(super) fn read(
 /// Notes each name of an agent that nobody defines. `settings` are those of all files together.
 pub(super) fn unknown_agents(settings: &Settings, findings: &mut Findings) {
     let owns = settings.roles.values().chain(settings.tasks.values());
-    for named in owns.filter_map(|own| own.agent.as_ref()).chain(&settings.agent) {
-        if let Some(spot) = named.from.spot().filter(|_| !settings.agents.contains_key(&named.value)) {
-            let finding = no_agent(settings, &named.value);
+    for named in owns.filter_map(|own| own.agents.as_ref()).chain(&settings.agents_wanted) {
+        let Some(spot) = named.from.spot() else { continue };
+        for name in named.value.iter().filter(|name| !settings.agents.contains_key(*name)) {
+            let finding = no_agent(settings, name);
             findings.push(finding.at(&spot.file, spot.span, "no [agents] section has this name"));
         }
     }
@@ -148,7 +151,7 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
     reader.only(table, section, keys);
     Own {
         inject: keys.contains(&"inject").then(|| reader.truth(table, "inject")).flatten(),
-        agent: reader.text(table, "agent"),
+        agents: wanted(reader, table, section),
         retries: reader.whole(table, "retries", 0),
         rounds: reader.whole(table, "rounds", 0),
         checkpoint: reader.truth(table, "checkpoint"),
@@ -156,6 +159,18 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
         budget: Budget::read(reader, table, section),
         checks: checks::read_own(reader, section, table),
     }
+}
+
+/// Who is wanted: one agent, or several of whom the first that can be used is used.
+fn wanted(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Option<Set<Vec<String>>> {
+    let one = reader.text(table, "agent").map(|set| Set { value: vec![set.value], from: set.from });
+    let several =
+        reader.set(table, "agents", "a list of names of agents", |value| list(value).filter(|names| !names.is_empty()));
+    if let (Some(_), Some(value)) = (&one, get(table, "agents").filter(|_| several.is_some())) {
+        let message = format!("[{section}] has both 'agent' and 'agents'");
+        reader.wrong(message, value.span(), "which of them counts?", "remove one of them".to_owned());
+    }
+    several.or(one)
 }
 
 fn limits(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Limits {

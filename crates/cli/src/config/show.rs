@@ -33,10 +33,10 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     if let Some(wait) = &defaults.checkpoint_wait {
         list.add("defaults.checkpoint_wait", json!(wait.value.to_string()), wait.from.clone());
     }
-    match (&flags.agent_command, &flags.agent, &all.agent) {
+    match (&flags.agent_command, &flags.agent, &all.agents_wanted) {
         (Some(text), _, _) => list.add("defaults.agent", json!(text), Origin::Flag("--agent-command")),
         (None, Some(name), _) => list.add("defaults.agent", json!(name), Origin::Flag("--agent")),
-        (None, None, Some(set)) => list.add("defaults.agent", json!(set.value), set.from.clone()),
+        (None, None, Some(set)) => list.wanted("defaults", set),
         (None, None, None) => list.add("defaults.agent", Value::Null, Origin::BuiltIn),
     }
     let may = all.session_may_choose.clone().unwrap_or(Set { value: false, from: Origin::BuiltIn });
@@ -105,9 +105,17 @@ impl List {
         self.0.push(Entry { key: key.to_owned(), value, from });
     }
 
+    fn wanted(&mut self, section: &str, set: &Set<Vec<String>>) {
+        let (key, value) = match set.value.as_slice() {
+            [one] => ("agent", json!(one)),
+            several => ("agents", json!(several)),
+        };
+        self.add(&format!("{section}.{key}"), value, set.from.clone());
+    }
+
     fn own(&mut self, section: &str, own: &Own) {
-        if let Some(set) = &own.agent {
-            self.add(&format!("{section}.agent"), json!(set.value), set.from.clone());
+        if let Some(set) = &own.agents {
+            self.wanted(section, set);
         }
         if let Some(set) = &own.retries {
             self.add(&format!("{section}.retries"), json!(set.value), set.from.clone());

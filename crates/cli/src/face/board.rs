@@ -257,7 +257,15 @@ mod tests {
             self.counts.ready -= 1;
             self.counts.in_progress += 1;
             let (task, role, counts) = (task.to_owned(), "builder".to_owned(), self.counts);
-            let notice = Notice::Started { task, role, attempt: 1, fast_advance: false, counts };
+            let notice = Notice::Started {
+                task,
+                role,
+                attempt: 1,
+                fast_advance: false,
+                agent: String::new(),
+                instead: false,
+                counts,
+            };
             self.board.take(&notice, self.now);
         }
 

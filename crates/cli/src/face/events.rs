@@ -42,6 +42,8 @@ pub(crate) enum Event<'a> {
         role: &'a str,
         attempt: u32,
         fast_advance: bool,
+        agent: &'a str,
+        instead: bool,
         counts: Counts,
     },
     TaskOutput {
@@ -218,9 +220,15 @@ impl<'a> Event<'a> {
             }
             Notice::Reconciled(message) => Self::Reconciled { message },
             Notice::Adopted(message) => Self::Adopted { message },
-            Notice::Started { task, role, attempt, fast_advance, counts } => {
-                Self::TaskStarted { task, role, attempt: *attempt, fast_advance: *fast_advance, counts: counts.into() }
-            }
+            Notice::Started { task, role, attempt, fast_advance, agent, instead, counts } => Self::TaskStarted {
+                task,
+                role,
+                attempt: *attempt,
+                fast_advance: *fast_advance,
+                agent,
+                instead: *instead,
+                counts: counts.into(),
+            },
             Notice::Line { task, text } => Self::TaskOutput { task, text },
             Notice::Completed { task, findings, counts } => {
                 Self::TaskCompleted { task, findings, counts: counts.into() }

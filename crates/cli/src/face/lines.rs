@@ -19,10 +19,11 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         Notice::Begins { run, resumed: true, counts, .. } => {
             (None, format!("Run {run} goes on, {} done", counts.completed))
         }
-        Notice::Started { task, role, attempt, fast_advance, .. } => {
+        Notice::Started { task, role, attempt, fast_advance, agent, instead, .. } => {
             let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
             let fast = if *fast_advance { ", fast_advance" } else { "" };
-            (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{fast})"))
+            let instead = if *instead { format!(", by {agent}") } else { String::new() };
+            (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{fast}{instead})"))
         }
         Notice::Completed { task, findings, counts } => {
             let done = format!("{task} [{}/{}] {findings}", counts.completed, counts.total());

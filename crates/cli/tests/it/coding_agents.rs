@@ -173,12 +173,50 @@ fn the_exit_status_of_an_agent_does_not_decide() {
 
 #[test]
 fn who_is_not_logged_in_is_told_how_and_not_asked_again() {
-    let world = world(&[("A", "")]);
+    let world = world(&[("A", ""), ("B", ""), ("C", "B")]);
     fake(&world, CODEX, "cat >/dev/null; echo 'Error: not logged in' >&2; echo x >>tries; exit 1");
-    let run = run(&world, &["--agent", "codex"]);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert!(rows(&world)["A"]["error"].ends_with("(log in with `codex login`, or set OPENAI_API_KEY)"), "{run}");
-    assert_eq!(read(world.dir().join("tries")), "x\n");
+    let again = run(&world, &["--agent", "codex", "-c", "1"]);
+    assert_eq!(again.code, Some(3), "{again}");
+    let how = "(log in with `codex login`, or set OPENAI_API_KEY)";
+    assert!(rows(&world)["B"]["error"].ends_with(how), "{again}");
+    assert!(again.stdout.lines().any(|line| line.starts_with("Stopped  ") && line.ends_with(how)), "{again}");
+    assert_eq!(read(world.dir().join("tries")), "x\n", "A would only fail too");
+    fake(&world, CODEX, CODEX_OK);
+    let done = run(&world, &["--agent", "codex"]);
+    assert_eq!((done.code, column(&world, "status")), (Some(0), vec!["completed".to_owned(); 3]), "{done}");
+}
+
+/// The first agent is not there, the second is not logged in, the third has no quota, and the fourth does it.
+#[test]
+fn the_first_agent_that_can_be_used_does_a_task_and_that_is_told_and_recorded() {
+    let world = world(&[("A", ""), ("B", "")]);
+    let refused = r#""subtype":"success","is_error":true,"api_error_status":429,"result":"Rate limit reached, try again in 60s","usage":{}"#;
+    fake(&world, CLAUDE, &claude_says(refused));
+    fake(&world, CODEX, "cat >/dev/null; echo 'Error: not logged in' >&2; exit 1");
+    fake(&world, GEMINI, GEMINI_OK);
+    let wanted = "[defaults]\nretries = 0\nconcurrency = 1\nagents = [\"gone\", \"codex\", \"claude\", \"gemini\"]\n";
+    world.write(USER, format!("{wanted}[agents.gone]\nkind = \"codex\"\nprogram = \"no-such-codex\"\n"));
+    let run = run(&world, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["Gemini did it."; 2]);
+    let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let missing =
+        "warning: the program 'no-such-codex' is not found in PATH (agent 'gone'), so the next agent is used; install";
+    assert!(told.contains(missing), "{run}");
+    for line in
+        ["A (worker)", "A (worker, attempt 2, by claude)", "A (worker, attempt 3, by gemini)", "B (worker, by gemini)"]
+    {
+        assert!(run.stderr.contains(&format!("▶ {line}\n")), "{line}: {run}");
+    }
+    let status = world.run(&["status", "--session=S", "--format", "json"]);
+    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    let attempts = status["usage"]["attempts"].as_array().expect("a list");
+    let by: Vec<_> = attempts.iter().map(|one| (one["attempt"].as_u64(), one["agent"].as_str())).collect();
+    assert_eq!(by, [(Some(2), Some("claude")), (Some(3), Some("gemini")), (Some(1), Some("gemini"))]);
+    world.write(USER, "[roles.worker]\nagent = \"claude\"\nagents = [\"nobody\"]\n");
+    let wrong = world.run(&["config"]);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("[roles.worker] has both 'agent' and 'agents'"), "{wrong}");
 }
 
 /// R: A-06

@@ -24,7 +24,11 @@ impl Run {
             Event::Began { .. } | Event::Recovered { .. } => {}
             Event::Intended { works, .. } => works.iter().for_each(|work| self.intended(*work)),
             Event::Doubted { .. } => self.doubt(),
-            Event::Claimed { work, slot, at, .. } => self.claimed(*work, *slot, *at),
+            Event::Claimed { work, slot, choice, at, .. } => {
+                if self.claimed(*work, *slot, *at) {
+                    self.state.tasks[work.task.get()].choice = *choice;
+                }
+            }
             Event::Used { work, used, .. } => self.count(*work, used),
             Event::Completed { work, findings, judged, at } => {
                 self.completed(*work, findings.as_ref(), judged.as_deref(), *at);
@@ -83,9 +87,9 @@ impl Run {
         }
     }
 
-    fn claimed(&mut self, work: Work, slot: u32, at: Timestamp) {
+    fn claimed(&mut self, work: Work, slot: u32, at: Timestamp) -> bool {
         let Work { task, attempt } = work;
-        let Some(state) = self.state.tasks.get(task.get()) else { return };
+        let Some(state) = self.state.tasks.get(task.get()) else { return false };
         let facts = &self.facts.tasks[task.get()];
         let free = (slot as usize) < self.graph.len() && self.state.slots.task(slot).is_none();
         let allowed = judge(facts.run_on, state.open, state.bad) == Judgement::Run
@@ -94,14 +98,16 @@ impl Run {
             && !self.state.queue.is_busy(facts)
             && (self.policy.cadence == Cadence::Beat || self.has_its_turn(task));
         if !free || !allowed || attempt != state.attempt.saturating_add(1) {
-            return;
+            return false;
         }
-        if self.moved(task, &[TaskStatus::Ready, TaskStatus::InProgress], at) {
+        let moved = self.moved(task, &[TaskStatus::Ready, TaskStatus::InProgress], at);
+        if moved {
             self.state.slots.take(slot, task);
             self.state.queue.set_busy(&self.facts.tasks[task.get()], true);
             let state = &mut self.state.tasks[task.get()];
             (state.attempt, state.slot) = (attempt, slot);
         }
+        moved
     }
 
     /// A worker has ended, and its task took these moves.
@@ -215,13 +221,18 @@ impl Run {
         if self.running(work).is_none() {
             return;
         }
+        let quota = self.quota(work.task);
         let task = &mut self.state.tasks[work.task.get()];
         task.error = Some(error.to_owned());
         match (class, then) {
-            (ErrorClass::Quota { .. }, Then::Again { not_before }) => {
+            (ErrorClass::Quota { until }, Then::Again { not_before }) => {
                 task.refusals += 1;
-                let held = &mut self.state.held[self.facts.tasks[work.task.get()].quota];
-                *held = not_before.max(*held);
+                let held = &mut self.state.held[quota];
+                *held = until.unwrap_or(not_before).max(not_before).max(*held);
+            }
+            (ErrorClass::Auth, Then::Again { .. }) => {
+                task.refusals += 1;
+                self.state.closed[quota] = true;
             }
             (ErrorClass::Rejected, _) => {
                 task.rounds += 1;
@@ -320,7 +331,10 @@ impl Run {
         let before = std::mem::replace(&mut self.state.stage, stage);
         self.state.halt = None;
         match before {
-            _ if !ends => self.state.pause = None,
+            _ if !ends => {
+                self.state.pause = None;
+                self.state.closed.fill(false); // somebody may have logged in
+            }
             Stage::Paused(reason) => self.state.pause = Some(reason),
             _ => {}
         }

@@ -7,11 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::decide::Turn;
-use super::event::{Event, Halt};
 use super::facts::Pool;
 use super::input::Work;
-use super::state::{Run, Stage};
+use super::state::Run;
 use super::used::Account;
 use crate::graph::TaskIndex;
 use crate::ids::RoleName;
@@ -180,24 +178,10 @@ impl Run {
     }
 
     /// The budget that is in the way of the best task that could start or will; nothing if none is.
-    fn bound(&self) -> Option<Bound> {
+    pub(super) fn bound(&self) -> Option<Bound> {
         let queued = (0..self.facts.pools.len()).filter_map(|pool| Some((self.state.queue.best(pool)?, pool)));
         let waiting = self.state.waiting.iter().map(|(_, task)| self.facts.tasks[task.get()].pool);
         let pools = queued.min().map(|(_, pool)| pool).into_iter().chain(waiting);
         pools.map(|pool| &self.facts.pools[pool]).find_map(|pool| self.bound_of(pool))
-    }
-}
-
-impl Turn<'_> {
-    /// Stops if nothing runs, and a budget is in the way of everything that could.
-    pub(super) fn stop_without_budget(&mut self) {
-        let state = &self.run.state;
-        let stands = state.stage == Stage::Going && state.slots.running() == 0 && state.recalled.is_empty();
-        if stands
-            && self.run.next_wake().is_none()
-            && let Some(bound) = self.run.bound()
-        {
-            self.emit(Event::Halted { why: Halt::Budget(Box::new(bound)), at: self.now });
-        }
     }
 }

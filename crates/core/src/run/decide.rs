@@ -70,8 +70,11 @@ impl Turn<'_> {
             Outcome::Failed { class, error } => (class, error),
             Outcome::TimedOut { error } | Outcome::CouldNotStart { error } => (ErrorClass::Transient, error),
         };
-        let then = self.run.after_failure(work, class, at);
+        let (class, then) = self.run.after_failure(work, class, at);
         self.emit(Event::Failed { work, class, error, then, at });
+        if class == ErrorClass::Auth {
+            self.stop_without_login(work.task);
+        }
     }
 
     /// What follows directly from an input. Refuses before anything happened, or not at all.
@@ -141,7 +144,7 @@ impl Turn<'_> {
         self.skip_all();
         self.merge_waves();
         self.start_all();
-        self.stop_without_budget();
+        self.stop_if_stuck();
         self.finish();
     }
 

@@ -46,6 +46,8 @@ pub enum Event {
         slot: u32,
         /// The worker had just completed what the task waited for.
         fast_advance: bool,
+        /// Which of the agents that can do it; 0 is the one that is wanted first.
+        choice: u32,
         /// When.
         at: Timestamp,
     },
@@ -241,6 +243,8 @@ pub enum WaveThen {
 pub enum Halt {
     /// A budget is in the way of everything that could start.
     Budget(Box<Bound>),
+    /// Nobody is logged in with any agent that can do this task.
+    NotLoggedIn(TaskIndex),
 }
 
 /// Why a run is paused.

@@ -19,6 +19,8 @@ pub(super) struct Facts {
     pub(super) lanes: Vec<Lane>,
     /// Where tasks that use one quota queue; those of each role apart if there are budgets.
     pub(super) pools: Vec<Pool>,
+    /// For each chain, whose quotas can be used for a task, the one that is wanted first.
+    pub(super) chains: Vec<Vec<usize>>,
     /// How many quotas there are.
     pub(super) quotas: usize,
     /// The roles, by their numbers.
@@ -46,8 +48,8 @@ pub(super) struct TaskFacts {
     pub(super) rank: u32,
     /// The number of its role.
     pub(super) role: usize,
-    /// Whose quota it uses.
-    pub(super) quota: usize,
+    /// Whose quotas it can use.
+    pub(super) chain: usize,
     /// What it queues with.
     pub(super) pool: usize,
     /// Where it queues, if a resident worker takes it.
@@ -57,7 +59,8 @@ pub(super) struct TaskFacts {
 /// Tasks that can start or cannot, all of them at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Pool {
-    pub(super) quota: usize,
+    /// Whose quotas they can use.
+    pub(super) chain: usize,
     /// The number of their role, if there are budgets.
     pub(super) role: Option<usize>,
     /// The task, if it has a budget of its own.
@@ -87,6 +90,7 @@ impl Facts {
     pub(super) fn of(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
         let mut residents: Map<&RoleName, ()> = Map::default();
         let mut quotas: Map<u32, ()> = Map::default();
+        let mut chains: Map<Vec<usize>, ()> = Map::default();
         let mut roles: Map<&RoleName, ()> = Map::default();
         let mut pools: Map<Pool, ()> = Map::default();
         let has_budgets = !policy.budgets.are_open();
@@ -94,10 +98,12 @@ impl Facts {
         let mut facts = Vec::with_capacity(tasks.len());
         for (index, task) in (0..).map(TaskIndex).zip(tasks) {
             let own = policy.tasks.get(&index).copied().unwrap_or_default();
-            let (quota, role) = (quotas.insert_full(own.pool, ()).0, roles.insert_full(&task.role, ()).0);
+            let others = policy.fallbacks.get(&index).into_iter().flatten();
+            let chain = std::iter::once(&own.pool).chain(others).map(|quota| quotas.insert_full(*quota, ()).0);
+            let (chain, role) = (chains.insert_full(chain.collect(), ()).0, roles.insert_full(&task.role, ()).0);
             let apart = has_budgets.then_some(role);
             let alone = policy.budgets.tasks.contains_key(&index).then_some(index);
-            let pool = pools.insert_full(Pool { quota, role: apart, task: alone }, ()).0;
+            let pool = pools.insert_full(Pool { chain, role: apart, task: alone }, ()).0;
             let lane = (task.exec_mode == ExecMode::Interactive).then(|| {
                 let resident = residents.insert_full(&task.role, ()).0;
                 lanes.insert_full(Lane { resident, pool }, ()).0
@@ -116,7 +122,7 @@ impl Facts {
                 least: own.least,
                 rank: 0,
                 role,
-                quota,
+                chain,
                 pool,
                 lane,
             });
@@ -127,8 +133,8 @@ impl Facts {
         }
         let lanes = lanes.into_keys().collect();
         let (pools, quotas, residents) = (pools.into_keys().collect(), quotas.len(), residents.len());
-        let roles = roles.into_keys().cloned().collect();
-        Self { tasks: facts, by_rank, lanes, pools, quotas, roles, residents }
+        let (roles, chains) = (roles.into_keys().cloned().collect(), chains.into_keys().collect());
+        Self { tasks: facts, by_rank, lanes, pools, chains, quotas, roles, residents }
     }
 }
 

@@ -211,7 +211,7 @@ pub enum ErrorClass {
     },
     /// What was delivered does not pass its checks: it can help a bounded number of times, with what is wrong in mind.
     Rejected,
-    /// It cannot help: nobody is logged in.
+    /// Nobody is logged in: it can help with another agent, or when somebody is.
     Auth,
     /// It cannot help.
     Fatal,

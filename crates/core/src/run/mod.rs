@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `wave_cadence`, `budget` over `used`, `retry`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod apply;
@@ -20,6 +20,7 @@ mod effect;
 mod event;
 mod facts;
 mod finish;
+mod halt;
 mod input;
 pub mod invariants;
 mod judgement;

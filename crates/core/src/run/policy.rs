@@ -62,6 +62,8 @@ pub struct Policy {
     pub wave_failed: WaveFailed,
     /// Where the jitter comes from.
     pub seed: u64,
+    /// For tasks that several agents can do, whose quotas the others use, in the order in which they are wanted.
+    pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
     /// What may be used.
     pub budgets: Budgets,
     /// What differs for single tasks.
@@ -80,6 +82,7 @@ impl Default for Policy {
             backoff: Backoff::default(),
             wave_failed: WaveFailed::Ask,
             seed: 0,
+            fallbacks: BTreeMap::new(),
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
         }

@@ -6,25 +6,32 @@ use super::state::{Run, Stage};
 use crate::time::Timestamp;
 
 impl Run {
-    /// After a failure: another attempt if one can help and is left. The attempt is running.
-    pub(super) fn after_failure(&self, work: Work, class: ErrorClass, now: Timestamp) -> Then {
+    /// After a failure: another attempt if one can help and is left. The attempt is running. Where another agent can do
+    /// the task, only the quota waits.
+    pub(super) fn after_failure(&self, work: Work, class: ErrorClass, now: Timestamp) -> (ErrorClass, Then) {
         let task = &self.state.tasks[work.task.get()];
         let facts = &self.facts.tasks[work.task.get()];
         let wait = |times| {
             let chance = chance(self.policy.seed, facts.id.as_str(), work.attempt);
             now.after(self.policy.backoff.wait(times, chance))
         };
-        match class {
-            ErrorClass::Auth | ErrorClass::Fatal => Then::Over,
+        let then = match class {
+            ErrorClass::Fatal => Then::Over,
+            ErrorClass::Auth => Then::Again { not_before: now },
             ErrorClass::Rejected if task.rounds >= facts.rounds => Then::Over,
             ErrorClass::Rejected => Then::Again { not_before: now },
             ErrorClass::Transient if task.failures >= facts.retries => Then::Over,
             ErrorClass::Transient => Then::Again { not_before: wait(task.failures + 1) },
             ErrorClass::Quota { until } => {
                 let wait = wait(task.refusals.saturating_add(1)); // an agent may name a time that has passed
-                Then::Again { not_before: until.map_or(wait, |until| until.max(wait)) }
+                let hold = until.map_or(wait, |until| until.max(wait));
+                if self.has_another(work.task) {
+                    return (ErrorClass::Quota { until: Some(hold) }, Then::Again { not_before: now });
+                }
+                Then::Again { not_before: hold }
             }
-        }
+        };
+        (class, then)
     }
 
     /// Whether workers are being ended on purpose.

@@ -16,10 +16,10 @@ impl Run {
         goes_on && self.state.slots.running() < self.policy.slots.max(1) as usize
     }
 
-    /// Whether tasks of a pool may start: there is quota, and no budget is in the way.
+    /// Whether tasks of a pool may start: an agent can be used, and no budget is in the way.
     fn is_open(&self, pool: usize) -> bool {
         let pool = &self.facts.pools[pool];
-        self.state.held[pool.quota] <= self.state.clock && self.fits(pool)
+        self.choice(pool.chain).is_some() && self.fits(pool)
     }
 
     fn open_pools(&self) -> impl Iterator<Item = usize> {
@@ -74,7 +74,7 @@ impl Run {
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
         let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
         let held = queued.map(|pool| &self.facts.pools[pool]).filter(|pool| self.fits(pool));
-        let held = held.map(|pool| self.state.held[pool.quota]).filter(|until| *until > self.state.clock);
+        let held = held.filter_map(|pool| self.usable_at(pool.chain));
         let pool_of = |task: &TaskIndex| &self.facts.pools[self.facts.tasks[task.get()].pool];
         let waiting = self.state.waiting.iter().find(|(_, task)| self.fits(pool_of(task))).map(|(until, _)| *until);
         held.chain(waiting).min()
@@ -103,7 +103,8 @@ impl Turn<'_> {
 
     fn claim(&mut self, task: TaskIndex, slot: u32, fast_advance: bool) {
         let work = Work { task, attempt: self.run.state.tasks[task.get()].attempt.saturating_add(1) };
-        self.emit(Event::Claimed { work, slot, fast_advance, at: self.now });
+        let choice = self.run.choice(self.run.facts.tasks[task.get()].chain).unwrap_or(0);
+        self.emit(Event::Claimed { work, slot, fast_advance, choice, at: self.now });
         debug_assert!(self.run.running(work).is_some(), "only what can start is claimed");
         let check_only = self.run.state.tasks[task.get()].check_only;
         self.effects.push(if check_only { Effect::Check { work, slot } } else { Effect::Spawn { work, slot } });

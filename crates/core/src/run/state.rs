@@ -83,6 +83,8 @@ pub(super) struct State {
     pub(super) slots: Slots,
     /// For each quota, until when there is none.
     pub(super) held: Vec<Timestamp>,
+    /// For each quota, whether nobody is logged in. Tried again when the run goes on.
+    pub(super) closed: Vec<bool>,
     /// Of each wave, from the first.
     pub(super) waves: Vec<WaveState>,
     /// How many waves are merged.
@@ -119,8 +121,9 @@ pub(super) struct TaskState {
     pub(super) open: u32,
     /// How many of its dependencies failed or were skipped.
     pub(super) bad: u32,
-    /// The last place where it ran.
+    /// The last place where it ran, and which of its agents did it.
     pub(super) slot: u32,
+    pub(super) choice: u32,
     /// When its status last changed.
     pub(super) since: Option<Timestamp>,
     pub(super) findings: Option<String>,
@@ -177,6 +180,7 @@ impl Run {
             doomed: BTreeSet::new(),
             slots: Slots::default(),
             held: vec![NEVER; facts.quotas],
+            closed: vec![false; facts.quotas],
             waves: vec![WaveState::default(); graph.wave_count() as usize],
             merged: 0,
             recalled: BTreeSet::new(),
@@ -310,6 +314,7 @@ impl TaskState {
             open,
             bad: 0,
             slot: 0,
+            choice: 0,
             since: None,
             findings: None,
             error: None,

@@ -68,6 +68,8 @@ pub struct TaskView<'a> {
     pub interruptions: u32,
     /// Where it runs, if it does.
     pub slot: Option<u32>,
+    /// Which of its agents did the last attempt; 0 is the one that is wanted first.
+    pub choice: u32,
     /// When it will be ready, if that is known.
     pub not_before: Option<Timestamp>,
     /// When its status last changed in this run.
@@ -104,6 +106,7 @@ impl Run {
             failures: state.failures,
             interruptions: state.interruptions,
             slot: (state.status == TaskStatus::InProgress).then_some(state.slot),
+            choice: state.choice,
             not_before: if let Place::Waiting(until) = state.place { Some(until) } else { None },
             since: state.since,
             findings: state.findings.as_deref(),
@@ -140,6 +143,13 @@ impl Run {
     /// How many tasks were skipped although nothing is amiss.
     pub const fn not_needed(&self) -> usize {
         self.state.not_needed
+    }
+
+    /// Until when a task that is ready waits because there is no quota, if that is why.
+    pub fn held_until(&self, task: TaskIndex) -> Option<Timestamp> {
+        let state = self.state.tasks.get(task.get())?;
+        let chain = self.facts.tasks[task.get()].chain;
+        (state.place == Place::Queue && self.choice(chain).is_none()).then(|| self.usable_at(chain)).flatten()
     }
 
     /// Why the run stopped by itself, if it did.

@@ -35,7 +35,7 @@ fn a_linear_successor_starts_at_once_in_the_same_slot() {
     let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B:", "longer:", "C: B", "last: longer"], slots(2)));
     let step = drive.complete("B");
     let work = Work { task: index(3), attempt: 1 };
-    let claimed = Event::Claimed { work, slot: 1, fast_advance: true, at: at(0) };
+    let claimed = Event::Claimed { work, slot: 1, fast_advance: true, choice: 0, at: at(0) };
     assert_eq!(step.events.last(), Some(&claimed), "before the longer one, which has the same priority");
     assert_eq!(step.effects, [Effect::Spawn { work, slot: 1 }]);
 }
@@ -323,7 +323,7 @@ fn events() -> impl Strategy<Value = Event> {
     });
     prop_oneof![
         2 => stages,
-        6 => (work(), slot, time()).prop_map(|(work, slot, t)| Event::Claimed { work, slot, fast_advance: false, at: at(t) }),
+        6 => (work(), slot, time()).prop_map(|(work, slot, t)| Event::Claimed { work, slot, fast_advance: false, choice: 0, at: at(t) }),
         3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, judged: None, at: at(t) }),
         3 => ends,
         1 => skip,

@@ -32,7 +32,10 @@ fn uses(drive: &mut Drive, task: usize, tokens: u64) -> Vec<Event> {
 }
 
 fn bound(drive: &Drive) -> Option<Bound> {
-    drive.run.halt().map(|Halt::Budget(bound)| Bound::clone(bound))
+    match drive.run.halt() {
+        Some(Halt::Budget(bound)) => Some(Bound::clone(bound)),
+        _ => None,
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod beats;
 mod budgets;
+mod chains;
 mod cost;
 mod drive;
 mod edits;

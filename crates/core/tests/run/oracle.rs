@@ -347,7 +347,8 @@ impl<'a> Oracle<'a> {
             ErrorClass::Quota { .. } => true,
             ErrorClass::Transient => left,
             ErrorClass::Rejected => rounds_left,
-            ErrorClass::Auth | ErrorClass::Fatal => false,
+            ErrorClass::Auth => return Err("everybody is logged in here".to_owned()),
+            ErrorClass::Fatal => false,
         };
         must!(retried == (then != Then::Over), "{class:?} after {failures} failures: {then:?}");
         self.ended(work, if retried { TaskStatus::Pending } else { TaskStatus::Failed })?;

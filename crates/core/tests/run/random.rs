@@ -82,7 +82,6 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     let class = prop_oneof![
         4 => Just(ErrorClass::Transient),
         2 => Just(ErrorClass::Rejected),
-        1 => Just(ErrorClass::Auth),
         2 => Just(ErrorClass::Fatal),
         1 => Just(ErrorClass::Quota { until: None }),
         1 => (0..100_000_i64).prop_map(|millis| ErrorClass::Quota { until: Some(at(millis)) }),

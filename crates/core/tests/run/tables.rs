@@ -36,7 +36,6 @@ fn how_an_attempt_ends_decides_how_many_there_are() {
         (failed(ErrorClass::Transient), [1, 2, 3, 4]),
         (Outcome::TimedOut { error: error() }, [1, 2, 3, 4]),
         (Outcome::CouldNotStart { error: error() }, [1, 2, 3, 4]),
-        (failed(ErrorClass::Auth), [1, 1, 1, 1]),
         (failed(ErrorClass::Fatal), [1, 1, 1, 1]),
         (failed(ErrorClass::Quota { until: None }), [20, 20, 20, 20]),
         (failed(ErrorClass::Quota { until: Some(at(5)) }), [20, 20, 20, 20]),

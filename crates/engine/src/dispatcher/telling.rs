@@ -18,7 +18,9 @@ impl Dispatcher<'_> {
         let counts = self.rules().counts();
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
-            Event::Claimed { work, fast_advance, .. } => Notice::Started {
+            Event::Claimed { work, fast_advance, choice, .. } => Notice::Started {
+                agent: self.options.workers.nth(work.task, choice).map(|one| one.agent.clone()).unwrap_or_default(),
+                instead: choice > 0,
                 task: id(work.task),
                 role: self.session.tasks[work.task.get()].role.to_string(),
                 attempt: work.attempt,
@@ -56,7 +58,7 @@ impl Dispatcher<'_> {
                 Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
             }
             Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
-            Event::Halted { why, .. } => Notice::Halted { reason: Halted::of(&why, &self.session).words },
+            Event::Halted { why, .. } => Notice::Halted { reason: Halted::of(&why, self.rules(), &self.session).words },
             Event::Stopping { .. } => Notice::Stopping,
             _ => return,
         };

@@ -59,6 +59,7 @@ mod tests {
             failures: 0,
             interruptions,
             slot: None,
+            choice: 0,
             not_before: None,
             since: None,
             findings: None,

@@ -358,7 +358,6 @@ impl Model {
             Some(End::Completed) => "completed",
             Some(End::Transient | End::TimedOut | End::CouldNotStart) => "transient",
             Some(End::Quota) => "quota",
-            Some(End::Auth) => "auth",
             Some(End::Fatal) => "fatal",
             Some(End::Interrupted) | None => "interrupted",
         };

@@ -147,9 +147,9 @@ fn end_of(line: &str) -> Option<(Work, End)> {
     let task = index(task(key.next()?)?);
     let end = match record.number("exit") {
         _ if !right || !body.starts_with("{\"ended\"") => return None,
-        Some(code) => [End::Completed, End::Transient, End::Quota, End::Auth, End::Fatal]
-            .get(usize::try_from(code).ok()?)
-            .copied()?,
+        Some(code) => {
+            [End::Completed, End::Transient, End::Quota, End::Fatal].get(usize::try_from(code).ok()?).copied()?
+        }
         None if body.contains("\"limit\"") => End::TimedOut,
         None if body.contains("\"could_not_start\"") => End::CouldNotStart,
         None => End::Interrupted,

@@ -49,6 +49,7 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
             work: fields.work()?,
             slot: fields.number("slot")?,
             fast_advance: fields.get("fast_advance")?.as_bool().ok_or_else(|| fields.bad("fast_advance"))?,
+            choice: fields.number("choice").unwrap_or(0),
             at,
         },
         "used" => Event::Used { work: fields.work()?, used: Box::new(fields.used()?), at },
@@ -78,7 +79,7 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
         "paused" => Event::Paused { reason: fields.pause_reason()?, at },
         "resumed" => Event::Resumed { at },
         "draining" => Event::Draining { at },
-        "halted" => Event::Halted { why: Halt::Budget(Box::new(fields.bound()?)), at },
+        "halted" => Event::Halted { why: fields.halt()?, at },
         "stopping" => Event::Stopping { at },
         "finished" => Event::Finished { at },
         _ => return Err(Unreadable::Unknown(name)),
@@ -172,6 +173,13 @@ impl<'d, 's> Fields<'_, 'd, 's> {
             turns: self.count("turns").ok(),
             wall_ms: self.count("wall_ms")?,
         })
+    }
+
+    fn halt(&self) -> Result<Halt, Unreadable> {
+        match self.root.get("not_logged_in") {
+            Some(_) => self.task("not_logged_in").map(Halt::NotLoggedIn),
+            None => self.bound().map(|bound| Halt::Budget(Box::new(bound))),
+        }
     }
 
     fn bound(&self) -> Result<Bound, Unreadable> {

@@ -23,11 +23,14 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
             line.out.end_object();
         }
         Event::Doubted { .. } => line.text("type", "doubted"),
-        Event::Claimed { work, slot, fast_advance, .. } => {
+        Event::Claimed { work, slot, fast_advance, choice, .. } => {
             line.text("type", "claimed");
             line.work(*work, &id);
             line.plain("slot", slot);
             line.plain("fast_advance", fast_advance);
+            if *choice > 0 {
+                line.plain("choice", choice);
+            }
         }
         Event::Used { work, used, .. } => {
             line.text("type", "used");
@@ -109,9 +112,12 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
         }
         Event::Resumed { .. } => line.text("type", "resumed"),
         Event::Draining { .. } => line.text("type", "draining"),
-        Event::Halted { why: Halt::Budget(bound), .. } => {
+        Event::Halted { why, .. } => {
             line.text("type", "halted");
-            line.bound(bound, &id);
+            match why {
+                Halt::Budget(bound) => line.bound(bound, &id),
+                Halt::NotLoggedIn(task) => line.text("not_logged_in", id(*task)),
+            }
         }
         Event::Stopping { .. } => line.text("type", "stopping"),
         Event::Finished { .. } => line.text("type", "finished"),

@@ -159,6 +159,8 @@ mod tests {
             task: task.to_owned(),
             role: String::new(),
             attempt: 1,
+            agent: String::new(),
+            instead: false,
             fast_advance: false,
             counts: Counts::default(),
         }

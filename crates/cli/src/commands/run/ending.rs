@@ -148,7 +148,7 @@ fn near(path: &Path) -> String {
 
 /// What to do about a budget that no flag sets.
 fn more(halted: &Halted) -> Option<String> {
-    let Halt::Budget(bound) = &halted.why;
+    let Halt::Budget(bound) = &halted.why else { return None };
     let section = match bound.scope {
         Scope::Run => return None,
         Scope::Role(_) => "roles",
@@ -160,9 +160,9 @@ fn more(halted: &Halted) -> Option<String> {
 
 /// The command that continues a run: the one that was given, with twice the budget of the run if that was in the way.
 pub(super) fn resume(args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
-    let Some(bound) = halted.map(|Halted { why: Halt::Budget(bound), .. }| bound).filter(|it| it.scope == Scope::Run)
-    else {
-        return same_command(args);
+    let bound = match halted.map(|halted| &halted.why) {
+        Some(Halt::Budget(bound)) if bound.scope == Scope::Run => bound,
+        _ => return same_command(args),
     };
     let flag = format!("--budget-{}", bound.measure);
     let most = bound.budget.saturating_mul(2).max(bound.used.saturating_add(bound.next));

@@ -1,0 +1,75 @@
+//! Agents that cannot be used at the moment, others in their place, and when a run stops by itself: nothing can start, and no
+//! time will change that.
+
+use super::decide::Turn;
+use super::event::{Event, Halt};
+use super::state::{Run, Stage};
+use crate::graph::TaskIndex;
+use crate::time::Timestamp;
+
+impl Run {
+    /// Whose quota the last attempt at a task used.
+    pub(super) fn quota(&self, task: TaskIndex) -> usize {
+        let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
+        let choice = self.state.tasks[task.get()].choice as usize;
+        chain.get(choice).copied().unwrap_or(chain[0])
+    }
+
+    /// Which of the agents of a chain is used now: the first that can be.
+    pub(super) fn choice(&self, chain: usize) -> Option<u32> {
+        let position = self.facts.chains[chain].iter().position(|quota| self.is_usable(*quota));
+        position.and_then(|position| u32::try_from(position).ok())
+    }
+
+    /// When one of the agents of a chain can be used again, if none can now and that is a matter of time.
+    pub(super) fn usable_at(&self, chain: usize) -> Option<Timestamp> {
+        let quotas = &self.facts.chains[chain];
+        let later = quotas.iter().filter(|quota| !self.state.closed[**quota]).map(|quota| self.state.held[*quota]);
+        later.min().filter(|until| *until > self.state.clock)
+    }
+
+    /// Whether another agent than the one that was used last can do a task now.
+    pub(super) fn has_another(&self, task: TaskIndex) -> bool {
+        let used = self.quota(task);
+        let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
+        chain.iter().any(|quota| *quota != used && self.is_usable(*quota))
+    }
+
+    fn is_usable(&self, quota: usize) -> bool {
+        !self.state.closed[quota] && self.state.held[quota] <= self.state.clock
+    }
+
+    /// Whether nobody is logged in with any agent that can do a task.
+    fn is_closed(&self, task: TaskIndex) -> bool {
+        self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|quota| self.state.closed[*quota])
+    }
+
+    /// Why nothing of what could start does.
+    fn obstacle(&self) -> Option<Halt> {
+        let queued = (0..self.facts.pools.len()).filter_map(|pool| self.state.queue.best(pool));
+        let mut queued = queued.map(|rank| self.facts.by_rank[rank as usize]);
+        let closed = queued.find(|task| self.is_closed(*task)).map(Halt::NotLoggedIn);
+        closed.or_else(|| self.bound().map(|bound| Halt::Budget(Box::new(bound))))
+    }
+}
+
+impl Turn<'_> {
+    /// Stops at once if nobody is logged in with any agent that can do this task: others would only fail likewise.
+    pub(super) fn stop_without_login(&mut self, task: TaskIndex) {
+        if matches!(self.run.state.stage, Stage::Going | Stage::Paused(_)) && self.run.is_closed(task) {
+            self.emit(Event::Halted { why: Halt::NotLoggedIn(task), at: self.now });
+        }
+    }
+
+    /// Stops if nothing runs, and something is in the way of everything that could.
+    pub(super) fn stop_if_stuck(&mut self) {
+        let state = &self.run.state;
+        let stands = state.stage == Stage::Going && state.slots.running() == 0 && state.recalled.is_empty();
+        if stands
+            && self.run.next_wake().is_none()
+            && let Some(why) = self.run.obstacle()
+        {
+            self.emit(Event::Halted { why, at: self.now });
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Tasks that several agents can do, and agents with whom nobody is logged in.
+
+use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Halt, Input, Policy, Stage, Step, TaskPolicy};
+
+use crate::drive::{Drive, failed, wake};
+use crate::plan::{Plan, at, index};
+
+const QUOTA: ErrorClass = ErrorClass::Quota { until: None };
+
+/// Each task has these pools, the first first.
+fn policy(slots: u32, chains: &[&[u32]]) -> Policy {
+    let mut policy = Policy { slots, retries: 0, ..Policy::default() };
+    for (task, chain) in chains.iter().enumerate() {
+        policy.tasks.insert(index(task), TaskPolicy { pool: chain[0], ..TaskPolicy::default() });
+        policy.fallbacks.insert(index(task), chain[1..].to_vec());
+    }
+    policy
+}
+
+/// What a step starts, each with the agent that does it.
+fn chosen(drive: &Drive, step: &Step) -> Vec<String> {
+    let claimed = step.events.iter().filter_map(|event| match event {
+        Event::Claimed { work, choice, .. } => Some(format!("{}{choice}", drive.id(work.task))),
+        _ => None,
+    });
+    claimed.collect()
+}
+
+#[test]
+fn the_next_agent_does_what_the_first_has_no_quota_for_and_the_first_does_what_comes_after_its_reset() {
+    let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2][..]; 3])));
+    assert_eq!(chosen(&drive, &step), ["A0"]);
+    let step = drive.end("A", failed(ErrorClass::Quota { until: Some(at(60_000)) }));
+    assert_eq!(chosen(&drive, &step), ["A1"], "at once");
+    assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures, view.choice)), Some((2, 0, 1)));
+    let step = drive.complete("A");
+    assert_eq!(chosen(&drive, &step), ["B1"]);
+    let step = drive.end("B", failed(QUOTA));
+    assert_eq!((chosen(&drive, &step).len(), wake(&step).unwrap() < 60_000), (0, true), "the second is back before");
+    assert!(drive.run.held_until(index(2)).is_some());
+    drive.now = 60_000;
+    let step = drive.tell(|now| Input::Woke { now });
+    assert_eq!(chosen(&drive, &step), ["B0"]);
+}
+
+#[test]
+fn where_nobody_is_logged_in_the_run_stops_at_once_and_costs_no_attempt() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D:"], policy(2, &[&[1], &[2], &[1], &[2]])));
+    let step = drive.end("A", failed(ErrorClass::Auth));
+    assert_eq!((chosen(&drive, &step).len(), drive.run.stage()), (0, &Stage::Draining), "B is let finish");
+    assert_eq!(drive.run.halt(), Some(&Halt::NotLoggedIn(index(0))));
+    let step = drive.complete("B");
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Drained }]);
+    assert_eq!((drive.run.counts().completed, drive.run.counts().failed), (1, 0));
+    let recovered = Input::Recovered { now: at(9), alive: Vec::new(), harvested: Vec::new(), rebooted: false };
+    let step = drive.run.step(recovered);
+    assert_eq!((chosen(&drive, &step), drive.run.halt()), (vec!["A0".to_owned(), "C0".to_owned()], None));
+}
+
+#[test]
+fn who_is_not_logged_in_is_replaced_and_only_what_nobody_else_can_do_stops_the_run() {
+    let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2], &[1], &[1, 2]])));
+    assert_eq!(chosen(&drive, &step), ["A0"]);
+    let step = drive.end("A", failed(ErrorClass::Auth));
+    assert_eq!(chosen(&drive, &step), ["A1"]);
+    let step = drive.complete("A");
+    assert_eq!(chosen(&drive, &step), ["C1"], "B would only fail");
+    let step = drive.complete("C");
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::Drained }]);
+    assert_eq!(drive.run.halt(), Some(&Halt::NotLoggedIn(index(1))));
+}
