@@ -13,6 +13,8 @@ use super::program::{Events, refusal};
 
 /// How often it is looked for news.
 const EVERY: Duration = Duration::from_millis(200);
+/// How many things that are wrong are told.
+const TOLD: usize = 20;
 
 /// Tells a client how far a call has come.
 pub(super) struct Follower {
@@ -44,6 +46,7 @@ impl Follower {
     ) -> Result<Came, Refusal> {
         let began = Instant::now();
         let (mut end, mut counts, mut run) = (None, Value::Null, Value::Null);
+        let mut wrong: Vec<Value> = Vec::new();
         loop {
             let is_over = events.are_over();
             let before = counts.clone();
@@ -52,6 +55,8 @@ impl Follower {
                 run = event.get("run").unwrap_or(&run).clone();
                 if event["type"] == last || event["type"] == "refused" {
                     end = Some(event);
+                } else if event["type"] == "finding" && event["severity"] == "error" && wrong.len() < TOLD {
+                    wrong.push(event);
                 }
             }
             if counts != before {
@@ -60,7 +65,12 @@ impl Follower {
             match end {
                 Some(event) if is_over => {
                     let code = event["exit_code"].as_u64();
-                    return Ok(refusal(&event).map_or(Came::Out(event), |refusal| Came::Refused(refusal, code)));
+                    let with_findings = |refused| Came::Refused(explained(refused, &wrong), code);
+                    return Ok(refusal(&event).map_or(Came::Out(event), with_findings));
+                }
+                None if is_over && !wrong.is_empty() => {
+                    let refused = Refusal { what: "nothing was started".to_owned(), help: String::new() };
+                    return Ok(Came::Refused(explained(refused, &wrong), None));
                 }
                 None if is_over => return Err(lost("it was ended from outside")),
                 _ => {}
@@ -89,6 +99,22 @@ impl Follower {
         let progress = ProgressNotificationParam::new(token, over).with_total(count("total")).with_message(words);
         let _unheard = self.context.peer.notify_progress(progress).await;
     }
+}
+
+/// A refusal with everything that was found to be wrong.
+fn explained(mut refused: Refusal, wrong: &[Value]) -> Refusal {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for finding in wrong {
+        let place = match (&finding["file"], &finding["line"], &finding["column"]) {
+            (Value::String(file), Value::Number(line), Value::Number(column)) => format!(" ({file}:{line}:{column})"),
+            _ => String::new(),
+        };
+        refused.what.push_str(&format!("\n{}{place}", text(&finding["message"])));
+        let help = finding["help"].as_array().into_iter().flatten().map(text);
+        let help: Vec<_> = std::iter::once(refused.help).filter(|help| !help.is_empty()).chain(help).collect();
+        refused.help = help.join("\n");
+    }
+    refused
 }
 
 fn lost(why: &str) -> Refusal {
