@@ -3,6 +3,7 @@
 mod bus;
 mod csv;
 mod making;
+mod mcp;
 mod options;
 mod settings;
 mod steering;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use self::bus::*;
 pub(crate) use self::csv::Csv;
 pub(crate) use self::making::Init;
+pub(crate) use self::mcp::Mcp;
 pub(crate) use self::options::*;
 pub(crate) use self::settings::Settings;
 pub(crate) use self::steering::*;
@@ -87,7 +89,7 @@ impl Args {
             Some(Command::Archive(options)) => options.format == Format::Json,
             Some(Command::Sessions(options)) => options.format == Format::Json,
             Some(Command::Schema(options)) => options.format == Format::Json,
-            Some(Command::Mcp | Command::Completions(_) | Command::Man) => false,
+            Some(Command::Mcp(_) | Command::Completions(_) | Command::Man) => false,
         }
     }
 }
@@ -330,7 +332,7 @@ Examples:
 A worker inside a run can only report its own task.")]
     Task(TaskOf),
 
-    /// Serve the tools of a worker over the Model Context Protocol, on standard input and output
+    /// Serve a worker, or a client that runs teams, over the Model Context Protocol
     #[command(after_help = "\
 Examples:
   claude --mcp-config '{\"mcpServers\": {\"executor\": {\"command\": \"team-executor\",
@@ -340,8 +342,14 @@ Examples:
 
 It is started by a worker inside of a run, which it knows by its environment:
 TEAM_EXECUTOR_SESSION, _RUN, _TASK, _ATTEMPT and _RESULT must reach it. Known
-coding agents are given it without being asked to; see docs/mcp.md.")]
-    Mcp,
+coding agents are given it without being asked to; see docs/mcp.md.
+
+With --serve it serves an assistant or an editor instead, with tools that run
+sessions and tables; only the flags given here and the configuration say who
+does the work:
+  claude mcp add team -- team-executor mcp --serve --agent claude
+  codex mcp add team -- team-executor mcp --serve --agent codex -c 8")]
+    Mcp(Mcp),
 
     /// Say what protects a run here, and whether a run is whole; `--repair` what can be
     #[command(after_help = "\

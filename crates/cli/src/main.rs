@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use team_executor_agents::{driver, keeper, rehearsal};
+use team_executor_mcp::client;
 
 use crate::args::Args;
 use crate::printer::Printer;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Some(first) if first == keeper::ARGUMENT => return keeper::main(),
         Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
         Some(first) if first == driver::ARGUMENT => return driver::main(),
+        Some(first) if first == client::DETACHED => return client::detached(),
         _ => {}
     }
     let mut printer = Printer::new();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use team_executor_core::run::{ErrorClass, Outcome};
 use team_executor_files::csv_job::{self, FILE};
 use team_executor_files::fence::fenced;
+use team_executor_files::findings_text::cut;
 use team_executor_files::{Folder as _, ReadError};
 use team_executor_store::DiskFolder;
 
@@ -42,6 +43,11 @@ impl Job {
     /// What an attempt came to whose worker has ended well, by what it reported of its row.
     pub(crate) fn judged(&self, outcome: Outcome, reported: Option<&str>, may_ask_again: bool) -> Outcome {
         match (outcome, self.accept(reported)) {
+            // Whoever looks sees what came out, also where the worker has no other words for it.
+            (Outcome::Completed { findings, judgement }, Ok(result)) => {
+                let findings = findings.filter(|findings| !findings.is_empty());
+                Outcome::Completed { findings: findings.or_else(|| Some(cut(&result).into_owned())), judgement }
+            }
             (Outcome::Completed { .. }, Err(error)) => {
                 let class = if may_ask_again { ErrorClass::Rejected } else { ErrorClass::Fatal };
                 Outcome::Failed { class, error }
@@ -50,16 +56,22 @@ impl Job {
         }
     }
 
-    fn accept(&self, reported: Option<&str>) -> Result<(), String> {
+    /// The result of a row, as JSON, if it is what it must be.
+    fn accept(&self, reported: Option<&str>) -> Result<String, String> {
         let reported = reported.ok_or("it ended without reporting a result")?;
         let result = result(reported)?;
         let wrong = self.schema.as_ref().map(|schema| departures(schema, &result)).unwrap_or_default();
         if wrong.is_empty() {
-            Ok(())
+            Ok(result.to_string())
         } else {
             Err(format!("the result does not follow its schema: {}", wrong.join("; ")))
         }
     }
+}
+
+/// Whether a text is a JSON Schema that can be used here; why not otherwise.
+pub fn usable(schema: &str) -> Result<(), String> {
+    compiled(schema.as_bytes()).map(drop)
 }
 
 /// Whether a worker ends the job with its report.
@@ -139,7 +151,7 @@ mod tests {
             r#"{"data":{"n":1}}"#,
             r#"{"result":null,"data":{"n":1}}"#,
         ] {
-            assert_eq!(judged(Some(fine)), Outcome::completed(None), "{fine}");
+            assert_eq!(judged(Some(fine)), Outcome::completed(Some(r#"{"n":1}"#.to_owned())), "{fine}");
         }
         for (wrong, why) in [
             (None, "it ended without reporting a result"),
@@ -162,7 +174,8 @@ mod tests {
         let over = job.judged(Outcome::completed(None), None, false);
         assert!(matches!(over, Outcome::Failed { class: ErrorClass::Fatal, .. }), "{over:?}");
         assert_eq!(job.judged(Outcome::Interrupted, None, true), Outcome::Interrupted);
-        assert_eq!(job.judged(Outcome::completed(None), Some(r#"{"result":{}}"#), true), Outcome::completed(None));
+        let said = Outcome::completed(Some("found".to_owned()));
+        assert_eq!(job.judged(said.clone(), Some(r#"{"result":{}}"#), true), said);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! hand it to [`team_executor_engine`], which the command line uses too. Nothing is decided here.
 //!
 //! Reading order: [`stdio`] (how a client is served, and how much of it), [`tool`] (what a tool is and how it answers),
-//! [`worker`] (the tools of a worker in a run).
+//! [`worker`] (the tools of a worker in a run), [`client`] (those of whoever wants to run a team).
 
+pub mod client;
 pub mod stdio;
 pub mod tool;
 pub mod worker;

@@ -26,9 +26,9 @@ pub(crate) struct Csv {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The JSON Schema that each result must follow
+    /// The JSON Schema that each result must follow: a file, or the schema itself
     #[arg(long, value_name = "FILE")]
-    pub(crate) output_schema: Option<PathBuf>,
+    pub(crate) output_schema: Option<String>,
 
     /// How long one row may take; the same as --time-limit
     #[arg(long, value_name = "N", conflicts_with = "time_limit", value_parser = clap::value_parser!(u64).range(1..))]

@@ -1,22 +1,74 @@
-//! `mcp`: serves the worker that started it over the Model Context Protocol.
+//! `mcp`: serves the worker that started it, or with `--serve` any client, over the Model Context Protocol.
 
+use std::path::Path;
+
+use clap::CommandFactory as _;
+use clap::parser::ValueSource;
 use team_executor_engine::bus::{Attempt, propose};
 use team_executor_files::{Code, Finding};
+use team_executor_mcp::client::{Client, Flag, Program};
 use team_executor_mcp::stdio;
 use team_executor_mcp::worker::Worker;
 
 use super::caller::failure;
+use crate::args::{Args, Mcp};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::place::Place;
+
+/// The flag that says who is served. All others are about what is run.
+const SERVE: &str = "serve";
 
 /// Serves until the client has closed its end.
-pub(crate) fn run() -> Result<Exit, Failure> {
+pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure> {
+    if session.is_some() {
+        let finding = Finding::error(Code::Usage, "`mcp` takes no session: each call names its own");
+        return Err(finding.help("leave out --session").into());
+    }
+    let flags = flags();
+    if options.serve {
+        let Place { exe, current, .. } = Place::of(None)?;
+        stdio::serve(Client::new(Program { exe, flags }, current))?;
+        return Ok(Exit::Fine);
+    }
+    if let Some(flag) = flags.first() {
+        let finding =
+            Finding::error(Code::Usage, format!("--{} says how sessions are run, and a worker runs none", flag.name));
+        return Err(finding.help("add --serve to serve a client that does").into());
+    }
     let attempt = Attempt::of(|name| std::env::var(name).ok()).map_err(failure)?;
     let attempt = attempt.ok_or_else(|| {
         Finding::error(Code::Usage, "no worker started this: TEAM_EXECUTOR_ATTEMPT is not set")
             .help("let the worker's agent start it, with the TEAM_EXECUTOR_ variables that the worker was given")
+            .help("to serve an assistant or an editor: team-executor mcp --serve")
             .help("to look at a session yourself: team-executor status --session=PATH")
     })?;
     stdio::serve(Worker::new(attempt, propose::most(|name| std::env::var(name).ok())))?;
     Ok(Exit::Fine)
+}
+
+/// The flags that were typed behind `mcp`, each as one word. They mean the same to the commands that run something.
+fn flags() -> Vec<Flag> {
+    if std::env::args_os().len() <= "team-executor mcp".split(' ').count() {
+        return Vec::new(); // a worker waits for every millisecond
+    }
+    let command = Args::command();
+    let Some(known) = command.find_subcommand("mcp") else { return Vec::new() };
+    let Ok(matches) = command.clone().try_get_matches_from(std::env::args_os()) else { return Vec::new() };
+    let Some(given) = matches.subcommand_matches("mcp") else { return Vec::new() };
+    let mut flags = Vec::new();
+    for argument in known.get_arguments() {
+        let id = argument.get_id().as_str();
+        let Some(name) = argument.get_long().filter(|name| *name != SERVE) else { continue };
+        if given.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let values = given.get_raw(id).filter(|_| argument.get_action().takes_values());
+        let word = match values.into_iter().flatten().next() {
+            Some(value) => format!("--{name}={}", value.to_string_lossy()),
+            None => format!("--{name}"),
+        };
+        flags.push(Flag { name: name.to_owned(), word });
+    }
+    flags
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
         Some(Command::Prompt(options)) => prompt::run(session, options, printer),
         Some(Command::Msg(options)) => msg::run(session, options, printer),
         Some(Command::Task(options)) => task::run(session, options, printer),
-        Some(Command::Mcp) => mcp::run(),
+        Some(Command::Mcp(options)) => mcp::run(session, options),
         Some(Command::Doctor(options)) => doctor::run(session, options, printer),
         Some(Command::Artifacts(options)) => artifacts::run(session, options, printer),
         Some(Command::Export(options)) => export::run(session, options, printer),

@@ -29,5 +29,6 @@ mod run;
 mod schemas;
 mod screen;
 mod sentences;
+mod serve;
 mod status;
 mod usage;

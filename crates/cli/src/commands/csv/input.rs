@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use team_executor_engine::artifacts::usable;
+use team_executor_engine::job::usable;
 use team_executor_files::csv_job::{Job, Rows, Template};
 use team_executor_files::{Code, Finding, Findings, Folder as _, Source, Sources, limits};
 use team_executor_store::{DiskFolder, sha256};
@@ -101,15 +101,27 @@ impl<'s> Input<'s> {
     }
 }
 
-/// The text of a schema that can be used.
-fn schema(path: &Path) -> Result<String, Failure> {
+/// The text of a schema that can be used: what was given, or what is in the file that was named.
+fn schema(given: &str) -> Result<String, Failure> {
     let cannot = |why: String| {
-        let finding = Finding::error(Code::Usage, format!("the schema {} cannot be used: {why}", path.display()));
+        let shown = if is_schema(given) { "of --output-schema" } else { given };
+        let finding = Finding::error(Code::Usage, format!("the schema {shown} cannot be used: {why}"));
         Failure::from(finding.help("name a JSON Schema that refers to no other file: --output-schema FILE"))
     };
-    usable(path).map_err(cannot)?;
-    let text = String::from_utf8(read(path).map_err(cannot)?).map_err(|_| cannot("it is not UTF-8".to_owned()))?;
-    Ok(text.trim_start_matches('\u{FEFF}').trim().to_owned())
+    let text = if is_schema(given) {
+        given.to_owned()
+    } else {
+        let bytes = read(Path::new(given)).map_err(cannot)?;
+        String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8".to_owned()))?
+    };
+    let text = text.trim_start_matches('\u{FEFF}').trim();
+    usable(text).map_err(cannot)?;
+    Ok(text.to_owned())
+}
+
+/// Whether this is a schema itself. No file is called so.
+fn is_schema(given: &str) -> bool {
+    given.trim_start().starts_with('{')
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

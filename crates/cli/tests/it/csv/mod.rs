@@ -10,14 +10,14 @@ use team_executor_files::csv;
 use team_executor_testkit::{Run, World};
 
 /// A worker that reports the name of its row.
-const REPORTS: &str =
+pub(crate) const REPORTS: &str =
     r#"printf '{"status":"completed","result":{"name":"%s"}}' "$TEAM_EXECUTOR_TASK" >"$TEAM_EXECUTOR_RESULT""#;
 
 /// A row by its columns.
-type Row = BTreeMap<String, String>;
+pub(crate) type Row = BTreeMap<String, String>;
 
 /// A world with a table of so many rows.
-fn table(rows: usize) -> World {
+pub(crate) fn table(rows: usize) -> World {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     let lines: String = (1..=rows).map(|number| format!("p{number},\"Name, {number}\"\n")).collect();
     world.write("people.csv", format!("id,name\n{lines}"));
@@ -42,7 +42,7 @@ fn outputs(world: &World) -> Vec<PathBuf> {
 }
 
 /// The rows of the only table that came out.
-fn rows(world: &World) -> Vec<Row> {
+pub(crate) fn rows(world: &World) -> Vec<Row> {
     let outputs = outputs(world);
     assert_eq!(outputs.len(), 1, "{outputs:?}");
     rows_of(&outputs[0])

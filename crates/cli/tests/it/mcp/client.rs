@@ -9,7 +9,7 @@ use super::{BIN, logged};
 use crate::run::{column, json as json_of, run, tasks};
 
 /// Where `cargo xtask agents` has put it; none if it is not there, which is said.
-fn sdk() -> Option<String> {
+pub(crate) fn sdk() -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("agents/node_modules/@modelcontextprotocol/sdk");
     if folder.exists() {
         return Some(folder.display().to_string());

@@ -12,6 +12,8 @@ use team_executor_testkit::World;
 
 use crate::run::read;
 
+pub(crate) use self::client::sdk;
+
 /// The program, for workers.
 const BIN: &str = env!("CARGO_BIN_EXE_team-executor");
 

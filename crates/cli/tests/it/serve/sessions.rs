@@ -1,0 +1,98 @@
+use serde_json::{Value, json};
+use team_executor_testkit::Diary;
+
+use super::Served;
+use crate::run::{DID, tasks};
+
+#[test]
+fn a_session_is_judged_planned_rehearsed_run_and_reported() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = format!("{DID}; echo out >$TEAM_EXECUTOR_ARTIFACTS/o.md");
+    let mut client = Served::new(&world, &["--agent-command", &worker]);
+    let session = json!({"session": "S"});
+    assert_eq!(client.call("validate", &session).expect("a document")["valid"], true);
+    assert_eq!(client.call("plan", &session).expect("a document")["ready"], json!(["A"]));
+    assert!(client.call("report", &session).expect_err("there is none").contains("was never run"));
+    let rehearsed = client.call("rehearse", &session).expect("it is rehearsed");
+    assert_eq!(rehearsed["tasks"][1]["status"], "completed", "{rehearsed}");
+    let ran = client.call("run", &session).expect("it is run");
+    assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("completed"), &json!(2)));
+    assert_eq!(client.progress.last().expect("progress")["progress"], 2.0);
+    let status = client.call("status", &session).expect("a document");
+    assert_eq!((&status["finished"], &status["artifacts"][0]["id"]), (&json!(true), &json!("A/o.md")));
+    let logs = client.call("logs", &json!({"session": "S", "task": "A"})).expect("lines");
+    assert_eq!(logs["lines"], json!([{"stream": "stdout", "text": "did A"}]));
+    let report = client.call("report", &session).expect("a report");
+    assert!(report["report"].as_str().expect("text").contains("2/2 tasks completed"), "{report}");
+}
+
+#[test]
+fn the_report_the_graph_and_what_was_delivered_can_be_read() {
+    let world = tasks(&[("A", "")]);
+    world.copy_tree(world.dir().join("S"), ".workflow/.team/T");
+    let worker = "echo 'made with care' >$TEAM_EXECUTOR_ARTIFACTS/o.md";
+    let mut client = Served::new(&world, &["--agent-command", worker]);
+    client.call("run", &json!({"session": ".workflow/.team/T"})).expect("it is run");
+    let listed = client.ask("resources/list", &json!({}));
+    let listed = listed["result"]["resources"].as_array().expect("resources").clone();
+    let uri = |part: &str| {
+        let found = listed.iter().filter_map(|one| one["uri"].as_str()).find(|uri| uri.contains(part));
+        found.unwrap_or_else(|| panic!("{part}: {listed:?}")).to_owned()
+    };
+    let svg = client.read(&uri("//graph/")).expect("a picture");
+    assert!(svg.starts_with("<svg") && svg.contains(">A<"), "{svg}");
+    assert!(client.read(&uri("//report/")).expect("a report").contains("1/1 tasks completed"));
+    assert_eq!(client.read(&uri("//artifact/")).expect("a file"), "made with care\n");
+    for wrong in
+        ["team-executor://report/none", "team-executor://x/y", "file:///etc/passwd", "team-executor://report/%"]
+    {
+        assert!(client.read(wrong).is_err(), "{wrong}");
+    }
+    let templates = client.ask("resources/templates/list", &json!({}));
+    assert_eq!(templates["result"]["resourceTemplates"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_run_goes_on_without_being_waited_for_and_is_paused_and_resumed() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let mut diary = Diary::new(world.dir().with_file_name("diary"));
+    let gate = Diary::new(world.dir().with_file_name("gate"));
+    let worker = format!("echo $TEAM_EXECUTOR_TASK >'{}'; read _ <'{}'", diary.path().display(), gate.path().display());
+    let mut client = Served::new(&world, &["--agent-command", &worker]);
+    let begun = client.call("run", &json!({"session": "S", "wait_seconds": 0})).expect("it is begun");
+    assert_eq!(begun["goes_on"], true, "{begun}");
+    assert_eq!(diary.line(), "A");
+    let paused = client.call("pause", &json!({"session": "S", "reason": "look"})).expect("it is paused");
+    assert_eq!(paused["stage"], "paused", "{paused}");
+    let status = client.call("status", &json!({"session": "S"})).expect("a document");
+    assert_eq!((&status["executor"], &status["reason"]), (&json!(true), &json!("look")));
+    client.call("resume", &json!({"session": "S"})).expect("it goes on");
+    let mut open = std::fs::File::options().write(true).open(gate.path()).expect("a gate");
+    std::io::Write::write_all(&mut open, b"go\n").expect("an open gate");
+    assert_eq!(diary.line(), "B");
+    std::io::Write::write_all(&mut open, b"go\n").expect("an open gate");
+    let finished = |status: &Value| status["finished"] == true && status["executor"] == false;
+    let over = (0..500).any(|_| client.call("status", &json!({"session": "S"})).is_ok_and(|status| finished(&status)));
+    assert!(over, "it is not over");
+}
+
+#[test]
+fn a_client_answers_at_a_checkpoint_and_lets_tasks_run_again() {
+    let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("C", "QUALITY-001")]);
+    let worker = "test $TEAM_EXECUTOR_TASK = C && test ! -e fixed && exit 1; true";
+    let mut client = Served::new(&world, &["--agent-command", worker, "--retries", "0"]);
+    let session = json!({"session": "S"});
+    assert_eq!(client.call("run", &session).expect("it stops")["ending"], "paused");
+    let status = client.call("status", &session).expect("a document");
+    assert_eq!(status["checkpoint"]["task"], "QUALITY-001");
+    let revise = client.call("answer", &json!({"session": "S", "action": "revise"}));
+    assert!(revise.expect_err("which?").contains("needs the task"));
+    let text = "-y looks like a flag";
+    client.call("answer", &json!({"session": "S", "action": "resume", "text": text})).expect("it is decided");
+    let failed = client.call("run", &session).expect("it ends");
+    assert_eq!(failed["ending"], "completed_with_failures", "{failed}");
+    assert!(failed["decisions"][0].as_str().expect("a line").contains(text), "{failed}");
+    world.write("fixed", "");
+    client.call("retry", &session).expect("it is noted");
+    assert_eq!(client.call("resume", &session).expect("it ends")["ending"], "completed");
+}

@@ -1,0 +1,125 @@
+//! A command that was started apart is followed by its events: each change of the counts is progress, and the last event is
+//! the answer. A client that cancels or leaves ends the following, and nothing else.
+
+use std::time::{Duration, Instant};
+
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+use team_executor_engine::bus::Refusal;
+use tokio::time::timeout;
+
+use super::program::{Events, refusal};
+
+/// How often it is looked for news.
+const EVERY: Duration = Duration::from_millis(200);
+/// How many things that are wrong are told.
+const TOLD: usize = 20;
+
+/// Tells a client how far a call has come.
+pub(super) struct Follower {
+    context: RequestContext<RoleServer>,
+}
+
+/// How a command came out.
+pub(super) enum Came {
+    /// It has ended with this.
+    Out(Value),
+    /// It was refused, and its exit code says why.
+    Refused(Refusal, Option<u64>),
+    /// It goes on; this is how far it has come.
+    On(Value),
+}
+
+impl Follower {
+    /// For one request.
+    pub(super) fn new(context: RequestContext<RoleServer>) -> Self {
+        Self { context }
+    }
+
+    /// Follows a command to an event of this type, or for so long.
+    pub(super) async fn follow(
+        &self,
+        mut events: Events,
+        last: &str,
+        patience: Option<Duration>,
+    ) -> Result<Came, Refusal> {
+        let began = Instant::now();
+        let (mut end, mut counts, mut run) = (None, Value::Null, Value::Null);
+        let mut wrong: Vec<Value> = Vec::new();
+        loop {
+            let is_over = events.are_over();
+            let before = counts.clone();
+            for event in events.news().map_err(|error| lost(&error.to_string()))? {
+                counts = event.get("counts").unwrap_or(&counts).clone();
+                run = event.get("run").unwrap_or(&run).clone();
+                if event["type"] == last || event["type"] == "refused" {
+                    end = Some(event);
+                } else if event["type"] == "finding" && event["severity"] == "error" && wrong.len() < TOLD {
+                    wrong.push(event);
+                }
+            }
+            if counts != before {
+                self.tell(&counts).await;
+            }
+            match end {
+                Some(event) if is_over => {
+                    let code = event["exit_code"].as_u64();
+                    let with_findings = |refused| Came::Refused(explained(refused, &wrong), code);
+                    return Ok(refusal(&event).map_or(Came::Out(event), with_findings));
+                }
+                None if is_over && !wrong.is_empty() => {
+                    let refused = Refusal { what: "nothing was started".to_owned(), help: String::new() };
+                    return Ok(Came::Refused(explained(refused, &wrong), None));
+                }
+                None if is_over => return Err(lost("it was ended from outside")),
+                _ => {}
+            }
+            let has_left = self.rests().await;
+            if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
+                return Ok(Came::On(json!({"ending": null, "goes_on": true, "run": run, "counts": counts})));
+            }
+        }
+    }
+
+    /// Waits a moment; says whether the client has cancelled its request.
+    pub(super) async fn rests(&self) -> bool {
+        timeout(EVERY, self.context.ct.cancelled()).await.is_ok()
+    }
+
+    /// Tells how many of how many tasks are over. Who does not listen misses nothing.
+    async fn tell(&self, counts: &Value) {
+        let Some(token) = self.context.meta.get_progress_token() else { return };
+        let count = |name: &str| counts[name].as_f64().unwrap_or(0.0);
+        let words = format!(
+            "{} completed, {} failed, {} skipped, {} running",
+            counts["completed"], counts["failed"], counts["skipped"], counts["running"]
+        );
+        let over = count("completed") + count("failed") + count("skipped");
+        let progress = ProgressNotificationParam::new(token, over).with_total(count("total")).with_message(words);
+        let _unheard = self.context.peer.notify_progress(progress).await;
+    }
+}
+
+/// A refusal with everything that was found to be wrong.
+fn explained(mut refused: Refusal, wrong: &[Value]) -> Refusal {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for finding in wrong {
+        let place = match (&finding["file"], &finding["line"], &finding["column"]) {
+            (Value::String(file), Value::Number(line), Value::Number(column)) => format!(" ({file}:{line}:{column})"),
+            _ => String::new(),
+        };
+        refused.what.push_str(&format!("\n{}{place}", text(&finding["message"])));
+        let help = finding["help"].as_array().into_iter().flatten().map(text);
+        let help: Vec<_> = std::iter::once(refused.help).filter(|help| !help.is_empty()).chain(help).collect();
+        refused.help = help.join("\n");
+    }
+    refused
+}
+
+fn lost(why: &str) -> Refusal {
+    Refusal {
+        what: format!("how it came out is not known: {why}"),
+        help: "status says how it stands, and the same call continues it".to_owned(),
+    }
+}

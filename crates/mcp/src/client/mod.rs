@@ -1,0 +1,134 @@
+//! The tools of any client that wants to run a team: an assistant, an editor, another agent.
+//!
+//! Each tool does what the command of its name does, by starting this program (`program`). What takes long is started
+//! apart from the client and followed (`follow`), so it outlives the client. Where a tool may look and write is settled by
+//! `roots`; what is run, only by the user's configuration and the flags that this server was started with.
+
+mod follow;
+mod program;
+mod resources;
+mod roots;
+mod sessions;
+mod table;
+mod uri;
+
+use std::path::PathBuf;
+
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use team_executor_engine::bus::Refusal;
+
+use self::follow::Follower;
+pub use self::program::{DETACHED, Flag, Program, detached};
+use self::roots::Roots;
+use crate::tool;
+
+/// What a client is told about the tools as a whole.
+const INSTRUCTIONS: &str = "Runs teams of coding agents. A session is a folder of tasks: validate it, plan it, rehearse it, run \
+it. spawn_agents_on_csv makes a session of a table and gives each of its rows to an agent. What was started goes on without you: \
+status says how it stands, and the same call continues what was interrupted.";
+
+/// Serves one client.
+#[derive(Debug)]
+pub struct Client {
+    program: Program,
+    /// Where a client works that declares no roots.
+    current: PathBuf,
+}
+
+/// One call of a tool.
+pub(crate) struct Call<'c> {
+    program: &'c Program,
+    roots: Roots,
+    follower: Follower,
+}
+
+impl Client {
+    /// For clients that this program serves from a folder.
+    pub fn new(program: Program, current: PathBuf) -> Self {
+        Self { program, current }
+    }
+
+    /// All that it offers.
+    pub fn tools() -> Vec<Tool> {
+        [sessions::TOOLS, table::TOOLS].concat().into_iter().map(|tool| tool()).collect()
+    }
+
+    async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
+        let roots = Roots::of(&context, &self.current).await?;
+        Ok(Call { program: &self.program, roots, follower: Follower::new(context) })
+    }
+}
+
+impl Call<'_> {
+    /// Carries it out; nothing if there is no such tool.
+    async fn carry_out(&self, name: &str, arguments: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
+        match sessions::call(self, name, arguments.clone()).await? {
+            None => table::call(self, name, arguments).await,
+            done => Ok(done),
+        }
+    }
+}
+
+impl ServerHandler for Client {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
+            .with_server_info(Implementation::new("team-executor", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(Self::tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, .. } = request;
+        let result = match self.begin(context).await {
+            Ok(call) => call.carry_out(&name, arguments).await,
+            Err(refusal) => Err(refusal),
+        };
+        let result = result.transpose().ok_or_else(|| tool::unknown(&name))?;
+        tool::answer(result).map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let call = self.begin(context).await.map_err(resources::failed)?;
+        Ok(ListResourcesResult::with_all_items(resources::list(&call).await))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let call = self.begin(context).await.map_err(resources::failed)?;
+        resources::read(&call, &request.uri).await.map(Into::into).map_err(resources::failed)
+    }
+}

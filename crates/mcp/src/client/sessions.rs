@@ -1,0 +1,305 @@
+//! The tools that look at sessions, run them and steer them: each is the command of its name.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rmcp::model::{JsonObject, Tool};
+use rmcp::schemars::{self, JsonSchema};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use team_executor_engine::bus::Refusal;
+
+use super::Call;
+use super::follow::Came;
+use super::program::Printed;
+use super::roots::Inside;
+use crate::tool::{self, Effect, tool};
+
+/// How many lines of a log are given unless more are wanted.
+const LINES: usize = 100;
+/// The most that is read of a report.
+const REPORT_BYTES: u64 = 512 << 10;
+
+/// The tools that this file offers.
+pub(super) const TOOLS: &[fn() -> Tool] = &[
+    || {
+        tool::<OfSession>(
+            "validate",
+            "Say everything that is wrong or odd about a session; change nothing",
+            Effect::Looks,
+        )
+    },
+    || {
+        tool::<OfSession>(
+            "plan",
+            "Show what a run would do: tasks, waves, critical path, who starts first",
+            Effect::Looks,
+        )
+    },
+    || tool::<OfSession>("rehearse", "Rehearse a whole run on a copy of the session: no model, no work", Effect::Adds),
+    || {
+        tool::<Run>(
+            "run",
+            "Run a session, or continue it; it goes on without you, and `status` says how it stands",
+            Effect::Adds,
+        )
+    },
+    || tool::<OfSession>("status", "Say how the newest run of a session stands; change nothing", Effect::Looks),
+    || tool::<Run>("resume", "Go on with a run that is paused or was stopped, also past a checkpoint", Effect::Adds),
+    || {
+        tool::<Retry>(
+            "retry",
+            "Let tasks run again that failed or were skipped; if nothing runs, `resume` starts them",
+            Effect::Adds,
+        )
+    },
+    || tool::<Pause>("pause", "Start no new workers until `resume`; those that run finish", Effect::Adds),
+    || tool::<Logs>("logs", "The last lines that the last attempt at a task printed", Effect::Looks),
+    || {
+        tool::<Answer>(
+            "answer",
+            "Decide at a checkpoint, where a run waits for a person: ask the user first",
+            Effect::Adds,
+        )
+    },
+    || tool::<OfSession>("report", "The report of the newest run of a session, as Markdown", Effect::Looks),
+];
+
+/// Which session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfSession {
+    /// The session's folder, for instance .workflow/.team/TC-auth-2026-02-27
+    session: String,
+}
+
+/// What is run, and how long to wait for it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    /// The session's folder
+    session: String,
+    /// How many workers at once
+    #[schemars(range(min = 1))]
+    concurrency: Option<u32>,
+    /// How long to wait for its end; the run goes on afterwards. Without it as long as it takes
+    wait_seconds: Option<u64>,
+}
+
+/// Which tasks are to run again.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Retry {
+    /// The session's folder
+    session: String,
+    /// Ids of tasks; without any, every task that failed
+    #[serde(default)]
+    tasks: Vec<String>,
+    /// Also everything that depends on them
+    #[serde(default)]
+    downstream: bool,
+}
+
+/// Why a run is paused.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pause {
+    /// The session's folder
+    session: String,
+    /// Why, for people
+    reason: Option<String>,
+}
+
+/// Whose output.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Logs {
+    /// The session's folder
+    session: String,
+    /// The task
+    task: String,
+    /// How many lines, from the end; 100 unless given
+    #[schemars(range(min = 1))]
+    lines: Option<usize>,
+}
+
+/// What is decided.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    /// The session's folder
+    session: String,
+    /// What is to be done
+    action: Action,
+    /// For `revise`: which task
+    task: Option<String>,
+    /// In the user's words; `improve` and `feedback` need it
+    text: Option<String>,
+}
+
+/// What can be decided at a checkpoint.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Action {
+    Resume,
+    Improve,
+    Revise,
+    Recheck,
+    Feedback,
+}
+
+/// Carries out a call; nothing if it is another file's tool.
+pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
+    let answer = match name {
+        "validate" | "plan" | "status" => {
+            let OfSession { session } = tool::arguments(name, given)?;
+            asked(call, &session, vec![name.to_owned()], Vec::new()).await?
+        }
+        "rehearse" => {
+            let OfSession { session } = tool::arguments(name, given)?;
+            rehearse(call, &session).await?
+        }
+        "run" | "resume" => run(call, name, tool::arguments(name, given)?).await?,
+        "retry" => {
+            let Retry { session, tasks, downstream } = tool::arguments(name, given)?;
+            let flags = [("--failed", tasks.is_empty()), ("--downstream", downstream)];
+            let flags = flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned());
+            asked(call, &session, std::iter::once("retry".to_owned()).chain(flags).collect(), tasks).await?
+        }
+        "pause" => {
+            let Pause { session, reason } = tool::arguments(name, given)?;
+            let reason = reason.map(|reason| format!("--reason={reason}"));
+            asked(call, &session, std::iter::once("pause".to_owned()).chain(reason).collect(), Vec::new()).await?
+        }
+        "logs" => logs(call, tool::arguments(name, given)?).await?,
+        "answer" => answer(call, tool::arguments(name, given)?).await?,
+        "report" => {
+            let OfSession { session } = tool::arguments(name, given)?;
+            let (run, report) = report(call, &session).await?;
+            json!({"run": run, "report": report})
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+/// The report of the newest run of a session, and the run's name.
+pub(super) async fn report(call: &Call<'_>, session: &str) -> Result<(String, String), Refusal> {
+    let status = asked(call, session, vec!["status".to_owned()], Vec::new()).await?;
+    let never = || Refusal {
+        what: format!("{session} has no report: it was never run"),
+        help: "run it first; `status` says how it stands".to_owned(),
+    };
+    let folder = status["folder"].as_str().ok_or_else(never)?;
+    let path = Path::new(folder).join("context.md").display().to_string();
+    let text = text_of(call, &path, REPORT_BYTES)?;
+    Ok((status["run"].as_str().unwrap_or_default().to_owned(), text))
+}
+
+/// The text of a file in a root.
+pub(super) fn text_of(call: &Call<'_>, path: &str, limit: u64) -> Result<String, Refusal> {
+    let Inside { path: real, .. } = call.roots.existing(path)?;
+    let refused =
+        |why: String| Refusal { what: format!("{path} is not shown: {why}"), help: "open it yourself".to_owned() };
+    let size = std::fs::metadata(&real).map_err(|error| refused(error.to_string()))?;
+    if !size.is_file() || size.len() > limit {
+        return Err(refused(format!("it is not a file of at most {limit} bytes")));
+    }
+    let bytes = std::fs::read(&real).map_err(|error| refused(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| refused("it is not text".to_owned()))
+}
+
+/// What a command says about a session, as it was printed.
+pub(super) async fn printed(
+    call: &Call<'_>,
+    session: &str,
+    mut words: Vec<String>,
+    names: Vec<String>,
+) -> Result<Printed, Refusal> {
+    let Inside { path, root } = call.roots.session(session)?;
+    words.push(format!("--session={}", path.display()));
+    if !names.is_empty() {
+        words.push("--".to_owned());
+        words.extend(names);
+    }
+    call.program.ask(words, &root).await
+}
+
+/// What a command says about a session, as one value.
+pub(super) async fn asked(
+    call: &Call<'_>,
+    session: &str,
+    mut words: Vec<String>,
+    names: Vec<String>,
+) -> Result<Value, Refusal> {
+    words.insert(1, "--format=json".to_owned());
+    match printed(call, session, words, names).await? {
+        Printed::Document(value) => Ok(value),
+        Printed::Lines(lines) => Ok(Value::Array(lines)),
+        Printed::Text(text) => Ok(Value::String(text)),
+    }
+}
+
+async fn rehearse(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
+    let Inside { path, root } = call.roots.session(session)?;
+    let words = ["rehearse".to_owned(), format!("--session={}", path.display()), "--format=json".to_owned()];
+    came(call.follower.follow(call.program.start(&words, &root)?, "rehearsed", None).await?)
+}
+
+async fn run(call: &Call<'_>, name: &str, wanted: Run) -> Result<Value, Refusal> {
+    let Inside { path, root } = call.roots.session(&wanted.session)?;
+    let patience = wanted.wait_seconds.map(Duration::from_secs);
+    if name == "resume" {
+        let status = asked(call, &wanted.session, vec!["status".to_owned()], Vec::new()).await?;
+        if status["executor"] == true {
+            return asked(call, &wanted.session, vec![name.to_owned()], Vec::new()).await;
+        }
+    }
+    let mut words = vec![name.to_owned(), format!("--session={}", path.display())];
+    words.extend(["-y".to_owned(), "--format=json".to_owned()]);
+    let settled: &[&str] = if wanted.concurrency.is_some() { &["concurrency"] } else { &[] };
+    words.extend(wanted.concurrency.map(|workers| format!("--concurrency={workers}")));
+    words.extend(call.program.flags(settled));
+    came(call.follower.follow(call.program.start(&words, &root)?, "run_ended", patience).await?)
+}
+
+fn came(how: Came) -> Result<Value, Refusal> {
+    match how {
+        Came::Out(value) | Came::On(value) => Ok(value),
+        Came::Refused(refusal, _) => Err(refusal),
+    }
+}
+
+async fn logs(call: &Call<'_>, wanted: Logs) -> Result<Value, Refusal> {
+    let words = vec!["logs".to_owned(), "--format=json".to_owned()];
+    let lines = match printed(call, &wanted.session, words, vec![wanted.task.clone()]).await? {
+        Printed::Lines(lines) => lines,
+        Printed::Document(line) => vec![line],
+        Printed::Text(_) => Vec::new(),
+    };
+    let first = lines.len().saturating_sub(wanted.lines.unwrap_or(LINES));
+    let line = |line: &Value| json!({"stream": line["stream"], "text": line["text"]});
+    let shown: Vec<_> = lines[first..].iter().map(line).collect();
+    Ok(json!({"task": wanted.task, "left_out": first, "lines": shown}))
+}
+
+async fn answer(call: &Call<'_>, wanted: Answer) -> Result<Value, Refusal> {
+    let action = match wanted.action {
+        Action::Resume => "resume",
+        Action::Improve => "improve",
+        Action::Revise => "revise",
+        Action::Recheck => "recheck",
+        Action::Feedback => "feedback",
+    };
+    let task = match (wanted.action, wanted.task) {
+        (Action::Revise, None) => {
+            let what = "`revise` needs the task that is to be done again".to_owned();
+            return Err(Refusal { what, help: "name it in `task`; `status` lists the tasks".to_owned() });
+        }
+        (Action::Revise, task) => task,
+        (_, _) => None,
+    };
+    let names = task.into_iter().chain(wanted.text).collect();
+    asked(call, &wanted.session, vec!["checkpoint".to_owned(), action.to_owned()], names).await
+}
