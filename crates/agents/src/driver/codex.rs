@@ -52,7 +52,8 @@ impl Codex {
             Permissions::Read => ("read-only", "never"),
             Permissions::Edit => ("workspace-write", "never"),
             Permissions::Full => ("danger-full-access", "never"),
-            Permissions::Ask => ("read-only", "on-request"),
+            // What is allowed still runs in the sandbox.
+            Permissions::Ask => ("workspace-write", "untrusted"),
         };
         let settings = json!({
             "cwd": cwd, "developerInstructions": note, "model": model, "sandbox": sandbox, "approvalPolicy": approval,

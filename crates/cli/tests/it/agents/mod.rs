@@ -2,6 +2,7 @@
 //! agents are not there says so and does nothing.
 
 mod alone;
+mod asks;
 mod resident;
 mod session;
 mod tools;
