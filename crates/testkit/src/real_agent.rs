@@ -24,7 +24,7 @@ pub struct Recipe {
 }
 
 impl RealAgent {
-    /// Looks for `claude`, `codex` or `gemini` in the folder that `cargo xtask agents` fills.
+    /// Looks for `claude`, `codex`, `gemini` or `opencode` in the folder that `cargo xtask agents` fills.
     pub fn find(name: &'static str, folder: &Path) -> Option<Self> {
         let modules = folder.join("node_modules");
         let program = match name {
@@ -35,6 +35,7 @@ impl RealAgent {
             }
             "codex" => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
             "gemini" => node().map(|_| ".bin/gemini")?,
+            "opencode" => ".bin/opencode",
             _ => return None,
         };
         let program = modules.join(program);
@@ -54,6 +55,7 @@ impl RealAgent {
         let (args, env) = match self.name {
             "claude" => claude(address, home),
             "codex" => codex(address, home, may_sandbox),
+            "opencode" => opencode(address, home),
             _ => gemini(address, home),
         };
         let program = std::iter::once(self.program.display().to_string());
@@ -108,6 +110,24 @@ fn gemini(address: &str, home: &Path) -> Told {
         ("GEMINI_CLI_NO_RELAUNCH", "1".to_owned()),
     ];
     (words(args), env.into())
+}
+
+/// It speaks Anthropic's format with what is built in; anything else it would download.
+fn opencode(address: &str, home: &Path) -> Told {
+    let config = format!(
+        r#"{{"autoupdate": false, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
+        "enabled_providers": ["scripted"], "provider": {{"scripted": {{"npm": "@ai-sdk/anthropic", "name": "scripted",
+        "options": {{"baseURL": "{address}/v1", "apiKey": "none"}}, "models": {{"scripted": {{"name": "scripted",
+        "limit": {{"context": 200000, "output": 8000}}}}}}}}}}}}"#
+    );
+    put(&home.join(".config/opencode/opencode.json"), &config);
+    let env = [
+        ("XDG_CONFIG_HOME", home.join(".config").display().to_string()),
+        ("XDG_DATA_HOME", home.join(".local/share").display().to_string()),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+    ];
+    (words("run --format json"), env.into())
 }
 
 fn words(line: &str) -> Vec<String> {

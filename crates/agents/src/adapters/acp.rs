@@ -55,10 +55,12 @@ fn usage(stream: &mut Stream, result: &Value) {
     let counts = if result["usage"].is_object() { &result["usage"] } else { &quota["token_count"] };
     let of = |keys: [&str; 2]| keys.iter().find_map(|key| number(counts, key)).unwrap_or(0);
     let usage = &mut stream.usage;
-    let cached = of(["cachedReadTokens", "cachedInputTokens"]);
-    usage.input = usage.input.saturating_add(of(["inputTokens", "input_tokens"]));
+    let (cached, output) = (of(["cachedReadTokens", "cachedInputTokens"]), of(["outputTokens", "output_tokens"]));
+    // Some count what came from a cache as sent, others apart; the total has it in any case.
+    let sent = of(["totalTokens", "total_tokens"]).saturating_sub(output).max(of(["inputTokens", "input_tokens"]));
+    usage.input = usage.input.saturating_add(sent);
     usage.cached = usage.cached.saturating_add(cached);
-    usage.output = usage.output.saturating_add(of(["outputTokens", "output_tokens"]));
+    usage.output = usage.output.saturating_add(output);
     usage.turns = Some(usage.turns.unwrap_or(0).saturating_add(1));
     let model = quota["model_usage"].as_array().and_then(|models| text(models.first()?, "model"));
     usage.model = model.map(str::to_owned).or_else(|| usage.model.take());

@@ -104,7 +104,10 @@ fn section(role: &str, agent: &RealAgent, kind: Kind, address: &str, home: &Path
     let worker = match kind {
         Kind::Command => format!("kind = \"command\"\ncommand = {:?}", recipe.command),
         Kind::Acp => {
-            let args = "args = [\"--acp\", \"-m\", \"gemini-2.5-pro\"]";
+            let args = match agent.name() {
+                "opencode" => "args = [\"acp\"]",
+                _ => "args = [\"--acp\", \"-m\", \"gemini-2.5-pro\"]",
+            };
             format!("kind = \"acp\"\nprogram = {:?}\n{args}", recipe.command[0])
         }
         Kind::Known | Kind::Conversing => {
