@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use team_executor_testkit::World;
 
-use super::{Kind, Part, RUN, script, team};
+use super::{Kind, Part, RUN, script, team, turns};
 use crate::run::{column, folder, read};
 
 const TEAM: [Part; 3] = [
@@ -101,4 +101,18 @@ fn agents_that_the_program_does_not_know_are_told_of_the_tools_by_hand() {
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), ["BUILD-001 by a tool", "PLAN-001 by a tool"]);
     assert_eq!(read(world.dir().join("S/discoveries.ndjson")).lines().count(), 2);
+}
+
+#[test]
+fn agents_that_converse_have_the_tools_too() {
+    let talkers = [&TEAM[0], &TEAM[1]].map(|part| Part { ..*part });
+    let Some((world, _model)) = team(&talkers, Kind::Conversing) else { return };
+    for part in &talkers {
+        let report = turns(Kind::Conversing, part.task, "").pop().expect("a report");
+        script(&world, part.role, &[calls(part.task).swap_remove(0), report]);
+    }
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    let board = read(world.dir().join("S/discoveries.ndjson"));
+    assert!(talkers.iter().all(|part| board.contains(&format!("\"worker\":\"{}\"", part.task))), "{board}");
 }
