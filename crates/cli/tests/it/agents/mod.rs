@@ -3,6 +3,7 @@
 
 mod alone;
 mod resident;
+mod rows;
 mod session;
 mod tools;
 mod trouble;
