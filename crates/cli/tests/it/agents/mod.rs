@@ -2,6 +2,7 @@
 //! agents are not there says so and does nothing.
 
 mod alone;
+mod assistants;
 mod resident;
 mod rows;
 mod session;
