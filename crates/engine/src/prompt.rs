@@ -9,11 +9,9 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
-use team_executor_store::DiskFolder;
 
 pub(crate) use self::knowledge::{Knowledge, wisdom};
 use crate::artifacts::quarantine;
-use crate::job;
 use crate::judgement;
 use crate::report::one_line;
 
@@ -34,10 +32,10 @@ pub(crate) fn of(
         if task.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
     let id = |source: TaskIndex| &session.tasks[source.get()].id;
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
-    let files = DiskFolder::open(folder).ok();
+    let knowledge = knowledge.now(folder);
     let mut text = text(session, task, folder);
-    text.push_str(&upstream::section(files.as_ref(), &upstream.collect::<Vec<_>>()));
-    text.push_str(files.as_ref().map_or("", |files| knowledge.section(files, folder)));
+    text.push_str(&upstream::section(folder, &upstream.collect::<Vec<_>>()));
+    text.push_str(&knowledge.team);
     let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {
         let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
@@ -45,8 +43,10 @@ pub(crate) fn of(
         text.push_str(&before::section(task, &view, &done.collect::<Vec<_>>(), left.as_deref()));
     }
     text.push_str(&rounds(rules, index, &left));
-    let of_job = files.as_ref().and_then(job::how_to_report);
-    text.push_str(&of_job.unwrap_or_else(|| how_to_report(task, !graph.dependencies(index).is_empty())));
+    match &knowledge.job {
+        Some(of_job) => text.push_str(of_job),
+        None => text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty())),
+    }
     text
 }
 

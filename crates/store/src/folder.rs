@@ -7,14 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
 use rustix::io::Errno;
-use team_executor_core::Timestamp;
 use team_executor_files::{Folder, ReadError, limits};
 
 use crate::copy::digest;
 use crate::disk::reason;
-
-/// Longer than a moment of any file system's clock.
-const SETTLED_MICROS: i64 = 20_000;
 
 /// Why a session folder cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,24 +28,6 @@ pub enum OpenError {
 pub struct DiskFolder {
     path: PathBuf,
     root: OwnedFd,
-}
-
-/// What tells whether a file has changed: one that was written again has another stamp, unless both happened in the same
-/// moment of the file system's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    inode: u64,
-    bytes: i64,
-    /// In microseconds since 1970, as the next.
-    written: i64,
-    changed: i64,
-}
-
-impl Stamp {
-    /// Whether the file had not changed for so long at a time that two changes cannot have the same stamp.
-    pub const fn is_settled(&self, now: Timestamp) -> bool {
-        now.as_micros().saturating_sub(self.changed) > SETTLED_MICROS
-    }
 }
 
 impl DiskFolder {
@@ -77,18 +55,6 @@ impl DiskFolder {
         let read = file.seek(start).and_then(|_| file.take(most).read_to_end(&mut bytes));
         read.map_err(|error| ReadError::Refused(error.to_string()))?;
         Ok((bytes, length))
-    }
-
-    /// What tells whether a file below the folder has changed since; nothing if there is none.
-    pub fn stamp(&self, path: &str) -> Option<Stamp> {
-        let stat = statat(&self.root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let micros = |seconds: i64, nanos: u64| seconds * 1_000_000 + i64::try_from(nanos / 1000).unwrap_or(0);
-        Some(Stamp {
-            inode: stat.st_ino,
-            bytes: stat.st_size,
-            written: micros(stat.st_mtime, stat.st_mtime_nsec),
-            changed: micros(stat.st_ctime, stat.st_ctime_nsec),
-        })
     }
 
     /// How many bytes a regular file below the folder has, and their SHA-256 in hexadecimal.

@@ -8,6 +8,7 @@
 
 pub mod adopt;
 pub mod append;
+pub mod changes;
 pub mod copy;
 #[cfg(test)]
 mod crash_tests;
@@ -39,11 +40,12 @@ mod sim_outside;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
+pub use changes::Changes;
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
 pub use examine::{Examined, cut_damage, examine};
 pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
-pub use folder::{DiskFolder, OpenError, Stamp};
+pub use folder::{DiskFolder, OpenError};
 pub use journal::{History, Journal, JournalError, Record};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};

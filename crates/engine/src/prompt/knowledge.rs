@@ -2,14 +2,14 @@
 //! what is shared. Each is bounded; the whole is at its path.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_files::fence::fenced;
 use team_executor_files::json::{self, Kind};
 use team_executor_files::{Folder as _, findings_text};
-use team_executor_store::{DiskFolder, Stamp};
+use team_executor_store::{Changes, DiskFolder};
 
-use crate::clock;
+use crate::job;
 use crate::wisdom::{self, Book};
 
 /// Bytes that are read of the end of each file of wisdom.
@@ -18,40 +18,38 @@ const WISDOM_BYTES: u64 = 4 << 10;
 const JSON_CHARS: usize = 2000;
 /// Longer JSON files are only named.
 const JSON_BYTES: u64 = 1 << 20;
+/// The folder of what was explored.
+const EXPLORATIONS: &str = "explorations";
 /// JSON files, and what they are.
 const JSON: [(&str, &str); 2] = [
     ("explorations/cache-index.json", "what was explored already; the files that it names are beside it"),
     ("shared-memory.json", "what the roles share"),
 ];
 
-/// The section of a prompt, made anew when one of its files has changed.
+/// What the files of a session say to every worker, read again when something has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Knowledge {
-    text: String,
-    /// How the files were; nothing if they had just been written, and so might be written again without a trace.
-    of: Option<Stamps>,
+    /// What the team knows; empty if that is nothing.
+    pub(super) team: String,
+    /// How the rows of a job are reported; nothing if the session is of no job.
+    pub(super) job: Option<String>,
+    /// Since it was read.
+    changes: Option<Changes>,
 }
-
-/// What tells whether one of the files has changed.
-type Stamps = [Option<Stamp>; 5];
 
 impl Knowledge {
-    /// The section; empty if nothing is known.
-    pub(super) fn section(&mut self, session: &DiskFolder, folder: &Path) -> &str {
-        let now = clock::now();
-        let stamps = stamps(session);
-        if self.of != Some(stamps) {
-            self.text = section(session, folder);
-            self.of = stamps.iter().flatten().all(|stamp| stamp.is_settled(now)).then_some(stamps);
+    /// The same as the files say it now.
+    pub(super) fn now(&mut self, folder: &Path) -> &Self {
+        if !self.changes.as_ref().is_some_and(Changes::are_none) {
+            let below = [wisdom::FOLDER, EXPLORATIONS].map(|name| folder.join(name));
+            let changes = Changes::of(std::iter::once(folder).chain(below.iter().map(PathBuf::as_path)));
+            let session = DiskFolder::open(folder).ok();
+            self.team = session.as_ref().map(|session| section(session, folder)).unwrap_or_default();
+            self.job = session.as_ref().and_then(job::how_to_report);
+            self.changes = Some(changes);
         }
-        &self.text
+        self
     }
-}
-
-fn stamps(session: &DiskFolder) -> Stamps {
-    let [learnings, decisions, issues] = Book::ALL.map(|book| session.stamp(&path(book)));
-    let [explored, shared] = JSON.map(|(file, _)| session.stamp(file));
-    [learnings, decisions, issues, explored, shared]
 }
 
 fn path(book: Book) -> String {
@@ -116,9 +114,6 @@ fn start_of(session: &DiskFolder, file: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::time::{Duration, SystemTime};
-
     use super::*;
 
     fn section_of(files: &[(&str, String)]) -> String {
@@ -133,21 +128,21 @@ mod tests {
     #[test]
     fn what_has_changed_is_read_again_however_soon_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let (path, session) = (dir.path().join("shared-memory.json"), DiskFolder::open(dir.path()).unwrap());
-        let old = SystemTime::now() - Duration::from_secs(60);
         let mut knowledge = Knowledge::default();
-        for nth in 0..50 {
-            std::fs::write(&path, format!("[{}]", nth % 10)).unwrap();
-            // Nor does it help to say that it is old.
-            File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
-            let text = knowledge.section(&session, Path::new("/s"));
-            assert!(text.contains(&format!("\n[{}]\n", nth % 10)), "{nth}: {text}");
+        for file in ["shared-memory.json", "explorations/cache-index.json"] {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            for nth in 0..50 {
+                std::fs::write(&path, format!("[{}]", nth % 10)).unwrap();
+                let text = &knowledge.now(dir.path()).team;
+                assert!(text.contains(&format!("\n[{}]\n", nth % 10)), "{nth}: {text}");
+            }
+            knowledge.team = "kept".to_owned();
+            assert_eq!(knowledge.now(dir.path()).team, "kept");
+            std::fs::remove_file(path).unwrap();
+            assert_eq!(knowledge.now(dir.path()).team, "");
         }
-        knowledge.of = Some(stamps(&session));
-        knowledge.text = "kept".to_owned();
-        assert_eq!(knowledge.section(&session, Path::new("/s")), "kept");
-        std::fs::remove_file(path).unwrap();
-        assert_eq!(knowledge.section(&session, Path::new("/s")), "");
+        assert_eq!(knowledge.now(dir.path()).job, None);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 mod alone;
 mod asks;
+mod assistants;
 mod resident;
+mod rows;
 mod session;
 mod tools;
 mod trouble;

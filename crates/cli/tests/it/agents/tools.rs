@@ -1,11 +1,11 @@
 //! Agents that use the tools which the program offers them: what they report and discover is in the views, also over a kill.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use team_executor_testkit::World;
 
-use super::{Kind, Part, RUN, script, team};
+use super::{Kind, Part, RUN, script, team, turns};
 use crate::run::{column, folder, read};
 
 const TEAM: [Part; 3] = [
@@ -75,4 +75,44 @@ fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
         assert!(model.rest().is_empty(), "{} was done twice", part.task);
         assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
     }
+}
+
+/// As docs/mcp.md says it for agents that are started by hand.
+#[test]
+fn agents_that_the_program_does_not_know_are_told_of_the_tools_by_hand() {
+    let team_of_two = [&TEAM[0], &TEAM[1]].map(|part| Part { ..*part });
+    let Some((world, _model)) = team(&team_of_two, Kind::Command) else { return };
+    let program = env!("CARGO_BIN_EXE_team-executor");
+    let docs = include_str!("../../../../../docs/mcp.md");
+    let words_of = |agent: &str| -> Vec<String> {
+        let line = docs.lines().find(|line| line.contains(agent)).expect("the docs have a line");
+        let command = line.split('`').nth(1).expect("a command").replace("\"team-executor\"", &format!("{program:?}"));
+        let words = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output().expect("a shell");
+        String::from_utf8_lossy(&words.stdout).lines().skip(2).map(str::to_owned).collect()
+    };
+    let mut config = read(world.dir().join("team-executor.toml"));
+    for (agent, before) in [("| Claude Code, by hand |", "\"-p\""), ("| Codex, by hand |", "\"exec\"")] {
+        let more: String = words_of(agent).iter().map(|word| format!(", {word:?}")).collect();
+        config = config.replacen(before, &format!("{before}{more}"), 1);
+    }
+    world.write("team-executor.toml", config);
+    team_of_two.iter().for_each(|part| script(&world, part.role, &calls(part.task)));
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "findings"), ["BUILD-001 by a tool", "PLAN-001 by a tool"]);
+    assert_eq!(read(world.dir().join("S/discoveries.ndjson")).lines().count(), 2);
+}
+
+#[test]
+fn agents_that_converse_have_the_tools_too() {
+    let talkers = [&TEAM[0], &TEAM[1]].map(|part| Part { ..*part });
+    let Some((world, _model)) = team(&talkers, Kind::Conversing) else { return };
+    for part in &talkers {
+        let report = turns(Kind::Conversing, part.task, "").pop().expect("a report");
+        script(&world, part.role, &[calls(part.task).swap_remove(0), report]);
+    }
+    let run = world.run(&RUN);
+    assert_eq!(run.code, Some(0), "{run}");
+    let board = read(world.dir().join("S/discoveries.ndjson"));
+    assert!(talkers.iter().all(|part| board.contains(&format!("\"worker\":\"{}\"", part.task))), "{board}");
 }

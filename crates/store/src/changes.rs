@@ -1,0 +1,77 @@
+//! Whether something in a folder has changed, as the system tells it.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use rustix::io::{Errno, read};
+
+/// Everything that can change what is read of a folder's files.
+const ALL: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::MODIFY)
+    .union(WatchFlags::CLOSE_WRITE)
+    .union(WatchFlags::ATTRIB)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF);
+
+/// What has changed in some folders. To look costs next to nothing as long as nothing has.
+#[derive(Debug)]
+pub struct Changes(Option<OwnedFd>);
+
+impl Changes {
+    /// Those in folders from now on. One that is missing is noticed when it appears, if the folder that it is in comes before
+    /// it.
+    pub fn of<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Self {
+        let Ok(changes) = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC) else { return Self(None) };
+        let is_watched = |folder| matches!(add_watch(&changes, folder, ALL), Ok(_) | Err(Errno::NOENT));
+        let all = folders.into_iter().all(is_watched);
+        Self(all.then_some(changes))
+    }
+
+    /// Whether there are none; never where the system cannot tell.
+    pub fn are_none(&self) -> bool {
+        self.0.as_ref().is_some_and(|changes| read(changes, &mut [0u8; 512]) == Err(Errno::AGAIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn whatever_changes_is_noticed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (top, below) = (dir.path(), dir.path().join("below"));
+        let from_now = || Changes::of([top, below.as_path()]);
+        let file = below.join("file");
+        let all: [&dyn Fn(); 8] = [
+            &|| fs::create_dir(&below).unwrap(),
+            &|| fs::write(&file, "1").unwrap(),
+            &|| fs::write(&file, "2").unwrap(),
+            &|| fs::rename(&file, below.join("other")).unwrap(),
+            &|| fs::rename(below.join("other"), top.join("file")).unwrap(),
+            &|| fs::rename(top.join("file"), &file).unwrap(),
+            &|| fs::remove_file(&file).unwrap(),
+            &|| fs::remove_dir(&below).unwrap(),
+        ];
+        for (nth, change) in all.iter().enumerate() {
+            let changes = from_now();
+            assert!(changes.are_none() && changes.are_none(), "{nth}");
+            change();
+            assert!(!changes.are_none(), "{nth}");
+        }
+        fs::create_dir(&below).unwrap();
+        let changes = from_now();
+        fs::read_dir(&below).unwrap();
+        fs::create_dir(top.join("other")).unwrap();
+        assert!(!changes.are_none());
+        let changes = from_now();
+        fs::write(top.join("other/file"), "not watched").unwrap();
+        assert!(changes.are_none());
+    }
+}
