@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use team_executor_agents::adapters::Adapter;
 use team_executor_agents::{Unusable, probe};
 use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
@@ -44,19 +43,36 @@ pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<Vec
 /// Asks known agents for their version, which starts them: only after somebody who may has chosen them. Where a program only
 /// starts another one, the other one will be started. Where one is too old the next agent does the task, which is told.
 pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<Vec<String>, Failure> {
-    let mut asked: BTreeMap<(Adapter, String, Option<String>), Result<String, NotUsable>> = BTreeMap::new();
-    let mut missed = Vec::new();
     let used = workers.in_chains();
-    for (nth, worker) in workers.iter_mut().enumerate().filter(|(nth, _)| used.contains(nth)) {
-        let Some(setup) = &worker.setup else { continue };
+    let key = |worker: &Worker| {
         let program = worker.command.first().cloned().unwrap_or_default();
-        let key = (setup.adapter, program.clone(), path(&worker.env, place).map(str::to_owned));
-        let started = asked.entry(key).or_insert_with(|| {
-            let found = installed(setup, &program, &worker.env, place)?;
-            Ok(found.program.to_str().unwrap_or(&program).to_owned())
-        });
-        match started {
-            Ok(started) => worker.command = vec![started.clone()],
+        Some((worker.setup.as_ref()?.adapter, program, path(&worker.env, place).map(str::to_owned)))
+    };
+    let asked: BTreeMap<_, _> = workers
+        .iter()
+        .enumerate()
+        .filter(|(nth, _)| used.contains(nth))
+        .filter_map(|(_, worker)| Some((key(worker)?, (worker.setup.as_ref()?, &worker.env))))
+        .collect();
+    // Some take seconds to say it, so they are asked side by side.
+    let answers: BTreeMap<_, _> = std::thread::scope(|scope| {
+        let mut asking = Vec::with_capacity(asked.len());
+        for (key, (setup, env)) in asked {
+            let program = key.1.clone();
+            asking.push((key, scope.spawn(move || installed(setup, &program, env, place))));
+        }
+        let died = || NotUsable { why: "could not be asked".to_owned(), help: "try again".to_owned() };
+        asking.into_iter().map(|(key, answer)| (key, answer.join().unwrap_or_else(|_| Err(died())))).collect()
+    });
+    let mut missed = Vec::new();
+    for (nth, worker) in workers.iter_mut().enumerate() {
+        let Some(answer) = key(worker).and_then(|key| answers.get(&key)) else { continue };
+        match answer {
+            Ok(found) => {
+                if let Some(program) = found.program.to_str() {
+                    worker.command = vec![program.to_owned()];
+                }
+            }
             Err(reason) => missed.push((nth, reason.clone())),
         }
     }
