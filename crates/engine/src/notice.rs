@@ -1,6 +1,7 @@
 //! What faces are told while a run goes on, in order.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use team_executor_core::run::{Cause, Counts};
 use team_executor_core::{CheckpointAction, TaskStatus};
@@ -66,6 +67,13 @@ pub enum Notice {
         again: bool,
         /// How all tasks stand.
         counts: Counts,
+    },
+    /// An agent has no quota; whatever only it can do waits.
+    Held {
+        /// The agent, as the user calls it.
+        agent: String,
+        /// For how long, from now.
+        wait: Duration,
     },
     /// A worker was lost; its task is tried again.
     Interrupted {

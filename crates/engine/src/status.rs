@@ -68,6 +68,8 @@ pub struct Judged {
     pub verdict: Option<Verdict>,
     /// Why it failed, was skipped or begins anew.
     pub why: Option<String>,
+    /// How many seconds it waits before it is tried again, if it does.
+    pub wait: Option<u64>,
 }
 
 /// Where a run waits for a person.
@@ -128,7 +130,8 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let judged = |task| {
         let view = run.view(task);
         let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
-        view.map(|view| Judged { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned) })
+        let wait = view.and_then(|view| view.not_before).map(|until| seconds(now, until)).filter(|wait| *wait > 0);
+        view.map(|view| Judged { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned), wait })
     };
     let artifacts = Shelf::at(&session.artifacts, &path, folder).map(|shelf| shelf.artifacts).unwrap_or_default();
     Ok(Some(Status {

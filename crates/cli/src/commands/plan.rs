@@ -1,6 +1,7 @@
 //! `plan`: what a run would do. Nothing is started and nothing on disk changes.
 
 mod json;
+mod means;
 mod text;
 
 use std::io::Write;
@@ -9,6 +10,7 @@ use std::path::Path;
 use team_executor_core::{Plan, Session};
 use team_executor_files::picture::{Node, Picture};
 
+use self::means::Means;
 use super::report;
 use super::validate::count;
 use crate::args::{self, PlanFormat};
@@ -48,10 +50,12 @@ pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Pr
         writeln!(printer.err(), "No plan: the session has {errors}")?;
         return Ok(Exit::Invalid);
     };
-    let joining = joining::of(&session, &options.role, &Place::of(Some(Path::new(&opened.path)))?)?;
+    let place = Place::of(Some(Path::new(&opened.path)))?;
+    let joining = joining::of(&session, &options.role, &place)?;
+    let means = Means::of(&session, &place)?;
     match options.format {
-        PlanFormat::Text => text::write(&opened, &session, &plan, &joining, printer)?,
-        PlanFormat::Json => json::write(&opened, &session, &plan, &joining, printer.out())?,
+        PlanFormat::Text => text::write(&opened, &session, &plan, (&joining, &means), printer)?,
+        PlanFormat::Json => json::write(&opened, &session, &plan, (&joining, &means), printer.out())?,
         PlanFormat::Mermaid => write!(printer.out(), "{}", picture(&session, &plan).to_mermaid())?,
         PlanFormat::Dot => write!(printer.out(), "{}", picture(&session, &plan).to_dot())?,
         PlanFormat::Svg => write!(printer.out(), "{}", picture(&session, &plan).to_svg())?,

@@ -178,7 +178,8 @@ fn note(judged: &Judged) -> String {
     let rounds = if judged.rounds > 0 { format!("  round {}", judged.rounds) } else { String::new() };
     let verdict = judged.verdict.map(|verdict| format!("  says {verdict}")).unwrap_or_default();
     let why = judged.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
-    format!("{rounds}{verdict}{why}")
+    let wait = judged.wait.map(|wait| format!("  again in {wait} s")).unwrap_or_default();
+    format!("{rounds}{verdict}{wait}{why}")
 }
 
 /// Why a person is asked.
@@ -219,6 +220,7 @@ struct JsonTask<'a> {
     rounds: u32,
     verdict: Option<&'static str>,
     why: Option<&'a str>,
+    wait_s: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -283,6 +285,7 @@ fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> 
                     rounds: judged.map_or(0, |judged| judged.rounds),
                     verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
                     why: judged.and_then(|judged| judged.why.as_deref()),
+                    wait_s: judged.and_then(|judged| judged.wait),
                 }
             })
             .collect(),

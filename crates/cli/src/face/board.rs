@@ -27,6 +27,8 @@ pub(crate) struct Board {
     /// How many attempts have ended with an outcome, and how long they took together.
     measured: (u32, Duration),
     since: Instant,
+    /// Agents without quota, and until when.
+    held: Vec<(String, Instant)>,
 }
 
 struct Worker {
@@ -52,6 +54,7 @@ impl Board {
             slots,
             measured: (0, Duration::ZERO),
             since: Instant::now(),
+            held: Vec::new(),
         }
     }
 
@@ -81,6 +84,10 @@ impl Board {
             }
             Notice::Completed { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
             Notice::Failed { task, counts, again, .. } => self.ended(task, *counts, *again, Some(now)),
+            Notice::Held { agent, wait } => {
+                self.held.retain(|(one, _)| one != agent);
+                self.held.push((agent.clone(), now + *wait));
+            }
             Notice::Interrupted { task, counts } => self.ended(task, *counts, true, None),
             Notice::Skipped { task, counts, .. } => {
                 self.counts = *counts;
@@ -124,6 +131,12 @@ impl Board {
             let Counts { ready, pending, .. } = self.counts;
             lines
                 .push(escape::cut(&format!("{} running, {ready} ready, {pending} waiting", self.workers.len()), width));
+        }
+        for (agent, until) in self.held.iter().filter(|(_, until)| *until > now) {
+            if lines.len() < most {
+                let line = format!("no quota for {agent}, {} left", clock(until.saturating_duration_since(now)));
+                lines.push(escape::cut(&line, width));
+            }
         }
         let room = most - lines.len();
         let shown = if self.workers.len() > room { room.saturating_sub(1) } else { self.workers.len() };
@@ -301,6 +314,18 @@ mod tests {
         );
         bench.complete("c1");
         assert_eq!(bench.shown(60, 24)[0], "[████░░░░░░░░░░░░░░░] 1/4  1:05, about 2 min 10 s left");
+    }
+
+    #[test]
+    fn who_has_no_quota_is_counted_down_until_there_is_some() {
+        let mut bench = Bench::new(1, 2);
+        let held = |wait| Notice::Held { agent: "claude".to_owned(), wait };
+        bench.board.take(&held(9 * SECOND), bench.now);
+        bench.board.take(&held(65 * SECOND), bench.now);
+        bench.now += 2 * SECOND;
+        assert_eq!(bench.shown(60, 24)[2..], ["no quota for claude, 1:03 left"]);
+        bench.now += 63 * SECOND;
+        assert_eq!(bench.shown(60, 24).len(), 2);
     }
 
     /// Ten tasks of ten seconds for two workers take fifty seconds; a chain of three takes thirty with any number.

@@ -61,6 +61,11 @@ pub(crate) enum Event<'a> {
         again: bool,
         counts: Counts,
     },
+    /// An agent has no quota.
+    QuotaHeld {
+        agent: &'a str,
+        wait_ms: u64,
+    },
     TaskInterrupted {
         task: &'a str,
         counts: Counts,
@@ -235,6 +240,9 @@ impl<'a> Event<'a> {
             }
             Notice::Failed { task, error, again, counts } => {
                 Self::TaskFailed { task, error, again: *again, counts: counts.into() }
+            }
+            Notice::Held { agent, wait } => {
+                Self::QuotaHeld { agent, wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX) }
             }
             Notice::Interrupted { task, counts } => Self::TaskInterrupted { task, counts: counts.into() },
             Notice::Skipped { task, reason, counts } => Self::TaskSkipped { task, reason, counts: counts.into() },

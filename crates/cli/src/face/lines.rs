@@ -5,6 +5,7 @@ use team_executor_core::TaskStatus;
 use team_executor_core::run::Cause;
 use team_executor_engine::Notice;
 use team_executor_engine::notice::Judged;
+use team_executor_engine::report::seconds;
 
 use crate::commands::{count, mark, why};
 use crate::escape;
@@ -32,6 +33,9 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         Notice::Failed { task, error, again, .. } => {
             let again = if *again { "; it will be tried again" } else { "" };
             (Some(TaskStatus::Failed), format!("{task} {error}{again}"))
+        }
+        Notice::Held { agent, wait } => {
+            (None, format!("No quota for {agent}: what only it can do waits {}", seconds(*wait)))
         }
         Notice::Interrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
         Notice::Skipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),

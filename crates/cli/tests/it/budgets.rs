@@ -177,3 +177,25 @@ fn a_wrong_budget_is_an_error_with_its_place() {
     }
     assert!(shown.stdout.contains("3.00") && shown.stdout.contains("--budget-usd"), "{shown}");
 }
+
+#[test]
+fn a_plan_says_who_would_do_it_with_which_model_and_what_they_may_use() {
+    let world = world(&[("A", ""), ("B", "")]);
+    world.write(
+        USER,
+        "[defaults]\nagents = [\"deep\", \"codex\"]\n[agents.deep]\nkind = \"claude\"\nmodel = \"opus\"\n\
+         [budget]\nusd = 2.5\ntokens = 1000\n[roles.worker.budget]\nwall = \"2h\"\n[tasks.B.budget]\nturns = 9\n",
+    );
+    let plan = world.run(&["plan", "--session=S"]);
+    assert_eq!(plan.code, Some(0), "{plan}");
+    let agents = "Agents          worker: deep (opus), else codex\n";
+    let budgets = "Budgets         the run $2.50 and 1000 tokens\n                role worker 2 h 0 min of work\n                task B 9 turns\n";
+    assert!(plan.stdout.contains(&format!("{agents}{budgets}")), "{plan}");
+    let plan = world.run(&["plan", "--session=S", "--format", "json"]);
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let chain = json!([{"agent": "deep", "model": "opus"}, {"agent": "codex", "model": null}]);
+    assert_eq!(plan["agents"], json!([{"role": "worker", "agents": [chain]}]));
+    let run =
+        json!({"of": "run", "name": null, "usd_micros": 2_500_000, "tokens": 1000, "turns": null, "wall_ms": null});
+    assert_eq!((&plan["budgets"][0], &plan["budgets"][2]["name"]), (&run, &json!("B")));
+}

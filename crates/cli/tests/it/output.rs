@@ -162,6 +162,8 @@ fn plan_as_data() {
         }
       ],
       "injected_roles": [],
+      "agents": [],
+      "budgets": [],
       "reconciliation": [],
       "findings": [
         {

@@ -1,10 +1,13 @@
 //! What faces are told about what has become durable.
 
-use team_executor_core::TaskIndex;
-use team_executor_core::run::{Event, JudgedThen, Then, WaveThen};
+use std::time::Duration;
+
+use team_executor_core::run::{ErrorClass, Event, JudgedThen, Then, WaveThen};
+use team_executor_core::{TaskIndex, Timestamp};
 
 use super::{Dispatcher, tell_problems};
 use crate::budget::Halted;
+use crate::clock;
 use crate::notice::Notice;
 use crate::reported::Reports;
 
@@ -45,8 +48,13 @@ impl Dispatcher<'_> {
                 Notice::Decided { checkpoint: checkpoint.map(id), action, text }
             }
             Event::Returned { tasks, .. } => Notice::Returned { tasks: tasks.into_iter().map(id).collect(), counts },
-            Event::Failed { work, error, then, .. } => {
-                Notice::Failed { task: id(work.task), error, again: matches!(then, Then::Again { .. }), counts }
+            Event::Failed { work, class, error, then, .. } => {
+                let again = matches!(then, Then::Again { .. });
+                let held = held(class, then, clock::now());
+                let held = held.zip(self.worker(work.task).map(|worker| worker.agent.clone()));
+                (self.tell)(Notice::Failed { task: id(work.task), error, again, counts });
+                let Some((wait, agent)) = held else { return };
+                Notice::Held { agent, wait }
             }
             Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
             Event::Skipped { task, reason, .. } => {
@@ -64,4 +72,12 @@ impl Dispatcher<'_> {
         };
         (self.tell)(notice);
     }
+}
+
+/// For how long an agent has no quota, if that is why an attempt failed.
+fn held(class: ErrorClass, then: Then, now: Timestamp) -> Option<Duration> {
+    let (ErrorClass::Quota { until }, Then::Again { not_before }) = (class, then) else { return None };
+    let until = until.map_or(not_before, |until| until.max(not_before));
+    let micros = until.as_micros().saturating_sub(now.as_micros());
+    Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::Value;
 use team_executor_core::{Joining, Judge, Plan, Session, TaskIndex};
 
+use super::means::Means;
 use crate::commands::report::{self, JsonFinding, JsonHidden};
 use crate::failure::Failure;
 use crate::joining::{self, JsonJoining};
@@ -26,6 +28,9 @@ struct JsonPlan<'a> {
     ready: Vec<&'a str>,
     roles: Vec<JsonRole<'a>>,
     injected_roles: Vec<JsonJoining>,
+    /// For each role, who does its tasks.
+    agents: Value,
+    budgets: Value,
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
     hidden: Vec<JsonHidden>,
@@ -60,7 +65,7 @@ pub(super) fn write(
     opened: &Opened,
     session: &Session,
     plan: &Plan,
-    joining: &[Joining],
+    (joining, means): (&[Joining], &Means),
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
@@ -80,6 +85,7 @@ pub(super) fn write(
         remaining: plan.graph.remaining(index),
         critical: critical.contains(&index),
     });
+    let (agents, budgets) = means.json(session);
     let value = JsonPlan {
         version: 1,
         session: session.id.as_str(),
@@ -98,6 +104,8 @@ pub(super) fn write(
             .map(|role| JsonRole { name: role.name.as_str(), tasks: role.tasks, completed: role.completed })
             .collect(),
         injected_roles: joining::json(joining),
+        agents,
+        budgets,
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: report::findings(opened),
         hidden: report::hidden(opened),

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
 
+use super::means::Means;
 use crate::commands::validate::count;
 use crate::escape;
 use crate::failure::Failure;
@@ -23,7 +24,7 @@ pub(super) fn write(
     opened: &Opened,
     session: &Session,
     plan: &Plan,
-    joining: &[Joining],
+    (joining, means): (&[Joining], &Means),
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let width = printer.width();
@@ -47,6 +48,11 @@ pub(super) fn write(
     let roles = plan.roles.iter().map(|role| format!("{} {} ({} done)", role.name, role.tasks, role.completed));
     list(out, "Roles", roles, ", ", width)?;
     joined(out, joining, width)?;
+    for (label, lines) in [("Agents", means.agents()), ("Budgets", means.budgets(session))] {
+        for (nth, line) in lines.iter().enumerate() {
+            field(out, if nth == 0 { label } else { "" }, line, width)?;
+        }
+    }
     let checkpoints = session.tasks.iter().filter_map(|task| Some((task, task.judge()?)));
     let checkpoints = checkpoints.map(|(task, judge)| format!("{} ({judge} judges)", escape::line(task.id.as_str())));
     let delivered = states(session.artifacts.iter().map(|artifact| artifact.validation));
