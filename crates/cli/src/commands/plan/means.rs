@@ -11,10 +11,15 @@ use crate::config::{budget, choose};
 use crate::failure::Failure;
 use crate::place::Place;
 
+/// An agent, and its model if that is set.
+type Doer = (String, Option<String>);
+/// A role, and for each sort of its tasks who does it, the one that is wanted first.
+type Doers = (String, Vec<Vec<Doer>>);
+
 /// With what a plan would be carried out.
 pub(super) struct Means {
-    /// For each role, who does its tasks, the ones that are wanted first; nothing if nobody is named.
-    roles: Vec<(String, Vec<Vec<(String, Option<String>)>>)>,
+    /// Nothing if nobody is named.
+    roles: Vec<Doers>,
     budgets: Budgets,
 }
 
@@ -30,14 +35,13 @@ impl Means {
 
     /// For people: `writer: claude (opus), else codex`.
     pub(super) fn agents(&self) -> Vec<String> {
-        let one = |(agent, model): &(String, Option<String>)| match model {
+        let one = |(agent, model): &Doer| match model {
             Some(model) => format!("{agent} ({model})"),
             None => agent.clone(),
         };
-        let chain = |chain: &Vec<_>| chain.iter().map(one).collect::<Vec<_>>().join(", else ");
-        let line = |(role, chains): &(String, Vec<Vec<_>>)| {
-            format!("{role}: {}", chains.iter().map(chain).collect::<Vec<_>>().join(" or "))
-        };
+        let chain = |chain: &Vec<Doer>| chain.iter().map(one).collect::<Vec<_>>().join(", else ");
+        let line =
+            |(role, chains): &Doers| format!("{role}: {}", chains.iter().map(chain).collect::<Vec<_>>().join(" or "));
         self.roles.iter().map(line).collect()
     }
 
@@ -53,9 +57,10 @@ impl Means {
 
     /// For programs.
     pub(super) fn json(&self, session: &Session) -> (Value, Value) {
-        let one = |(agent, model): &(String, Option<String>)| json!({"agent": agent, "model": model});
-        let chain = |chain: &Vec<_>| Value::Array(chain.iter().map(one).collect());
-        let role = |(role, chains): &(String, Vec<Vec<_>>)| json!({"role": role, "agents": chains.iter().map(chain).collect::<Vec<_>>()});
+        let one = |(agent, model): &Doer| json!({"agent": agent, "model": model});
+        let chain = |chain: &Vec<Doer>| Value::Array(chain.iter().map(one).collect());
+        let role =
+            |(role, chains): &Doers| json!({"role": role, "agents": chains.iter().map(chain).collect::<Vec<_>>()});
         let budget = |(of, name, budget): (&str, String, &Budget)| {
             let mut value = Map::from_iter([("of".to_owned(), json!(of.trim_start_matches("the ")))]);
             value.insert("name".to_owned(), if name.is_empty() { Value::Null } else { json!(name) });
@@ -77,8 +82,8 @@ impl Means {
 }
 
 /// Who does the tasks of each role, in the order of the tasks.
-fn roles(session: &Session, workers: &Workers) -> Vec<(String, Vec<Vec<(String, Option<String>)>>)> {
-    let mut roles: Vec<(String, Vec<Vec<_>>)> = Vec::new();
+fn roles(session: &Session, workers: &Workers) -> Vec<Doers> {
+    let mut roles: Vec<Doers> = Vec::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let count = u32::try_from(workers.chain_of(index).len()).unwrap_or(0);
         let chain = (0..count).filter_map(|choice| workers.nth(index, choice));
