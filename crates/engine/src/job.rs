@@ -57,7 +57,7 @@ impl Job {
     }
 
     /// The result of a row, as JSON, if it is what it must be.
-    fn accept(&self, reported: Option<&str>) -> Result<String, String> {
+    pub(crate) fn accept(&self, reported: Option<&str>) -> Result<String, String> {
         let reported = reported.ok_or("it ended without reporting a result")?;
         let result = result(reported)?;
         let wrong = self.schema.as_ref().map(|schema| departures(schema, &result)).unwrap_or_default();
@@ -85,8 +85,9 @@ pub(crate) fn how_to_report(session: &DiskFolder) -> Option<String> {
     let mut text = String::from(
         "\n## How to report\n\
          Report the result of this row, which is a JSON object: write {\"status\": \"completed\", \"result\": that object} to\n\
-         the path in TEAM_EXECUTOR_RESULT, or {\"status\": \"failed\", \"error\": why} if it cannot be done. Where you are\n\
-         asked for a result of which \"result\" is a text, it is the object as JSON text. A row without a result has failed.\n\
+         the path in TEAM_EXECUTOR_RESULT, or {\"status\": \"failed\", \"error\": why} if it cannot be done. With a tool\n\
+         report_result, call that with the same. Where you are asked for a result of which \"result\" is a text, it is the\n\
+         object as JSON text. A row without a result has failed.\n\
          With \"stop\": true beside the status no more rows are begun: only if all that is left would be in vain.\n",
     );
     if let Some(schema) = job.output_schema {

@@ -8,6 +8,7 @@ use team_executor_files::{MemoryFolder, discovery, findings_text, time};
 use team_executor_store::{Durability, RealDisk, replace};
 
 use super::{Attempt, Refusal, log};
+use crate::job::Job;
 use crate::{clock, outcome, run_at};
 
 /// Names in a result the attempt that reported it by a tool or a command of ours.
@@ -28,6 +29,10 @@ pub struct OwnReport<'a> {
     pub quality_score: Option<f64>,
     /// The rest of a discovery, as JSON text.
     pub data: Option<&'a str>,
+    /// Of a row of a table: its result, as JSON text.
+    pub result: Option<&'a str>,
+    /// Of a row of a table: no more rows are to be begun.
+    pub stop: bool,
     /// Paths of what it delivers.
     pub artifacts: &'a [String],
 }
@@ -35,7 +40,17 @@ pub struct OwnReport<'a> {
 impl OwnReport<'_> {
     /// A report that says nothing but how the task ended.
     pub const fn new(status: TaskStatus) -> Self {
-        Self { status, findings: None, error: None, verdict: None, quality_score: None, data: None, artifacts: &[] }
+        Self {
+            status,
+            findings: None,
+            error: None,
+            verdict: None,
+            quality_score: None,
+            data: None,
+            result: None,
+            stop: false,
+            artifacts: &[],
+        }
     }
 
     /// Writes the result, unless there is one that says how the task ended: the first report wins.
@@ -88,8 +103,15 @@ impl OwnReport<'_> {
         if data.is_some_and(|data| data.root().kind() != Kind::Object) {
             return Err(Refusal::new("the data is no object", help));
         }
+        let text = self.text(attempt, task, findings);
+        if self.status == TaskStatus::Completed
+            && let Ok(Some(job)) = Job::of(&attempt.session)
+        {
+            let help = "report it again, with the object that is asked for in `result`";
+            job.accept(Some(&text)).map_err(|why| Refusal::new(why, help))?;
+        }
         let file = format!("{}/{}.json", discovery::FOLDER, task.id);
-        let folder = MemoryFolder::default().with(&file, self.text(attempt, task, findings));
+        let folder = MemoryFolder::default().with(&file, text);
         let mut reading = Reading::new(&folder, discovery::FOLDER);
         let found = discovery::read(&mut reading, &file.as_str().into());
         match reading.findings.iter().next() {
@@ -126,6 +148,14 @@ impl OwnReport<'_> {
         if !self.artifacts.is_empty() {
             out.key("artifacts_produced");
             out.texts(self.artifacts);
+        }
+        if let Some(result) = self.result {
+            out.key("result");
+            out.raw(result.trim());
+        }
+        if self.stop {
+            out.key("stop");
+            out.plain(true);
         }
         out.key("data");
         out.raw(self.data.unwrap_or("{}").trim());

@@ -132,3 +132,23 @@ impl ServerHandler for Client {
         resources::read(&call, &request.uri).await.map(Into::into).map_err(resources::failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_names_every_tool_and_every_argument() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (_, text) = text.split_once("### The tools of a client").unwrap();
+        for tool in Client::tools() {
+            let row = text.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{}`", tool.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not there", tool.name));
+            let arguments = tool.input_schema.get("properties").and_then(Value::as_object).unwrap();
+            for argument in arguments.keys() {
+                assert!(row.contains(&format!("`{argument}`")), "{argument} of {} is not there", tool.name);
+            }
+        }
+    }
+}

@@ -58,7 +58,7 @@ pub(super) const TOOLS: &[fn() -> Tool] = &[
     || {
         tool::<Answer>(
             "answer",
-            "Decide at a checkpoint, where a run waits for a person: ask the user first",
+            "Decide where a run waits for a person, at a checkpoint or for a permission: ask the user first",
             Effect::Adds,
         )
     },
@@ -131,8 +131,10 @@ struct Answer {
     session: String,
     /// What is to be done
     action: Action,
-    /// For `revise`: which task
+    /// For `revise`: which task. For `allow` and `deny`: whose agent asks
     task: Option<String>,
+    /// For `allow` and `deny`: which question, by its number; without it the oldest
+    question: Option<u64>,
     /// In the user's words; `improve` and `feedback` need it
     text: Option<String>,
 }
@@ -147,14 +149,20 @@ enum Action {
     Revise,
     Recheck,
     Feedback,
+    Allow,
+    Deny,
 }
 
 /// Carries out a call; nothing if it is another file's tool.
 pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
     let answer = match name {
-        "validate" | "plan" | "status" => {
+        "validate" | "plan" => {
             let OfSession { session } = tool::arguments(name, given)?;
             asked(call, &session, vec![name.to_owned()], Vec::new()).await?
+        }
+        "status" => {
+            let OfSession { session } = tool::arguments(name, given)?;
+            status(call, &session).await?
         }
         "rehearse" => {
             let OfSession { session } = tool::arguments(name, given)?;
@@ -182,6 +190,17 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
         _ => return Ok(None),
     };
     Ok(Some(answer))
+}
+
+/// How a run stands, with what its agents ask while it goes on.
+async fn status(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
+    let mut status = asked(call, session, vec!["status".to_owned()], Vec::new()).await?;
+    if status["executor"] == true {
+        let words = vec!["talk".to_owned(), "list".to_owned()];
+        // It may have ended in between.
+        status["talk"] = asked(call, session, words, Vec::new()).await.unwrap_or_default();
+    }
+    Ok(status)
 }
 
 /// The report of the newest run of a session, and the run's name.
@@ -285,21 +304,25 @@ async fn logs(call: &Call<'_>, wanted: Logs) -> Result<Value, Refusal> {
 }
 
 async fn answer(call: &Call<'_>, wanted: Answer) -> Result<Value, Refusal> {
-    let action = match wanted.action {
-        Action::Resume => "resume",
-        Action::Improve => "improve",
-        Action::Revise => "revise",
-        Action::Recheck => "recheck",
-        Action::Feedback => "feedback",
+    let (command, action) = match wanted.action {
+        Action::Resume => ("checkpoint", "resume"),
+        Action::Improve => ("checkpoint", "improve"),
+        Action::Revise => ("checkpoint", "revise"),
+        Action::Recheck => ("checkpoint", "recheck"),
+        Action::Feedback => ("checkpoint", "feedback"),
+        Action::Allow => ("talk", "allow"),
+        Action::Deny => ("talk", "deny"),
     };
-    let task = match (wanted.action, wanted.task) {
-        (Action::Revise, None) => {
-            let what = "`revise` needs the task that is to be done again".to_owned();
+    let names = match (wanted.action, wanted.task) {
+        (Action::Revise | Action::Allow | Action::Deny, None) => {
+            let what = format!("`{action}` needs a task");
             return Err(Refusal { what, help: "name it in `task`; `status` lists the tasks".to_owned() });
         }
-        (Action::Revise, task) => task,
-        (_, _) => None,
+        (Action::Allow | Action::Deny, task) => task.into_iter().collect(),
+        (Action::Revise, task) => task.into_iter().chain(wanted.text).collect(),
+        (_, _) => wanted.text.into_iter().collect(),
     };
-    let names = task.into_iter().chain(wanted.text).collect();
-    asked(call, &wanted.session, vec!["checkpoint".to_owned(), action.to_owned()], names).await
+    let question = wanted.question.filter(|_| command == "talk").map(|number| format!("--question={number}"));
+    let words = [command, action].map(str::to_owned).into_iter().chain(question).collect();
+    asked(call, &wanted.session, words, names).await
 }

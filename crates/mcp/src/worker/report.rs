@@ -41,6 +41,11 @@ pub(super) struct ReportResult {
     /// peer-reviewed or tested; wisdom has lists of texts in learnings, decisions and issues
     #[serde(default)]
     data: Map<String, Value>,
+    /// If your task is a row of a table: the object that is its result
+    result: Option<Map<String, Value>>,
+    /// If your task is a row of a table: true if no more rows are to be begun
+    #[serde(default)]
+    stop: bool,
     /// Paths of what you deliver, if it is not in your folder for artifacts
     #[serde(default)]
     artifacts_produced: Vec<String>,
@@ -84,6 +89,7 @@ pub(super) fn report_result(worker: &Worker, wanted: ReportResult) -> Result<Val
         Ended::Failed => TaskStatus::Failed,
     };
     let data = (!wanted.data.is_empty()).then(|| Value::Object(wanted.data).to_string());
+    let result = wanted.result.map(|result| Value::Object(result).to_string());
     let report = OwnReport {
         status,
         findings: wanted.findings.as_deref(),
@@ -91,6 +97,8 @@ pub(super) fn report_result(worker: &Worker, wanted: ReportResult) -> Result<Val
         verdict: wanted.supervision_verdict.map(Into::into),
         quality_score: wanted.quality_score,
         data: data.as_deref(),
+        result: result.as_deref(),
+        stop: wanted.stop,
         artifacts: &wanted.artifacts_produced,
     };
     report.write_first(&worker.attempt, task)?;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use team_executor_testkit::Diary;
 
 use super::{REPORTS, arguments, outputs, rows, rows_of, run, session, table};
+use crate::mcp::{answers, calls};
 use crate::run::{folder, read};
 
 #[test]
@@ -51,6 +52,35 @@ fn a_result_that_does_not_follow_the_schema_is_asked_for_once_more_with_what_is_
     assert!(errors[0].is_empty() && errors[1].contains(r#""n" is a required property"#), "{errors:?}");
     assert_eq!(errors[2..], ["it ended without reporting a result", "no such person"]);
     assert!(run.stdout.contains("✗ p3: it ended without reporting a result\n"), "{run}");
+}
+
+#[test]
+fn a_worker_that_reports_by_a_tool_is_told_at_once_what_is_wrong() {
+    let world = table(2);
+    let report = |more: Value| {
+        let mut report = json!({"status": "completed", "findings": "found"});
+        report.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        ("report_result", report)
+    };
+    let worker = calls(
+        &world,
+        "calls",
+        &[
+            report(json!({})),
+            report(json!({"result": {"n": "one"}})),
+            report(json!({"result": {"n": 1}, "stop": true})),
+        ],
+    );
+    let schema = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
+    let run = run(&world, &worker, &["-c", "1", "--output-schema", schema]);
+    assert_eq!(run.code, Some(3), "{run}");
+    let told = answers(&world, "calls");
+    assert!(told[0].as_ref().is_err_and(|why| why.contains("the report has no `result`")), "{told:?}");
+    assert!(told[1].as_ref().is_err_and(|why| why.contains("does not follow its schema: /n")), "{told:?}");
+    assert!(told[2].is_ok(), "{told:?}");
+    let rows = rows(&world);
+    assert_eq!((rows[0]["result_json"].as_str(), rows[0]["attempt_count"].as_str()), (r#"{"n":1}"#, "1"));
+    assert_eq!(rows[1]["status"], "pending", "the first has ended the job");
 }
 
 #[test]

@@ -29,14 +29,14 @@ fn lines(calls: &[(&str, Value)]) -> String {
 }
 
 /// Leaves calls for a worker to make, and the words with which it makes them; what is answered is in `NAME.out`.
-fn calls(world: &World, name: &str, calls: &[(&str, Value)]) -> String {
+pub(crate) fn calls(world: &World, name: &str, calls: &[(&str, Value)]) -> String {
     let path = world.write(name, lines(calls));
     let path = path.display();
     format!("{BIN} mcp < {path} > {path}.out || exit 9")
 }
 
 /// What was answered to each call: what it says, or why it was refused.
-fn answers(world: &World, name: &str) -> Vec<Result<Value, String>> {
+pub(crate) fn answers(world: &World, name: &str) -> Vec<Result<Value, String>> {
     let answer = |line: &str| -> Option<Result<Value, String>> {
         let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
         let result = &answer["result"];

@@ -66,6 +66,9 @@ fn a_run_goes_on_without_being_waited_for_and_is_paused_and_resumed() {
     assert_eq!(paused["stage"], "paused", "{paused}");
     let status = client.call("status", &json!({"session": "S"})).expect("a document");
     assert_eq!((&status["executor"], &status["reason"]), (&json!(true), &json!("look")));
+    assert!(status["talk"].is_object(), "{status}");
+    let nobody = client.call("answer", &json!({"session": "S", "action": "allow", "task": "A"}));
+    assert!(nobody.expect_err("it asks nothing").contains("refused: "));
     client.call("resume", &json!({"session": "S"})).expect("it goes on");
     let mut open = std::fs::File::options().write(true).open(gate.path()).expect("a gate");
     std::io::Write::write_all(&mut open, b"go\n").expect("an open gate");
@@ -86,7 +89,7 @@ fn a_client_answers_at_a_checkpoint_and_lets_tasks_run_again() {
     let status = client.call("status", &session).expect("a document");
     assert_eq!(status["checkpoint"]["task"], "QUALITY-001");
     let revise = client.call("answer", &json!({"session": "S", "action": "revise"}));
-    assert!(revise.expect_err("which?").contains("needs the task"));
+    assert!(revise.expect_err("which?").contains("`revise` needs a task"));
     let text = "-y looks like a flag";
     client.call("answer", &json!({"session": "S", "action": "resume", "text": text})).expect("it is decided");
     let failed = client.call("run", &session).expect("it ends");
