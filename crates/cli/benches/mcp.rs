@@ -19,7 +19,7 @@ const BIN: &str = env!("CARGO_BIN_EXE_team-executor");
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     let mut starts = (0..STARTS).map(|_| start()).collect::<Result<Vec<_>, _>>()?;
-    starts.sort_by(|one, other| one.0.cmp(&other.0));
+    starts.sort_unstable();
     let most = starts.iter().map(|(_, kib)| *kib).max().unwrap_or_default();
     let millis = |nth: usize| starts[nth].0.as_secs_f64() * 1000.0;
     writeln!(

@@ -23,6 +23,7 @@ use team_executor_agents::{driver, keeper, rehearsal};
 use team_executor_mcp::client;
 
 use crate::args::Args;
+use crate::commands::mcp;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
@@ -35,10 +36,12 @@ fn main() -> ExitCode {
         _ => {}
     }
     let mut printer = Printer::new();
-    let (result, is_json) = match Args::try_parse() {
-        Ok(args) => (commands::run(&args, &mut printer), args.is_json()),
-        Err(error) if !error.use_stderr() => error.exit(), // help or version was asked for
-        Err(error) => (Err(error.into()), args::seem_to_want_json(std::env::args_os())),
+    let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(Args::try_parse);
+    let (result, is_json) = match parsed {
+        None => (mcp::worker(), false),
+        Some(Ok(args)) => (commands::run(&args, &mut printer), args.is_json()),
+        Some(Err(error)) if !error.use_stderr() => error.exit(), // help or version was asked for
+        Some(Err(error)) => (Err(error.into()), args::seem_to_want_json(std::env::args_os())),
     };
     match result.and_then(|exit| printer.flush().map(|()| exit)) {
         Ok(exit) => exit.into(),

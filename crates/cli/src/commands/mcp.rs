@@ -1,5 +1,6 @@
 //! `mcp`: serves the worker that started it, or with `--serve` any client, over the Model Context Protocol.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::CommandFactory as _;
@@ -36,6 +37,17 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
             Finding::error(Code::Usage, format!("--{} says how sessions are run, and a worker runs none", flag.name));
         return Err(finding.help("add --serve to serve a client that does").into());
     }
+    worker()
+}
+
+/// Whether arguments say that a worker is served, and nothing else. To understand those of all commands takes longer than
+/// the rest of the start.
+pub(crate) fn is_plain(mut args: impl Iterator<Item = OsString>) -> bool {
+    args.next().is_some_and(|first| first == "mcp") && args.next().is_none()
+}
+
+/// Serves the worker that the environment names.
+pub(crate) fn worker() -> Result<Exit, Failure> {
     let attempt = Attempt::of(|name| std::env::var(name).ok()).map_err(failure)?;
     let attempt = attempt.ok_or_else(|| {
         Finding::error(Code::Usage, "no worker started this: TEAM_EXECUTOR_ATTEMPT is not set")
@@ -49,9 +61,6 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
 
 /// The flags that were typed behind `mcp`, each as one word. They mean the same to the commands that run something.
 fn flags() -> Vec<Flag> {
-    if std::env::args_os().len() <= "team-executor mcp".split(' ').count() {
-        return Vec::new(); // a worker waits for every millisecond
-    }
     let command = Args::command();
     let Some(known) = command.find_subcommand("mcp") else { return Vec::new() };
     let Ok(matches) = command.clone().try_get_matches_from(std::env::args_os()) else { return Vec::new() };

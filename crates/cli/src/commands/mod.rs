@@ -14,7 +14,7 @@ mod doctor;
 mod export;
 mod init;
 mod logs;
-mod mcp;
+pub(crate) mod mcp;
 mod msg;
 mod plan;
 mod prompt;
