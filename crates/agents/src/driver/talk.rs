@@ -158,6 +158,10 @@ impl Talk {
         self.cut = true;
         let mut out = Vec::new();
         self.dialogue.interrupt(&mut out);
+        // What it asked for is not to be done any more, and an agent may wait for an answer before it stops.
+        for Asked { question, .. } in std::mem::take(&mut self.questions) {
+            self.dialogue.answer(&question, false, &mut out);
+        }
         self.send(&out);
     }
 
@@ -334,8 +338,7 @@ impl Talk {
         } else if is_past(&self.cut_at) && !self.cut {
             self.cut_at = None;
             if self.dialogue.is_busy() {
-                self.waiting.push_front(URGE.to_owned());
-                self.interrupt();
+                self.interrupt_to_urge();
             }
         } else if is_past(&self.urge_at) && !self.urged {
             self.urge();
@@ -353,6 +356,13 @@ impl Talk {
             self.dialogue.say(URGE, &mut out);
             return self.send(&out);
         }
+        self.cut_at = None;
+        self.interrupt_to_urge();
+    }
+
+    /// Ends the turn, and urges next, once.
+    fn interrupt_to_urge(&mut self) {
+        self.waiting.retain(|words| words != URGE);
         self.waiting.push_front(URGE.to_owned());
         self.interrupt();
     }
