@@ -13,6 +13,8 @@ mod report;
 pub mod server;
 mod stream;
 #[cfg(test)]
+mod talk_tests;
+#[cfg(test)]
 mod tests;
 mod trouble;
 mod version;

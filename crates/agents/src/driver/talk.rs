@@ -4,6 +4,8 @@
 //! does not fit is asked for once more. An agent that takes too long is urged to come to an end, then interrupted and asked for
 //! what it has, then closed.
 
+mod clock;
+
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -23,9 +25,6 @@ use crate::adapters::{Adapter, MARK, Stream};
 
 /// How long an agent has to end when nobody speaks to it any more.
 const CLOSING: Duration = Duration::from_secs(5);
-/// What an agent is told whose time is over.
-const URGE: &str = "Your time is almost over. Stop what you are doing, and report now what you have: what is done, and what \
-                    is not.";
 /// How many questions can be open at a time.
 const QUESTIONS: usize = 64;
 
@@ -158,6 +157,10 @@ impl Talk {
         self.cut = true;
         let mut out = Vec::new();
         self.dialogue.interrupt(&mut out);
+        // What it asked for is not to be done any more, and an agent may wait for an answer before it stops.
+        for Asked { question, .. } in std::mem::take(&mut self.questions) {
+            self.dialogue.answer(&question, false, &mut out);
+        }
         self.send(&out);
     }
 
@@ -309,52 +312,6 @@ impl Talk {
             session_id: self.stream.usage.session_id.clone(),
             questions: self.questions.iter().map(open).collect(),
         }
-    }
-
-    /// When something is to be done whatever happens.
-    fn next_time(&self) -> Option<Instant> {
-        let urge = self.urge_at.filter(|_| !self.urged);
-        let cut = self.cut_at.filter(|_| !self.cut);
-        let answers = self.questions.iter().filter_map(|asked| asked.until);
-        [urge, cut, self.close_at].into_iter().flatten().chain(answers).min()
-    }
-
-    fn look_at_the_clock(&mut self, now: Instant) {
-        let is_past = |at: &Option<Instant>| at.is_some_and(|at| at <= now);
-        while let Some(late) = self.questions.iter().position(|asked| is_past(&asked.until)) {
-            let Asked { question, .. } = self.questions.remove(late);
-            self.answer(&question, false, "nobody");
-        }
-        if self.over {
-            return;
-        }
-        if is_past(&self.close_at) {
-            self.mark("closed", &json!({"by": "limit"}));
-            self.over = true;
-        } else if is_past(&self.cut_at) && !self.cut {
-            self.cut_at = None;
-            if self.dialogue.is_busy() {
-                self.waiting.push_front(URGE.to_owned());
-                self.interrupt();
-            }
-        } else if is_past(&self.urge_at) && !self.urged {
-            self.urge();
-        }
-    }
-
-    fn urge(&mut self) {
-        self.urged = true;
-        self.mark("urged", &json!({}));
-        if !self.dialogue.is_busy() {
-            return if self.heard { self.say(URGE) } else { self.waiting.push_back(URGE.to_owned()) };
-        }
-        if self.dialogue.joins() {
-            let mut out = Vec::new();
-            self.dialogue.say(URGE, &mut out);
-            return self.send(&out);
-        }
-        self.waiting.push_front(URGE.to_owned());
-        self.interrupt();
     }
 }
 

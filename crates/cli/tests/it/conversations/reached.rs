@@ -1,6 +1,7 @@
 //! How people reach a conversation while it goes on, and how one that takes too long comes to its end.
 
 use serde_json::Value;
+use team_executor_testkit::World;
 
 use super::{RUN, log, pulse, start, talk, world};
 use crate::run::ends::end;
@@ -51,7 +52,7 @@ fn a_conversation_that_a_person_closes_has_failed_and_is_not_tried_again() {
 #[test]
 fn who_takes_too_long_is_urged_then_closed_and_a_wave_goes_on() {
     let body = "case $TEAM_EXECUTOR_TASK-$n in *-1) ;; A-2) done_with 'what I have' ;; esac";
-    let world = world(&["A", "B"], body, "total = \"300ms\"\nconverge = \"2s\"");
+    let world = world(&["A", "B"], body, "total = \"300ms\"\nconverge = \"10s\"");
     let table = read(world.dir().join("S/tasks.csv"));
     world.write(
         "S/tasks.csv",
@@ -71,4 +72,11 @@ fn who_takes_too_long_is_urged_then_closed_and_a_wave_goes_on() {
         assert!(log(&world, task).contains("\"team_executor\":\"urged\""), "{task}");
     }
     assert!(read(world.dir().join("heard")).contains("Your time is almost over"));
+    let built_in = World::new(env!("CARGO_BIN_EXE_team-executor")).run(&["config", "--format", "json"]).stdout;
+    let built_in: Value = serde_json::from_str(&built_in).expect("JSON");
+    let settings = built_in["settings"].as_array().expect("a list");
+    for (mode, time) in [("csv-wave", "30m"), ("interactive", "10m")] {
+        let key = format!("defaults.limits.total ({mode})");
+        assert!(settings.iter().any(|one| one["key"] == key.as_str() && one["value"] == time), "{key}: {built_in}");
+    }
 }
