@@ -75,16 +75,16 @@ impl Follower {
                 None if is_over => return Err(lost("it was ended from outside")),
                 _ => {}
             }
-            let has_left = self.rests().await;
+            let has_left = self.waits(EVERY).await;
             if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
                 return Ok(Came::On(json!({"ending": null, "goes_on": true, "run": run, "counts": counts})));
             }
         }
     }
 
-    /// Waits a moment; says whether the client has cancelled its request.
-    pub(super) async fn rests(&self) -> bool {
-        timeout(EVERY, self.context.ct.cancelled()).await.is_ok()
+    /// Waits for so long; says whether the client has cancelled its request.
+    pub(super) async fn waits(&self, time: Duration) -> bool {
+        timeout(time, self.context.ct.cancelled()).await.is_ok()
     }
 
     /// Tells how many of how many tasks are over. Who does not listen misses nothing.

@@ -1,5 +1,7 @@
 //! `spawn_agents_on_csv`: an agent for each row of a table, with the arguments that Codex had for it.
 
+use std::time::Duration;
+
 use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
@@ -13,6 +15,8 @@ use crate::tool::{self, Effect, tool};
 const SPAWN_AGENTS_ON_CSV: &str = "spawn_agents_on_csv";
 /// Another executor has the job.
 const HELD: u64 = 4;
+/// How long it is waited then.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[|| {
@@ -76,7 +80,7 @@ async fn spawn(call: &Call<'_>, wanted: SpawnAgentsOnCsv) -> Result<Value, Refus
         match call.follower.follow(events, "csv_job", None).await? {
             Came::Out(value) | Came::On(value) => return Ok(value),
             // The client of an earlier call may have left: this one waits for what goes on without it.
-            Came::Refused(_, Some(HELD)) if !call.follower.rests().await => {}
+            Came::Refused(_, Some(HELD)) if !call.follower.waits(AGAIN).await => {}
             Came::Refused(refusal, _) => return Err(refusal),
         }
     }

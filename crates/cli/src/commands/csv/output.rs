@@ -71,6 +71,10 @@ impl Output {
             let sha256 = Rendered::of(bytes, 0).sha256;
             self.written().versions(&self.name()).iter().any(|version| version.sha256 == sha256)
         };
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        if !folder.is_dir() {
+            return Err(io::Error::other(format!("{} is no folder to write the results to", folder.display())));
+        }
         match std::fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.path.is_symlink() => Ok(()),
             Ok(bytes) if is_ours(&bytes) => Ok(()),

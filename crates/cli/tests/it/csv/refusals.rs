@@ -97,6 +97,9 @@ fn nothing_that_the_job_has_not_written_is_overwritten() {
         assert!(run.stderr.contains("is there, and this job has not written it"), "{run}");
     }
     assert_eq!(std::fs::read_to_string(world.dir().join("mine.csv")).expect("it is there"), "kept");
+    let nowhere = run(&world, REPORTS, &["--output", "none/out.csv"]);
+    assert!(nowhere.code == Some(2) && nowhere.stderr.contains("none is no folder to write"), "{nowhere}");
+    assert!(!world.dir().join(".workflow").exists(), "nothing was made");
     assert_eq!(run(&world, REPORTS, &["--output", "out.csv"]).code, Some(0));
     assert!(outputs(&world).is_empty());
     // What was written is ours, until somebody changes it.
