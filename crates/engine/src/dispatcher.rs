@@ -4,6 +4,8 @@ mod deliveries;
 mod job_rows;
 mod people;
 mod permissions;
+mod recover;
+mod spawn;
 mod start;
 mod telling;
 
@@ -14,16 +16,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use team_executor_agents::adapters::glimpse;
-use team_executor_agents::{Ended, Exit, Harvest, KeeperEvent, Keepers};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Used, Work, WorkEnded};
+use team_executor_agents::{KeeperEvent, Keepers};
+use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
 use crate::capability::Gaps;
-use crate::checking::{self, Checking, Scene};
+use crate::checking::Checking;
 use crate::conductor::Conductor;
 use crate::control::{Permission, question};
-use crate::ends::{self, End};
 use crate::inbox::{Inbox, Message, Outbox};
 use crate::job::Job;
 use crate::notice::Notice;
@@ -31,18 +32,15 @@ use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::report::Report;
-use crate::resident::{self, Residents};
+use crate::resident::Residents;
 use crate::run_at::RunAt;
 use crate::views::Views;
-use crate::worker::Worker;
-use crate::{assign, capability, clock, judgement, outcome, prompt, replay, stale, talk, views};
+use crate::{clock, replay, stale, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
 /// Views are rendered at most this often, and never for more than a fiftieth of the time.
 const RENDER_EVERY: Duration = Duration::from_millis(250);
-/// How long the keepers of an earlier executor have to end their workers.
-const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
     problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
@@ -245,52 +243,6 @@ impl Dispatcher<'_> {
         self.ended(slot, exit.as_deref())
     }
 
-    /// Finds out what the workers of an earlier incarnation came to, and goes on. None of them lives after this.
-    fn recover(&mut self, rebooted: bool) -> Result<(), Failure> {
-        let ledgers = self.at.ledgers();
-        let at_work: Vec<Work> = self.rules().at_work().collect();
-        let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
-        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
-        let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();
-        let all = [keys.as_slice(), checks.as_slice()].concat();
-        let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
-        let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
-        for key in &checks {
-            harvest.sweep(key).map_err(Failure::disk("end what is left of", key))?;
-        }
-        let (mut harvested, mut due) = (Vec::new(), Vec::new());
-        for (work, key) in at_work.into_iter().zip(keys) {
-            let outcome = match harvest.exit(&key) {
-                Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
-                _ => {
-                    harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
-                    self.lost(work, harvest.exit(&key))
-                }
-            };
-            let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
-            let slot = self.rules().view(work.task).and_then(|view| view.slot);
-            let (checking, scene) = self.checks();
-            match slot.filter(|_| checking.is_due(&scene, work, &outcome, artifacts)) {
-                Some(slot) => due.push((slot as usize, work, outcome)),
-                None => harvested.push(WorkEnded { work, outcome }),
-            }
-        }
-        let alive = due.iter().map(|(_, work, _)| *work).collect();
-        self.slots.extend(due.iter().map(|(slot, work, _)| (*slot, *work)));
-        self.take(vec![Input::Recovered { now: clock::now(), alive, harvested, rebooted }])?;
-        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
-        self.checking.recover(&scene, self.conductor.rules());
-        if due.is_empty() {
-            return harvest.forget().map_err(Failure::disk("clear", ledgers));
-        }
-        // Until they are judged, the ledgers say that their workers ended well.
-        for (slot, work, outcome) in due {
-            let (checking, scene) = self.checks();
-            checking.begin(&scene, slot, work, outcome);
-        }
-        Ok(())
-    }
-
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
         match effect {
             Effect::Check { work, slot } => {
@@ -298,41 +250,7 @@ impl Dispatcher<'_> {
                 let (checking, scene) = self.checks();
                 checking.begin_again(&scene, slot as usize, work);
             }
-            Effect::Spawn { work, slot } => {
-                let slot = slot as usize;
-                let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
-                tell_problems(problems, self.tell);
-                let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
-                tell_problems(moved, self.tell);
-                let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
-                let text = prompt::of(
-                    &self.session,
-                    self.conductor.rules(),
-                    work.task,
-                    (&self.options.folder, &mut self.knowledge),
-                    Some(&self.at.path),
-                    &before,
-                );
-                let prompt =
-                    self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
-                self.slots.insert(slot, work);
-                let prompt = match prompt {
-                    // Nothing runs yet: it is as if the worker had not started, and is tried again later.
-                    Err(Failure::Shortage(error)) => {
-                        self.outbox.send(Message::NotStarted { slot, error }).ok();
-                        return Ok(());
-                    }
-                    prompt => prompt?,
-                };
-                let task = &self.session.tasks[work.task.get()];
-                let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
-                let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
-                let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
-                let (rules, options) = (self.conductor.rules(), &self.options);
-                let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
-                let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
-                self.keepers.start(slot, assignment);
-            }
+            Effect::Spawn { work, slot } => self.spawn(work, slot as usize)?,
             Effect::EndWorker { work } => {
                 if let Some((slot, _)) = self.slots.iter().find(|(_, running)| **running == work) {
                     self.keepers.end(*slot);
@@ -349,49 +267,6 @@ impl Dispatcher<'_> {
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
-    }
-
-    /// What an attempt came to, with what its dialect demands.
-    fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
-        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
-        let end = ends::of(&self.options, &self.at, task, work, worker, exit);
-        self.concluded(work, end)
-    }
-
-    fn concluded(&mut self, work: Work, end: End) -> Outcome {
-        let End { result, outcome, used, problems } = end;
-        self.count(work, used);
-        let task = &self.session.tasks[work.task.get()];
-        tell_problems(problems, self.tell);
-        let gap = result.as_deref().and_then(capability::of_result);
-        tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
-        let outcome = self.views.judged(&task.id, outcome);
-        let said = result.or_else(|| self.views.left(&task.id));
-        let outcome = self.of_row(work, outcome, said.as_deref());
-        outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
-    }
-
-    /// Notes what an attempt used, to be told with the next inputs.
-    fn count(&mut self, work: Work, used: Option<Box<Used>>) {
-        let used = used.map(|used| resident::own_part(used, &self.options, self.rules(), work));
-        self.used.extend(used.map(|used| Input::Used { work, used }));
-    }
-
-    /// Who does the last attempt at a task.
-    fn worker(&self, task: TaskIndex) -> Option<&Worker> {
-        self.options.workers.chosen(self.rules(), task)
-    }
-
-    /// A worker was lost; what it used is not, nor what it had reported.
-    fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
-        let task = &self.session.tasks[work.task.get()];
-        let worker = self.worker(work.task);
-        let used = worker.and_then(|worker| ends::used_by_lost(&self.options, &self.at, task, work, worker, exit));
-        let Some(end) = ends::reported(&self.at, task, work) else {
-            self.count(work, used);
-            return Outcome::Interrupted;
-        };
-        self.concluded(work, End { used, ..end })
     }
 
     fn id(&self, task: TaskIndex) -> &str {

@@ -1,12 +1,15 @@
 //! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
 
 use team_executor_agents::Exit;
-use team_executor_core::run::{Ending, Input, Stage, WorkEnded};
+use team_executor_core::TaskIndex;
+use team_executor_core::run::{Ending, Input, Outcome, Stage, Used, Work, WorkEnded};
 
 use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
 use crate::checking::{Checking, Next, Scene};
-use crate::clock;
+use crate::ends::{self, End};
+use crate::worker::Worker;
+use crate::{capability, clock, judgement, outcome, resident};
 
 impl Dispatcher<'_> {
     /// What runs in a slot has ended; without a word if its keeper died.
@@ -70,6 +73,49 @@ impl Dispatcher<'_> {
         } else if self.slots.is_empty() {
             self.ending = Some(Ending::Stopped);
         }
+    }
+
+    /// What an attempt came to, with what its dialect demands.
+    pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
+        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
+        let end = ends::of(&self.options, &self.at, task, work, worker, exit);
+        self.concluded(work, end)
+    }
+
+    fn concluded(&mut self, work: Work, end: End) -> Outcome {
+        let End { result, outcome, used, problems } = end;
+        self.count(work, used);
+        let task = &self.session.tasks[work.task.get()];
+        tell_problems(problems, self.tell);
+        let gap = result.as_deref().and_then(capability::of_result);
+        tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
+        let outcome = self.views.judged(&task.id, outcome);
+        let said = result.or_else(|| self.views.left(&task.id));
+        let outcome = self.of_row(work, outcome, said.as_deref());
+        outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
+    }
+
+    /// Notes what an attempt used, to be told with the next inputs.
+    fn count(&mut self, work: Work, used: Option<Box<Used>>) {
+        let used = used.map(|used| resident::own_part(used, &self.options, self.rules(), work));
+        self.used.extend(used.map(|used| Input::Used { work, used }));
+    }
+
+    /// Who does the last attempt at a task.
+    pub(super) fn worker(&self, task: TaskIndex) -> Option<&Worker> {
+        self.options.workers.chosen(self.rules(), task)
+    }
+
+    /// A worker was lost; what it used is not, nor what it had reported.
+    pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
+        let task = &self.session.tasks[work.task.get()];
+        let worker = self.worker(work.task);
+        let used = worker.and_then(|worker| ends::used_by_lost(&self.options, &self.at, task, work, worker, exit));
+        let Some(end) = ends::reported(&self.at, task, work) else {
+            self.count(work, used);
+            return Outcome::Interrupted;
+        };
+        self.concluded(work, End { used, ..end })
     }
 
     /// What judges attempts, and what these are about.

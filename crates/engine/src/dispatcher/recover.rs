@@ -1,0 +1,62 @@
+//! What the workers of an earlier incarnation came to.
+
+use std::time::Duration;
+
+use team_executor_agents::{Ended, Harvest};
+use team_executor_core::run::{Input, Work, WorkEnded};
+
+use super::Dispatcher;
+use crate::checking::{self, Scene};
+use crate::clock;
+use crate::options::Failure;
+
+/// How long the keepers of an earlier executor have to end their workers.
+const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
+
+impl Dispatcher<'_> {
+    /// Finds out what the workers of an earlier incarnation came to, and goes on. None of them lives after this.
+    pub(super) fn recover(&mut self, rebooted: bool) -> Result<(), Failure> {
+        let ledgers = self.at.ledgers();
+        let at_work: Vec<Work> = self.rules().at_work().collect();
+        let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
+        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();
+        let all = [keys.as_slice(), checks.as_slice()].concat();
+        let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
+        let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
+        for key in &checks {
+            harvest.sweep(key).map_err(Failure::disk("end what is left of", key))?;
+        }
+        let (mut harvested, mut due) = (Vec::new(), Vec::new());
+        for (work, key) in at_work.into_iter().zip(keys) {
+            let outcome = match harvest.exit(&key) {
+                Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
+                _ => {
+                    harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
+                    self.lost(work, harvest.exit(&key))
+                }
+            };
+            let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
+            let slot = self.rules().view(work.task).and_then(|view| view.slot);
+            let (checking, scene) = self.checks();
+            match slot.filter(|_| checking.is_due(&scene, work, &outcome, artifacts)) {
+                Some(slot) => due.push((slot as usize, work, outcome)),
+                None => harvested.push(WorkEnded { work, outcome }),
+            }
+        }
+        let alive = due.iter().map(|(_, work, _)| *work).collect();
+        self.slots.extend(due.iter().map(|(slot, work, _)| (*slot, *work)));
+        self.take(vec![Input::Recovered { now: clock::now(), alive, harvested, rebooted }])?;
+        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        self.checking.recover(&scene, self.conductor.rules());
+        if due.is_empty() {
+            return harvest.forget().map_err(Failure::disk("clear", ledgers));
+        }
+        // Until they are judged, the ledgers say that their workers ended well.
+        for (slot, work, outcome) in due {
+            let (checking, scene) = self.checks();
+            checking.begin(&scene, slot, work, outcome);
+        }
+        Ok(())
+    }
+}

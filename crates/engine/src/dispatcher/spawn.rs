@@ -1,0 +1,46 @@
+//! How a worker starts: with its prompt, its contract and the conversation that it takes up.
+
+use team_executor_core::run::Work;
+
+use super::{Dispatcher, tell_problems};
+use crate::inbox::Message;
+use crate::options::Failure;
+use crate::{assign, prompt, resident, talk};
+
+impl Dispatcher<'_> {
+    /// Starts the worker of an attempt in a slot.
+    pub(super) fn spawn(&mut self, work: Work, slot: usize) -> Result<(), Failure> {
+        let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
+        tell_problems(problems, self.tell);
+        let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
+        tell_problems(moved, self.tell);
+        let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
+        let text = prompt::of(
+            &self.session,
+            self.conductor.rules(),
+            work.task,
+            (&self.options.folder, &mut self.knowledge),
+            Some(&self.at.path),
+            &before,
+        );
+        let prompt = self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
+        self.slots.insert(slot, work);
+        let prompt = match prompt {
+            // Nothing runs yet: it is as if the worker had not started, and is tried again later.
+            Err(Failure::Shortage(error)) => {
+                self.outbox.send(Message::NotStarted { slot, error }).ok();
+                return Ok(());
+            }
+            prompt => prompt?,
+        };
+        let task = &self.session.tasks[work.task.get()];
+        let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
+        let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
+        let (rules, options) = (self.conductor.rules(), &self.options);
+        let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+        let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
+        self.keepers.start(slot, assignment);
+        Ok(())
+    }
+}
