@@ -2,9 +2,9 @@
 //! agent as its child, speaks the agent's protocol, and prints every message that it hears as it came, so that the log of the
 //! attempt is the agent's own stream. It lives and dies with the attempt: whoever ends that ends both.
 //!
-//! Reading order: this file (what a driver is told), [`dialogue`] (what each protocol can do; [`acp`], [`claude`] and [`codex`]
-//! are the protocols, functions from messages to messages), [`peer`] (the agent's process), [`door`] (how others reach a
-//! conversation), [`talk`] (the loop that brings them together).
+//! Reading order: this file (what a driver is told), `dialogue` (what each protocol can do; `acp`, `claude` and `codex`
+//! are the protocols, functions from messages to messages), `peer` (the agent's process), [`door`] (how others reach a
+//! conversation), `talk` (the loop that brings them together).
 
 mod acp;
 mod claude;
