@@ -94,7 +94,7 @@ fn scratch() -> Outcome<PathBuf> {
     let scratch = root().join(SCRATCH);
     let mut copied = vec!["Cargo.toml".to_owned(), "Cargo.lock".to_owned(), "rust-toolchain.toml".to_owned()];
     for folder in ["crates", "xtask"] {
-        for extension in ["rs", "toml", "json", "md"] {
+        for extension in ["rs", "toml", "json", "md", "csv"] {
             copied.extend(files(folder, extension)?);
         }
     }
