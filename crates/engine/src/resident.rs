@@ -98,11 +98,11 @@ pub(crate) fn conversation(
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used.
 pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work: Work) -> Box<Used> {
     let setup = options.workers.chosen(rules, work.task).and_then(|worker| worker.setup.as_ref());
-    let (Some(setup), Some(_)) = (setup.filter(|setup| setup.converses), &used.session_id) else { return used };
+    let Some(setup) = setup.filter(|setup| setup.converses) else { return used };
+    let Some(session_id) = used.session_id.clone() else { return used };
     let (tokens, cost) = setup.adapter.counts_on();
-    let Used { agent, session_id, .. } = used.as_ref().clone();
-    for (other, before) in rules.used() {
-        if other == work || before.session_id != session_id || before.agent != agent {
+    for (other, before) in rules.used_in(&session_id) {
+        if other == work || before.agent != used.agent {
             continue;
         }
         if tokens {

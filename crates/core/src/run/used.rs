@@ -46,6 +46,8 @@ impl Used {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Spending {
     used: BTreeMap<Work, Used>,
+    /// The attempts of each conversation.
+    conversations: BTreeMap<String, Vec<Work>>,
     pub(super) run: Account,
     /// By the number of the role.
     pub(super) roles: BTreeMap<usize, Account>,
@@ -84,6 +86,13 @@ impl Run {
         self.state.spending.used.iter().map(|(work, used)| (*work, used))
     }
 
+    /// What each attempt in a conversation used.
+    pub fn used_in(&self, session_id: &str) -> impl Iterator<Item = (Work, &Used)> {
+        let Spending { used, conversations, .. } = &self.state.spending;
+        let works = conversations.get(session_id).into_iter().flatten();
+        works.filter_map(|work| Some((*work, used.get(work)?)))
+    }
+
     /// Whether it is known what an attempt used.
     pub(super) fn is_counted(&self, work: Work) -> bool {
         self.state.spending.used.contains_key(&work)
@@ -92,13 +101,16 @@ impl Run {
     /// An attempt used this; ignored if that is known.
     pub(super) fn count(&mut self, work: Work, used: &Used) {
         let Some(role) = self.facts.tasks.get(work.task.get()).map(|task| task.role) else { return };
-        let Spending { used: known, run, roles, tasks } = &mut self.state.spending;
+        let Spending { used: known, conversations, run, roles, tasks } = &mut self.state.spending;
         if known.contains_key(&work) {
             return;
         }
         run.add(used);
         roles.entry(role).or_default().add(used);
         tasks.entry(work.task).or_default().add(used);
+        if let Some(session_id) = &used.session_id {
+            conversations.entry(session_id.clone()).or_default().push(work);
+        }
         known.insert(work, used.clone());
     }
 }
