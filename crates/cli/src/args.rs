@@ -63,9 +63,9 @@ impl Args {
     /// Whether programs read what is printed.
     pub(crate) fn is_json(&self) -> bool {
         match &self.command {
-            None => self.run.format == Format::Json,
-            Some(Command::Run(options) | Command::Resume(options)) => options.format == Format::Json,
-            Some(Command::Csv(options)) => options.format == Format::Json,
+            None => self.run.start.format == Format::Json,
+            Some(Command::Run(options) | Command::Resume(options)) => options.start.format == Format::Json,
+            Some(Command::Csv(options)) => options.start.format == Format::Json,
             Some(Command::Rehearse(options)) => options.format == Format::Json,
             Some(Command::Config(options)) => options.format == Format::Json,
             Some(Command::Agents(options)) => options.format == Format::Json,

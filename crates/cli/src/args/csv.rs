@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::options::Format;
+use super::options::Start;
 use super::settings::Settings;
 
 /// What is done with the rows of a table.
@@ -41,23 +41,6 @@ pub(crate) struct Csv {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// Start without being asked
-    #[arg(short, long)]
-    pub(crate) yes: bool,
-
-    /// With -y, also start programs that the project's team-executor.toml chooses
-    #[arg(long)]
-    pub(crate) trust_project: bool,
-
-    /// How to print; as JSON each thing that happens is a line
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-
-    /// Only lines, also on a terminal
-    #[arg(long)]
-    pub(crate) no_progress: bool,
-
-    /// Run on a network file system, where a lock may not keep other machines out
-    #[arg(long)]
-    pub(crate) allow_network_fs: bool,
+    #[command(flatten)]
+    pub(crate) start: Start,
 }

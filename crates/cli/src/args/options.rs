@@ -24,6 +24,17 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME")]
     pub(crate) role: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) start: Start,
+
+    /// What happens when all tasks are completed; as the session says unless given
+    #[arg(long, value_name = "ACTION", value_enum)]
+    pub(crate) on_complete: Option<OnComplete>,
+}
+
+/// How a run is started and shown.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Start {
     /// Start without being asked
     #[arg(short, long)]
     pub(crate) yes: bool,
@@ -43,10 +54,6 @@ pub(crate) struct Run {
     /// Run on a network file system, where a lock may not keep other machines out
     #[arg(long)]
     pub(crate) allow_network_fs: bool,
-
-    /// What happens when all tasks are completed; as the session says unless given
-    #[arg(long, value_name = "ACTION", value_enum)]
-    pub(crate) on_complete: Option<OnComplete>,
 }
 
 /// What happens when all tasks are completed.

@@ -28,7 +28,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Csv, printer: &mut Printer) 
     }
     let text = input::text(&options.file)?;
     let input = Input::read(&text, options)?;
-    input.tell_warnings(options.format, printer)?;
+    input.tell_warnings(options.start.format, printer)?;
     let place = sessions::of(&input, options.new)?;
     let output = Output::of(&place, &input, options.output.as_deref())?;
     output.must_be_ours()?;
@@ -46,7 +46,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Csv, printer: &mut Printer) 
         let again = format!("once the cause is gone, the same command writes them: team-executor csv {command} …");
         Failure::Refused(Box::new(finding.help(again)), Exit::Io)
     })?;
-    output::tell(&output, &input.rows, &rows, exit, options.format, printer)?;
+    output::tell(&output, &input.rows, &rows, exit, options.start.format, printer)?;
     Ok(exit)
 }
 
@@ -62,11 +62,7 @@ fn of(options: &Csv) -> Run {
         settings: Settings { time_limit, ..settings.clone() },
         continued: None,
         role: Vec::new(),
-        yes: options.yes,
-        trust_project: options.trust_project,
-        format: options.format,
-        no_progress: options.no_progress,
-        allow_network_fs: options.allow_network_fs,
+        start: options.start.clone(),
         on_complete: Some(OnComplete::Leave),
     }
 }

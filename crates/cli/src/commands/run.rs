@@ -61,7 +61,7 @@ fn once(
         options.continued.as_ref().map(|id| continued::choose(session, id.as_deref(), printer)).transpose()?;
     let session = continued.as_ref().map_or(session, |run| Some(&run.session));
     let opened = open::unique(session, &options.reading)?;
-    let format = options.format;
+    let format = options.start.format;
     tell_findings(&opened, format, printer)?;
     let Some((mut session, graph)) = opened.session else {
         return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
@@ -74,14 +74,14 @@ fn once(
     for message in check::programs_exist(&mut chosen.workers, &place)? {
         warn(&message, format, printer)?;
     }
-    if options.yes {
-        check::is_trusted(&chosen.programs, &config, options.trust_project)?;
+    if options.start.yes {
+        check::is_trusted(&chosen.programs, &config, options.start.trust_project)?;
     }
     if chosen.ignored {
         let key = "[defaults] session_may_choose = true";
         warn(&format!("the session names agents; they were ignored ({key} lets it choose)"), format, printer)?;
     }
-    if options.yes {
+    if options.start.yes {
         let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
         for line in of_project.map(what_runs) {
             match format {
@@ -102,7 +102,7 @@ fn once(
     }
     let fallbacks = chosen.fallbacks(&session);
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let action = Action::of(options.on_complete, session.completion, options.yes, terminal);
+    let action = Action::of(options.on_complete, session.completion, options.start.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.
     let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let defaults = Defaults::of(&config, &options.settings);
@@ -110,10 +110,12 @@ fn once(
     let slots = defaults.concurrency.value;
     let mut face = match format {
         Format::Json => Face::Events,
-        Format::Text if printer.is_live() && !options.no_progress => Face::screen(Board::new(&session, &graph, slots))?,
+        Format::Text if printer.is_live() && !options.start.no_progress => {
+            Face::screen(Board::new(&session, &graph, slots))?
+        }
         Format::Text => Face::Lines,
     };
-    let ask = !options.yes && std::io::stdin().is_terminal();
+    let ask = !options.start.yes && std::io::stdin().is_terminal();
     let run = Options {
         folder: place.folder,
         current: place.current,
@@ -136,7 +138,7 @@ fn once(
         budgets,
         tasks: chosen.tasks,
         workers: chosen.workers,
-        allow_network: options.allow_network_fs,
+        allow_network: options.start.allow_network_fs,
         at_end: action.at_end(),
     };
     let current = run.current.clone();
