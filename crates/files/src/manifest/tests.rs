@@ -168,7 +168,7 @@ proptest! {
     fn what_is_written_is_read_back_without_a_word(artifact in any_artifact(), unknown in samples::unknown()) {
         let entries = samples::entries(&unknown);
         let original = format!("{{\"id\": 1{entries}, \"metadata\": {{\"task_id\": 1{entries}}}}}");
-        let text = crate::write::manifest(Some(&original), &artifact);
+        let text = crate::write::artifact_manifest(Some(&original), &artifact);
         prop_assert!(samples::holds(&text, &[unknown.clone(), unknown].concat()), "{}", text);
         let (read, said) = read_one(&text);
         prop_assert_eq!(read.map(|manifest| manifest.artifact), Some(artifact));

@@ -76,8 +76,9 @@ fn task(task: &Task) -> Fields<'_> {
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
 }
 
-/// `artifact-manifest.json`.
-pub fn manifest(original: Option<&str>, one: &Artifact) -> String {
+/// `artifact-manifest.json`, which only workers write.
+#[cfg(test)]
+pub(crate) fn artifact_manifest(original: Option<&str>, one: &Artifact) -> String {
     over(original, |out, root| object(out, &manifest::OBJECT, root, &artifact(one)))
 }
 

@@ -12,7 +12,9 @@ mod team_session;
 #[cfg(test)]
 mod tests;
 
-pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle, manifest};
+#[cfg(test)]
+pub(crate) use self::lifecycle::artifact_manifest;
+pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle};
 pub use self::task_analysis::{Capability, task_analysis};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;
