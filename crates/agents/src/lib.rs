@@ -31,6 +31,7 @@ pub mod rehearsal;
 mod seal;
 mod sweep;
 mod trial;
+mod unix;
 
 pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Limit};

@@ -1,5 +1,7 @@
 //! `team-executor`: runs teams of coding agents over the dependency graph that a planner wrote.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod bug;
 mod commands;

@@ -9,6 +9,8 @@
 //! order, no serialisation. Everything is a value, and the same input gives the same output on every machine. Nothing
 //! recurses over tasks: a chain of 100,000 tasks is an ordinary session.
 
+#![forbid(unsafe_code)]
+
 pub mod artifact;
 pub mod bus;
 pub mod complexity;

@@ -9,6 +9,8 @@
 //! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
+#![forbid(unsafe_code)]
+
 mod adopt;
 pub mod archive;
 pub mod artifacts;

@@ -1,5 +1,7 @@
 //! Every format in and out: text to values with findings, values to text.
 
+#![forbid(unsafe_code)]
+
 pub mod board;
 pub mod code;
 mod context;

@@ -5,6 +5,8 @@
 //! [`executor`] (one executor), [`one`] (executors and crashes until a run is over), [`audit`] (what must hold),
 //! [`campaign`] (many runs).
 
+#![forbid(unsafe_code)]
+
 pub mod audit;
 pub mod campaign;
 pub mod chance;

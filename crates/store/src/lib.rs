@@ -6,6 +6,8 @@
 //! [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and [`mod@file_system`] (what
 //! somebody who only looks is told).
 
+#![forbid(unsafe_code)]
+
 pub mod adopt;
 pub mod append;
 pub mod changes;

@@ -7,6 +7,7 @@
 //! variable, no home folder, no terminal. A world that cannot be set up is a failed test, so these functions panic where
 //! others return errors.
 
+#![forbid(unsafe_code)]
 #![expect(clippy::panic, reason = "a test whose world cannot be set up has failed")]
 
 mod built;

@@ -1,12 +1,12 @@
 //! One worker in custody: its output is drained, its limits are watched, and its tree is ended when it is time. This is
 //! one loop over everything that can happen, and it ends only when no process of the tree is left.
 
-use std::process::{Child, Command};
+use std::io::PipeWriter;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::process::{Pid, PidfdFlags, WaitStatus, pidfd_open};
+use rustix::process::WaitStatus;
 
 use super::lifeline::Lifeline;
 use super::tree::Tree;
@@ -14,6 +14,7 @@ use super::{answer, answer_if_heard};
 use crate::capture::Capture;
 use crate::exit::{Ended, Exit, Limit};
 use crate::protocol::{Answer, Assignment, Limits, Request};
+use crate::unix::Started;
 
 /// How long processes that a worker left behind have after being asked to end.
 const LEFTOVERS: Duration = Duration::from_millis(200);
@@ -37,7 +38,7 @@ pub(super) struct Custody<'a> {
     /// The worker's process, which tells when it has ended.
     worker: Option<OwnedFd>,
     /// Holds the worker's outputs open, so that its end wakes us once and not with each output that it closes.
-    _outputs: Option<Command>,
+    _outputs: Option<[PipeWriter; 2]>,
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
@@ -68,20 +69,19 @@ impl<'a> Custody<'a> {
     /// Takes a worker that was just started.
     pub(super) fn new(
         assignment: &'a Assignment,
-        child: &Child,
-        command: Command,
+        worker: Started,
+        outputs: [PipeWriter; 2],
         streams: [Capture; 2],
         started: Instant,
     ) -> Self {
-        let pid = Pid::from_child(child);
         // Without the descriptor the end of its outputs tells, and the loop looks for itself now and then.
-        let worker = pidfd_open(pid, PidfdFlags::empty()).ok();
+        let Started { pid, end } = worker;
         Self {
             key: &assignment.key,
             limits: assignment.limits,
             tree: Tree::new(pid),
-            _outputs: worker.is_some().then_some(command),
-            worker,
+            _outputs: end.is_some().then_some(outputs),
+            worker: end,
             streams,
             started,
             heard: None,

@@ -24,6 +24,7 @@ use crate::cgroup::Cgroup;
 use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Request, encode};
+use crate::unix::Spawner;
 use folders::Folders;
 use lifeline::Lifeline;
 use run::Keeper;
@@ -51,7 +52,8 @@ pub fn main() -> ExitCode {
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let mut lifeline = Lifeline::new();
     let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, buffer };
+    let spawner = Spawner::new();
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, spawner, buffer };
     while let Some(request) = lifeline.next() {
         match request {
             Request::Run(assignment) => keeper.run(&assignment, &mut lifeline),

@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt as _;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::answer;
@@ -17,6 +16,7 @@ use crate::exit::{Ended, Exit};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment};
+use crate::unix::{NotStarted, Program, Spawner, Started, text, variable};
 
 /// What a keeper has.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub(super) struct Keeper<'c> {
     pub(super) folders: Folders,
     /// Where workers can be made the first to end when memory runs out.
     pub(super) score: Option<Score>,
+    pub(super) spawner: Spawner,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -57,13 +58,15 @@ impl Keeper<'_> {
         let (err, err_pipe) = io::pipe()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
         let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
+        let outputs = [out_pipe, err_pipe];
         let started = Instant::now();
-        let spawn = || spawn(assignment, out_pipe.into(), err_pipe.into());
-        let (child, command) = match &self.score {
+        let spawner = &mut self.spawner;
+        let mut spawn = || spawn(spawner, assignment, &outputs);
+        let worker = match &self.score {
             Some(score) => score.raised(spawn),
             None => spawn(),
         }?;
-        Custody::new(assignment, &child, command, streams, started).keep(lifeline, exit, &mut self.buffer);
+        Custody::new(assignment, worker, outputs, streams, started).keep(lifeline, exit, &mut self.buffer);
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);
         }
@@ -71,22 +74,24 @@ impl Keeper<'_> {
     }
 }
 
-/// Starts the worker in a process group of its own. The keeper's descriptors are closed in it. The command still holds
-/// what the worker was given.
-fn spawn(assignment: &Assignment, stdout: Stdio, stderr: Stdio) -> io::Result<(Child, Command)> {
-    let stdin = match &assignment.stdin {
-        Some(path) => File::open(path).map_err(|error| named(&path.display().to_string(), &error))?.into(),
-        None => Stdio::null(),
+/// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
+fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[io::PipeWriter; 2]) -> io::Result<Started> {
+    let input = assignment.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
+    let stdin = File::open(input).map_err(|error| named(&input.display().to_string(), &error))?;
+    let of_program = |error| named(&assignment.program, &error);
+    let args = std::iter::once(&assignment.program).chain(&assignment.args).map(|arg| text(arg));
+    let env = assignment.env.iter().map(|(name, value)| variable(name, value));
+    let program = Program {
+        file: &find(assignment)?,
+        args: args.collect::<io::Result<_>>().map_err(of_program)?,
+        env: env.collect::<io::Result<_>>().map_err(of_program)?,
+        cwd: &assignment.cwd,
+        streams: [stdin.as_fd(), outputs[0].as_fd(), outputs[1].as_fd()],
     };
-    let mut command = Command::new(find(assignment)?);
-    command.arg0(&assignment.program).args(&assignment.args).current_dir(&assignment.cwd);
-    command.env_clear().envs(assignment.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-    match command.spawn() {
-        Ok(child) => Ok((child, command)),
-        Err(error) if assignment.cwd.is_dir() => Err(named(&assignment.program, &error)),
-        Err(_) => Err(named(&assignment.cwd.display().to_string(), &io::ErrorKind::NotADirectory.into())),
-    }
+    spawner.start(&program).map_err(|not| match not {
+        NotStarted::NoFolder(error) => named(&assignment.cwd.display().to_string(), &error),
+        NotStarted::Other(error) => of_program(error),
+    })
 }
 
 /// The program's file. A name without a slash is looked for in the worker's own `PATH`, not in ours.

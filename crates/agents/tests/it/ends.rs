@@ -43,12 +43,12 @@ fn what_cannot_be_started_says_why() {
     let folder = reason("folder", |it| it.program = "/".into());
     assert_eq!(folder, "/: Permission denied (os error 13)");
     let cwd = reason("cwd", |it| it.cwd = "/no/such/folder".into());
-    assert_eq!(cwd, "/no/such/folder: not a directory");
+    assert_eq!(cwd, "/no/such/folder: No such file or directory (os error 2)");
     let stdin = reason("stdin", |it| it.stdin = Some("/no/such/prompt".into()));
     assert_eq!(stdin, "/no/such/prompt: No such file or directory (os error 2)");
     assert_eq!(
         reason("nul", |it| it.args = vec!["\0".into()]).split_once(": ").unwrap().1,
-        "nul byte found in provided data"
+        "data provided contains a nul byte"
     );
     let long = reason("long", |it| it.args = vec!["x".repeat(200_000)]);
     assert!(long.ends_with(": Argument list too long (os error 7)"), "{long}");
