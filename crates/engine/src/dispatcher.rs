@@ -39,7 +39,7 @@ use crate::{clock, replay, stale, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
-/// Views are rendered at most this often, and never for more than a fiftieth of the time.
+/// Views are rendered at most this often, and never for more than a hundredth of the time.
 const RENDER_EVERY: Duration = Duration::from_millis(250);
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
@@ -276,7 +276,7 @@ impl Dispatcher<'_> {
     /// How long until the views may be rendered again.
     fn render_wait(&self) -> Duration {
         let Some((last, took)) = self.rendered else { return Duration::ZERO };
-        (RENDER_EVERY.max(took * 50)).saturating_sub(last.elapsed())
+        (RENDER_EVERY.max(took * 100)).saturating_sub(last.elapsed())
     }
 
     /// Renders how the run stands, when it is time. Nothing is shown that is not durable.

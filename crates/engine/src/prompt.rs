@@ -39,7 +39,7 @@ pub(crate) fn of(
     let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {
         let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
-        let left = left(view.attempt.saturating_sub(1));
+        let left = (view.attempt > 1).then(|| left(view.attempt - 1)).flatten();
         text.push_str(&before::section(task, &view, &done.collect::<Vec<_>>(), left.as_deref()));
     }
     text.push_str(&rounds(rules, index, &left));

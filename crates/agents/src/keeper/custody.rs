@@ -170,11 +170,8 @@ impl<'a> Custody<'a> {
                     self.end(Ended::Stopped);
                     lifeline.close();
                 }
-                Request::Run(other) => {
-                    let ended = Ended::CouldNotStart("the keeper has a worker already".to_owned());
-                    let exit = Box::new(Exit::without_run(&other.key, ended, 0));
-                    answer(&Answer::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
-                }
+                Request::Run(other) => refuse(&other.key),
+                Request::Next(other) => refuse(&other.key),
             }
         }
         if lifeline.was_gone() {
@@ -236,4 +233,11 @@ impl<'a> Custody<'a> {
         let signal = status.and_then(WaitStatus::terminating_signal).map(Ended::Signal);
         by_us.or(code).or(signal).unwrap_or(Ended::Interrupted)
     }
+}
+
+/// One worker at a time.
+fn refuse(key: &str) {
+    let ended = Ended::CouldNotStart("the keeper has a worker already".to_owned());
+    let exit = Box::new(Exit::without_run(key, ended, 0));
+    answer(&Answer::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
 }

@@ -23,7 +23,7 @@ use crate::capture::CHUNK;
 use crate::cgroup::Cgroup;
 use crate::ledger::Ledger;
 use crate::oom::Score;
-use crate::protocol::{Answer, Request, encode};
+use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::Spawner;
 use folders::Folders;
 use lifeline::Lifeline;
@@ -54,13 +54,25 @@ pub fn main() -> ExitCode {
     let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
     let spawner = Spawner::new();
     let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, spawner, buffer };
+    let mut last: Option<Box<Assignment>> = None;
     while let Some(request) = lifeline.next() {
-        match request {
-            Request::Run(assignment) => keeper.run(&assignment, &mut lifeline),
+        let assignment = match (request, last.take()) {
+            (Request::Run(assignment), _) => assignment,
+            (Request::Next(difference), Some(mut last)) if last.key == difference.after => {
+                last.with(*difference);
+                last
+            }
+            // An executor that thinks of another one is not understood.
+            (Request::Next(_), _) => return ExitCode::FAILURE,
             // It ended in the meantime.
-            Request::End { .. } => {}
-            Request::Close {} => return ExitCode::SUCCESS,
-        }
+            (Request::End { .. }, before) => {
+                last = before;
+                continue;
+            }
+            (Request::Close {}, _) => return ExitCode::SUCCESS,
+        };
+        keeper.run(&assignment, &mut lifeline);
+        last = Some(assignment);
     }
     drop(keeper);
     // Nobody else is left to remove it.

@@ -12,7 +12,7 @@ use crate::cgroup::Cgroup;
 use crate::exit::Exit;
 use crate::keeper::ARGUMENT;
 use crate::ledger;
-use crate::protocol::{Answer, Request, decode, encode};
+use crate::protocol::{Answer, Assignment, Request, decode, encode};
 use crate::sweep::sweep_marked;
 
 /// A keeper.
@@ -26,6 +26,8 @@ pub(super) struct Kept {
     part: Vec<u8>,
     ledger: PathBuf,
     cgroup: Option<Cgroup>,
+    /// The last attempt that it was given.
+    last: Option<Assignment>,
     /// The attempt that it runs.
     pub(super) key: Option<String>,
 }
@@ -52,7 +54,7 @@ impl Kept {
         });
         match started {
             Ok((child, requests, answers)) => {
-                Ok(Self { child, requests, answers, part: Vec::new(), ledger, cgroup, key: None })
+                Ok(Self { child, requests, answers, part: Vec::new(), ledger, cgroup, last: None, key: None })
             }
             Err(error) => {
                 drop(cgroup.map(Cgroup::remove));
@@ -69,6 +71,18 @@ impl Kept {
     /// Whether its process has not ended.
     pub(super) fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Asks it to run a worker.
+    pub(super) fn run(&mut self, assignment: Assignment) -> io::Result<()> {
+        let difference = self.last.as_ref().and_then(|last| assignment.since(last));
+        let request = match difference {
+            Some(difference) => Request::Next(Box::new(difference)),
+            None => Request::Run(Box::new(assignment.clone())),
+        };
+        self.request(&request)?;
+        self.last = Some(assignment);
+        Ok(())
     }
 
     /// Asks it for something.

@@ -82,7 +82,7 @@ impl Keepers {
     pub fn start(&mut self, slot: usize, assignment: Assignment) {
         let key = assignment.key.clone();
         let told = self.idle_keeper(slot).and_then(|kept| {
-            match kept.request(&Request::Run(Box::new(assignment))) {
+            match kept.run(assignment) {
                 // A keeper that does not hear is dead, and that is told when its end is noticed.
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
                 _ => kept.key = Some(key.clone()),
