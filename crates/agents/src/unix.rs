@@ -59,6 +59,8 @@ pub(crate) enum NotStarted {
 #[derive(Debug)]
 pub(crate) struct Spawner {
     stack: Box<[u8]>,
+    /// What is asked of the kernel beside what is needed: a descriptor that tells when the child has ended.
+    wish: c_int,
 }
 
 /// What the child is given, and what it leaves when it does not become the program.
@@ -74,7 +76,7 @@ struct Errand {
 
 impl Spawner {
     pub(crate) fn new() -> Self {
-        Self { stack: vec![0; STACK].into_boxed_slice() }
+        Self { stack: vec![0; STACK].into_boxed_slice(), wish: libc::CLONE_PIDFD }
     }
 
     /// Starts a program in a process group of its own, with no signal blocked or ignored. Descriptors that are not marked to
@@ -95,15 +97,30 @@ impl Spawner {
             streams,
             failed: None,
         };
+        match self.run(&mut errand) {
+            Err(NotStarted::Other(error))
+                if self.wish != 0 && errand.failed.is_none() && error.raw_os_error() == Some(libc::EINVAL) =>
+            {
+                // There are kernels, and programs that act as one, which know no such descriptors.
+                self.wish = 0;
+                self.run(&mut errand)
+            }
+            started => started,
+        }
+    }
+
+    /// Sends a child on its errand.
+    fn run(&mut self, errand: &mut Errand) -> Result<Started, NotStarted> {
+        errand.failed = None;
         let mut end: c_int = -1;
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | self.wish;
         // SAFETY: the stack grows down from the end of a buffer that nothing else uses until this returns, which is when the
         // child no longer runs on it. What the errand points to lives as long, and this thread, the only one, stands still.
         // No signal is handled in the child: all are blocked here. The descriptor is ours alone, if there is one.
         unsafe {
             let before = blocked();
             let top = self.stack.as_mut_ptr_range().end.cast::<c_void>();
-            let pid = libc::clone(become_program, top, flags, (&raw mut errand).cast(), &raw mut end);
+            let pid = libc::clone(become_program, top, flags, ptr::from_mut(errand).cast(), &raw mut end);
             let error = io::Error::last_os_error();
             libc::sigprocmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
             let end = (end >= 0).then(|| OwnedFd::from_raw_fd(end));
@@ -228,6 +245,24 @@ mod tests {
         let set = |line: &str| u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
         let broken_pipe = 1 << (libc::SIGPIPE - 1);
         assert_eq!((set(lines[2]), set(lines[3]) & broken_pipe), (0, 0), "{printed}");
+    }
+
+    #[test]
+    fn a_kernel_without_descriptors_for_processes_starts_them_too() {
+        let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+        let program = Program {
+            file: Path::new("/bin/true"),
+            args: vec![text("true").unwrap()],
+            env: Vec::new(),
+            cwd: Path::new("/"),
+            streams: [null.as_fd(); 3],
+        };
+        // What no kernel takes: handlers of signals are shared only with memory, and threads only with both.
+        let mut spawner = Spawner { wish: libc::CLONE_THREAD, ..Spawner::new() };
+        let started = spawner.start(&program).unwrap();
+        assert!(started.end.is_none() && spawner.wish == 0);
+        let (_, status) = waitpid(Some(started.pid), WaitOptions::empty()).unwrap().unwrap();
+        assert_eq!(status.exit_status(), Some(0));
     }
 
     #[test]
