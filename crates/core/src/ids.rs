@@ -31,6 +31,9 @@ pub enum InvalidId {
 }
 
 fn check(text: &str) -> Result<(), InvalidId> {
+    if (1..=MAX_ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(()); // as nearly all are
+    }
     if text.trim().is_empty() {
         return Err(InvalidId::Empty);
     }

@@ -8,11 +8,10 @@ pub(crate) struct Lists<T> {
     items: Vec<T>,
 }
 
-impl<T> Lists<T> {
+impl<T: Copy> Lists<T> {
     /// Groups items by key; each list keeps the order in which its items came. Every key is below `keys`.
     pub(crate) fn group(keys: usize, pairs: impl IntoIterator<Item = (u32, T)>) -> Self {
-        let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.sort_by_key(|(key, _)| *key);
+        let pairs: Vec<_> = pairs.into_iter().collect();
         let mut starts = vec![0; keys + 1];
         for (key, _) in &pairs {
             starts[*key as usize + 1] += 1;
@@ -22,7 +21,14 @@ impl<T> Lists<T> {
             sum += *start;
             *start = sum;
         }
-        Self { starts, items: pairs.into_iter().map(|(_, item)| item).collect() }
+        let mut next = starts.clone();
+        let mut order = vec![0; pairs.len()];
+        for (nth, (key, _)) in pairs.iter().enumerate() {
+            let place = &mut next[*key as usize];
+            order[*place as usize] = nth;
+            *place += 1;
+        }
+        Self { starts, items: order.into_iter().map(|nth| pairs[nth].1).collect() }
     }
 
     /// How many keys there are.

@@ -91,6 +91,7 @@ impl Facts {
         let mut residents: Map<&RoleName, ()> = Map::default();
         let mut quotas: Map<u32, ()> = Map::default();
         let mut chains: Map<Vec<usize>, ()> = Map::default();
+        let mut wanted = Vec::new();
         let mut roles: Map<&RoleName, ()> = Map::default();
         let mut pools: Map<Pool, ()> = Map::default();
         let has_budgets = !policy.budgets.are_open();
@@ -99,8 +100,10 @@ impl Facts {
         for (index, task) in (0..).map(TaskIndex).zip(tasks) {
             let own = policy.tasks.get(&index).copied().unwrap_or_default();
             let others = policy.fallbacks.get(&index).into_iter().flatten();
-            let chain = std::iter::once(&own.pool).chain(others).map(|quota| quotas.insert_full(*quota, ()).0);
-            let (chain, role) = (chains.insert_full(chain.collect(), ()).0, roles.insert_full(&task.role, ()).0);
+            wanted.clear();
+            wanted.extend(std::iter::once(&own.pool).chain(others).map(|quota| quotas.insert_full(*quota, ()).0));
+            let chain = chains.get_index_of(&wanted).unwrap_or_else(|| chains.insert_full(wanted.clone(), ()).0);
+            let role = roles.insert_full(&task.role, ()).0;
             let apart = has_budgets.then_some(role);
             let alone = policy.budgets.tasks.contains_key(&index).then_some(index);
             let pool = pools.insert_full(Pool { chain, role: apart, task: alone }, ()).0;

@@ -1,5 +1,6 @@
 //! Whether the files in `discoveries/` agree with the tasks. What many of the files share is said once, with a count.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::span::Span;
 /// without one are named.
 pub fn check_all(reading: &mut Reading<'_>, tasks: &[Task], demanded: bool) {
     let state = state_file(reading.folder);
-    let by_id: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    let by_id = LazyCell::new(|| tasks.iter().map(|task| (task.id.as_str(), task)).collect::<HashMap<_, _>>());
     let mut found: HashSet<TaskId> = HashSet::new();
     let names = names(reading, FOLDER, &ABOUT).into_iter().filter(|name| name.ends_with(".json"));
     let files = names.map(|name| format!("{FOLDER}/{name}").into());

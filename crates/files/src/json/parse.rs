@@ -26,21 +26,26 @@ pub struct RepeatedKey {
     pub again: Span,
 }
 
+/// Below so many bytes of text nothing is gained by giving back what its values did not need.
+const SMALL: usize = 4096;
+
 /// Reads a text of at most 4 GiB.
 pub fn parse(text: &str) -> Result<Document<'_>, Malformed> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
         at: 0,
-        nodes: Vec::with_capacity(text.len() / 16),
+        nodes: Vec::with_capacity(if text.len() < SMALL { text.len() / 6 } else { text.len() / 16 }),
         open: Vec::new(),
-        keys: Vec::new(),
+        keys: Vec::with_capacity(8),
         repeated: Vec::new(),
         lone_surrogates: Vec::new(),
     };
     parser.document()?;
     let Parser { mut nodes, repeated, lone_surrogates, .. } = parser;
-    nodes.shrink_to_fit();
+    if text.len() >= SMALL {
+        nodes.shrink_to_fit();
+    }
     Ok(Document { text, nodes, repeated, lone_surrogates })
 }
 
@@ -174,10 +179,20 @@ impl Parser<'_> {
 
     fn find_repeated_keys(&mut self, from: usize) {
         let keys = &self.keys[from..];
+        let raw = |key: u32| {
+            let node = self.nodes[key as usize];
+            &self.bytes[node.start as usize + 1..node.end as usize - 1]
+        };
+        let is_escaped = |key: &u32| self.nodes[*key as usize].after == Node::ESCAPED;
+        // Most objects are told to be fine without a look at each pair of keys, or at what their escapes stand for.
+        let is_plain = !keys.iter().any(is_escaped);
+        if is_plain && keys.is_sorted_by(|one, next| raw(*one) < raw(*next)) {
+            return;
+        }
         let name = |key: u32| {
             let node = self.nodes[key as usize];
             let raw = &self.text[node.start as usize + 1..node.end as usize - 1];
-            if node.after == Node::ESCAPED { unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) }
+            if is_escaped(&key) { unescape(raw).into() } else { std::borrow::Cow::Borrowed(raw) }
         };
         let span = |key: u32| {
             let node = self.nodes[key as usize];
@@ -185,8 +200,11 @@ impl Parser<'_> {
         };
         if keys.len() <= 24 {
             for (nth, again) in keys.iter().enumerate().skip(1) {
-                let again_name = name(*again);
-                if let Some(first) = keys[..nth].iter().find(|first| name(**first) == again_name) {
+                let is_same = |first: &&u32| match is_plain {
+                    true => raw(**first) == raw(*again),
+                    false => name(**first) == name(*again),
+                };
+                if let Some(first) = keys[..nth].iter().find(is_same) {
                     self.repeated.push(RepeatedKey { first: span(*first), again: span(*again) });
                 }
             }
@@ -206,9 +224,7 @@ impl Parser<'_> {
         let mut kind = Kind::Text;
         self.at += 1;
         loop {
-            while self.bytes.get(self.at).is_some_and(|b| *b != b'"' && *b != b'\\' && *b >= 0x20) {
-                self.at += 1;
-            }
+            self.skip(|b| b != b'"' && b != b'\\' && b >= 0x20);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -262,9 +278,7 @@ impl Parser<'_> {
         let start = self.at;
         let digits = |parser: &mut Self| {
             let from = parser.at;
-            while matches!(parser.peek(), Some(b'0'..=b'9')) {
-                parser.at += 1;
-            }
+            parser.skip(|b| b.is_ascii_digit());
             parser.at > from
         };
         self.at += usize::from(self.peek() == Some(b'-'));
@@ -303,9 +317,13 @@ impl Parser<'_> {
     }
 
     fn blank(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
-        }
+        self.skip(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
+    }
+
+    /// Goes on to the next byte of another sort, or to the end.
+    fn skip(&mut self, is_skipped: impl Fn(u8) -> bool) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest.iter().position(|b| !is_skipped(*b)).unwrap_or(rest.len());
     }
 
     fn peek(&self) -> Option<u8> {

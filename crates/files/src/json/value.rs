@@ -175,7 +175,7 @@ impl<'d, 's> Value<'d, 's> {
 
     /// The value of the first key with that name, if it is an object that has one and it is not `null`.
     pub fn get(self, name: &str) -> Option<Value<'d, 's>> {
-        self.entries().find(|entry| entry.name() == name).map(|entry| entry.value).filter(|value| !value.is_null())
+        self.entries().find(|entry| entry.is(name)).map(|entry| entry.value).filter(|value| !value.is_null())
     }
 }
 
@@ -192,6 +192,13 @@ impl<'s> Entry<'_, 's> {
     /// The key's text.
     pub fn name(&self) -> Cow<'s, str> {
         self.key.as_text().unwrap_or_default()
+    }
+
+    /// Whether that is the key's text.
+    fn is(&self, name: &str) -> bool {
+        let node = self.key.node();
+        let raw = &self.key.document.text.as_bytes()[node.start as usize + 1..node.end as usize - 1];
+        if node.after == Node::ESCAPED { self.name() == name } else { raw == name.as_bytes() }
     }
 }
 

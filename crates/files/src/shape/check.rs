@@ -52,13 +52,18 @@ impl Checker<'_> {
 
     fn value(&mut self, value: Value<'_, '_>, ty: &Type, path: Path<'_>) {
         match ty {
-            Type::Or(canonical, others) => return self.either(value, canonical, others, path),
-            Type::Nullable(_) if value.is_null() => return,
-            Type::Nullable(inner) => return self.value(value, inner, path),
-            _ if !accepts(ty, value) => return self.invalid(value, ty, path),
-            _ => {}
+            Type::Or(canonical, others) => self.either(value, canonical, others, path),
+            Type::Nullable(_) if value.is_null() => {}
+            Type::Nullable(inner) => self.value(value, inner, path),
+            _ if accepts(ty, value) => self.inside(value, ty, path),
+            _ => self.invalid(value, ty, path),
         }
+    }
+
+    /// What is inside a value that has the outer form of its type.
+    fn inside(&mut self, value: Value<'_, '_>, ty: &Type, path: Path<'_>) {
         match ty {
+            Type::Or(..) | Type::Nullable(_) => self.value(value, ty, path),
             Type::List(element) | Type::Filled(element) => {
                 for (nth, item) in value.items().enumerate() {
                     self.value(item, element, Path::Index(&path, nth));
@@ -79,12 +84,12 @@ impl Checker<'_> {
 
     fn either(&mut self, value: Value<'_, '_>, canonical: &Type, others: &[Other], path: Path<'_>) {
         if accepts(canonical, value) {
-            return self.value(value, canonical, path);
+            return self.inside(value, canonical, path);
         }
         match others.iter().find(|other| accepts(other.ty, value)) {
             Some(other) => {
                 self.departure(Code::OtherForm, other.understood.to_owned(), head(value));
-                self.value(value, other.ty, path);
+                self.inside(value, other.ty, path);
             }
             None => self.invalid(value, canonical, path),
         }
