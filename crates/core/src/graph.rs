@@ -1,5 +1,7 @@
 //! What waits for what: tasks and their dependencies, checked once and then sealed.
 
+use std::sync::Arc;
+
 use crate::cycles::{self, Cycle};
 use crate::ids::TaskId;
 use crate::lists::Lists;
@@ -70,9 +72,12 @@ pub struct Sealed {
     pub problems: Vec<Problem>,
 }
 
-/// A dependency graph without cycles. Each task is known by its position in the list that was sealed.
+/// A dependency graph without cycles, cheap to clone. Each task is known by its position in the list that was sealed.
 #[derive(Debug, Clone)]
-pub struct Graph {
+pub struct Graph(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     ids: Ids,
     dependencies: Lists<TaskIndex>,
     dependents: Lists<TaskIndex>,
@@ -93,13 +98,14 @@ impl Graph {
             problems.extend(cycles::find(&links).into_iter().map(Problem::Cycle));
         }
         let usable = problems.iter().all(|problem| matches!(problem, Problem::RepeatedDependency { .. }));
-        let graph = waves.filter(|_| usable).map(|waves| Self { ids, dependencies, dependents, waves });
+        let parts = waves.filter(|_| usable).map(|waves| Parts { ids, dependencies, dependents, waves });
+        let graph = parts.map(|parts| Self(Arc::new(parts)));
         Sealed { graph, problems }
     }
 
     /// How many tasks there are.
     pub fn len(&self) -> usize {
-        self.dependencies.len()
+        self.0.dependencies.len()
     }
 
     /// Whether there is no task.
@@ -109,42 +115,48 @@ impl Graph {
 
     /// How many dependencies there are, repeated ones counted once.
     pub fn edge_count(&self) -> usize {
-        self.dependencies.items().len()
+        self.0.dependencies.items().len()
     }
 
     /// The task with that id.
     pub fn index_of(&self, id: &str) -> Option<TaskIndex> {
-        self.ids.get(id).copied()
+        self.0.ids.get(id).copied()
+    }
+
+    /// Whether these are the tasks that were sealed, by their ids.
+    pub(crate) fn is_of(&self, tasks: &[Task]) -> bool {
+        // No id is there twice, so they stand in the order of their tasks.
+        self.0.ids.keys().eq(tasks.iter().map(|task| &task.id))
     }
 
     /// What a task waits for, in the order of its list.
     pub fn dependencies(&self, task: TaskIndex) -> &[TaskIndex] {
-        self.dependencies.get(task.0)
+        self.0.dependencies.get(task.0)
     }
 
     /// What waits for a task, in order of appearance.
     pub fn dependents(&self, task: TaskIndex) -> &[TaskIndex] {
-        self.dependents.get(task.0)
+        self.0.dependents.get(task.0)
     }
 
     /// Every task after all that it waits for: by wave, and in order of appearance within a wave.
     pub fn order(&self) -> &[TaskIndex] {
-        &self.waves.order
+        &self.0.waves.order
     }
 
     /// The number of tasks on the longest path that ends in this task: 1 where it waits for nothing.
     pub fn wave(&self, task: TaskIndex) -> u32 {
-        self.waves.wave[task.get()]
+        self.0.waves.wave[task.get()]
     }
 
     /// How many waves there are.
     pub fn wave_count(&self) -> u32 {
-        self.waves.count
+        self.0.waves.count
     }
 
     /// The number of tasks on the longest path that starts in this task: 1 where nothing waits for it.
     pub fn remaining(&self, task: TaskIndex) -> u32 {
-        self.waves.remaining[task.get()]
+        self.0.waves.remaining[task.get()]
     }
 }
 
@@ -162,7 +174,7 @@ type Ids = Map<TaskId, TaskIndex>;
 
 /// The first task of each id.
 fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Ids {
-    let mut ids = Ids::default();
+    let mut ids = Ids::with_capacity_and_hasher(tasks.len(), Default::default());
     for (again, task) in (0..).map(TaskIndex).zip(tasks) {
         let first = *ids.entry(task.id.clone()).or_insert(again);
         if first != again {

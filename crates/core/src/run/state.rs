@@ -164,8 +164,7 @@ impl PartialEq for Run {
 impl Run {
     /// A run that has not begun. The same tasks and the same cadence must be given again after a crash.
     pub fn new(tasks: &[Task], graph: Graph, policy: Policy) -> Result<Self, NotTheGraph> {
-        let known = |(index, task): (TaskIndex, &Task)| graph.index_of(task.id.as_str()) == Some(index);
-        if graph.len() != tasks.len() || !(0..).map(TaskIndex).zip(tasks).all(known) {
+        if !graph.is_of(tasks) {
             return Err(NotTheGraph);
         }
         let facts = Facts::of(tasks, &graph, &policy);
