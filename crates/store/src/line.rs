@@ -53,26 +53,35 @@ pub(crate) fn encode(out: &mut String, last: Head, starts_commit: bool, epoch: u
 
 /// Reads a line without its line end. What has not the shape of a line is none; the checksum is only looked at.
 pub(crate) fn decode(line: &[u8]) -> Option<Line> {
-    let body = line.get(9..)?;
-    let text = str::from_utf8(line).ok()?;
-    let mut fields = text.splitn(5, ' ');
-    let crc = hex(fields.next()?)?;
-    let prev = hex(fields.next()?)?;
-    let seq = fields.next()?;
-    let (starts_commit, seq) = seq.strip_prefix('+').map_or((true, seq), |seq| (false, seq));
-    let head = Head { crc, seq: number(seq)?, epoch: number(fields.next()?)? };
-    let json = fields.next()?;
+    str::from_utf8(line).ok()?;
+    let (crc, body) = hex(line)?;
+    let (prev, rest) = hex(body)?;
+    let (starts_commit, rest) = rest.strip_prefix(b"+").map_or((true, rest), |rest| (false, rest));
+    let (seq, rest) = number(rest)?;
+    let (epoch, json) = number(rest)?;
     let json = line.len() - json.len()..line.len();
-    Some(Line { head, prev, starts_commit, json, intact: crc32c(body) == crc })
+    Some(Line { head: Head { crc, seq, epoch }, prev, starts_commit, json, intact: crc32c(body) == crc })
 }
 
-fn hex(text: &str) -> Option<u32> {
-    let plain = text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    if plain { u32::from_str_radix(text, 16).ok() } else { None }
+/// A checksum, and what is behind it and its space.
+fn hex(text: &[u8]) -> Option<(u32, &[u8])> {
+    let (digits, rest) = text.split_at_checked(8)?;
+    let value = digits.iter().try_fold(0, |value, digit| match digit {
+        b'0'..=b'9' => Some(value << 4 | u32::from(digit - b'0')),
+        b'a'..=b'f' => Some(value << 4 | u32::from(digit - b'a' + 10)),
+        _ => None,
+    })?;
+    Some((value, rest.strip_prefix(b" ")?))
 }
 
-fn number(text: &str) -> Option<u64> {
-    if text.starts_with(|c: char| c.is_ascii_digit()) { text.parse().ok() } else { None }
+/// A number, and what is behind it and its space.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let end = text.iter().position(|byte| *byte == b' ').filter(|end| *end > 0)?;
+    let value = text[..end].iter().try_fold(0_u64, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })?;
+    Some((value, &text[end + 1..]))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! From a record to its event.
 
+use std::borrow::Cow;
+
 use team_executor_core::run::{
     Bound, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then, Used,
     WaveThen, Work,
@@ -30,10 +32,10 @@ pub enum Unreadable {
 pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<Event, Unreadable> {
     let document = json::parse(record).map_err(|_| Unreadable::Unknown(record.chars().take(40).collect()))?;
     let root = document.root();
-    let name = root.get("type").and_then(Value::as_text).unwrap_or_default().into_owned();
+    let name = root.get("type").and_then(Value::as_text).unwrap_or_default();
     let fields = Fields { root, name: &name, index: &index };
     let at = fields.time("at")?;
-    Ok(match name.as_str() {
+    Ok(match &*name {
         "began" => Event::Began { at },
         "recovered" => Event::Recovered { at },
         "intended" => {
@@ -49,18 +51,18 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
             work: fields.work()?,
             slot: fields.number("slot")?,
             fast_advance: fields.get("fast_advance")?.as_bool().ok_or_else(|| fields.bad("fast_advance"))?,
-            choice: fields.number("choice").unwrap_or(0),
+            choice: fields.number_if_any("choice").unwrap_or(0),
             at,
         },
         "used" => Event::Used { work: fields.work()?, used: Box::new(fields.used()?), at },
         "completed" => {
             let judged = fields.judged()?.map(Box::new);
-            Event::Completed { work: fields.work()?, findings: fields.text("findings").ok(), judged, at }
+            Event::Completed { work: fields.work()?, findings: fields.text_if_any("findings"), judged, at }
         }
         "failed" => Event::Failed {
             work: fields.work()?,
             class: fields.class()?,
-            error: fields.text("error")?,
+            error: fields.text("error")?.into_owned(),
             then: fields.then()?,
             at,
         },
@@ -69,10 +71,10 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
         "reset" => Event::Reset { tasks: fields.tasks("tasks")?, at },
         "returned" => Event::Returned { tasks: fields.tasks("tasks")?, at },
         "decided" => Event::Decided {
-            checkpoint: fields.text("checkpoint").ok().map(|name| fields.resolve(&name)).transpose()?,
+            checkpoint: fields.text_if_any("checkpoint").map(|name| fields.resolve(&name)).transpose()?,
             action: fields.word("action", CheckpointAction::from_word)?,
             tasks: fields.tasks("tasks")?,
-            text: fields.text("text")?,
+            text: fields.text("text")?.into_owned(),
             at,
         },
         "wave_merged" => Event::WaveMerged { wave: fields.number("wave")?, then: fields.wave_then()?, at },
@@ -82,7 +84,7 @@ pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<E
         "halted" => Event::Halted { why: fields.halt()?, at },
         "stopping" => Event::Stopping { at },
         "finished" => Event::Finished { at },
-        _ => return Err(Unreadable::Unknown(name)),
+        _ => return Err(Unreadable::Unknown(name.into_owned())),
     })
 }
 
@@ -102,13 +104,20 @@ impl<'d, 's> Fields<'_, 'd, 's> {
         self.root.get(field).ok_or_else(|| self.bad(field))
     }
 
-    fn text(&self, field: &'static str) -> Result<String, Unreadable> {
-        Ok(self.get(field)?.as_text().ok_or_else(|| self.bad(field))?.into_owned())
+    fn text(&self, field: &'static str) -> Result<Cow<'s, str>, Unreadable> {
+        self.get(field)?.as_text().ok_or_else(|| self.bad(field))
+    }
+
+    fn text_if_any(&self, field: &str) -> Option<String> {
+        self.root.get(field)?.as_text().map(Cow::into_owned)
     }
 
     fn number(&self, field: &'static str) -> Result<u32, Unreadable> {
-        let number = self.get(field)?.as_i64().and_then(|number| u32::try_from(number).ok());
-        number.ok_or_else(|| self.bad(field))
+        self.number_if_any(field).ok_or_else(|| self.bad(field))
+    }
+
+    fn number_if_any(&self, field: &str) -> Option<u32> {
+        u32::try_from(self.root.get(field)?.as_i64()?).ok()
     }
 
     fn time(&self, field: &'static str) -> Result<Timestamp, Unreadable> {
@@ -143,7 +152,8 @@ impl<'d, 's> Fields<'_, 'd, 's> {
         let then = match fields.word_if_any("ask", Cause::from_word)? {
             Some(cause) => JudgedThen::Ask(cause),
             None if root.get("send_back").is_some() => {
-                JudgedThen::SendBack { tasks: fields.tasks("send_back")?, critique: fields.text("critique")? }
+                let critique = fields.text("critique")?.into_owned();
+                JudgedThen::SendBack { tasks: fields.tasks("send_back")?, critique }
             }
             None => JudgedThen::GoOn,
         };
@@ -163,9 +173,9 @@ impl<'d, 's> Fields<'_, 'd, 's> {
 
     fn used(&self) -> Result<Used, Unreadable> {
         Ok(Used {
-            agent: self.text("agent")?,
-            model: self.text("model").ok(),
-            session_id: self.text("session_id").ok(),
+            agent: self.text("agent")?.into_owned(),
+            model: self.text_if_any("model"),
+            session_id: self.text_if_any("session_id"),
             input: self.count("tokens_in")?,
             cached: self.count("tokens_cached")?,
             output: self.count("tokens_out")?,
@@ -183,7 +193,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
     }
 
     fn bound(&self) -> Result<Bound, Unreadable> {
-        let role = self.text("role").ok().map(|role| RoleName::parse(&role).map_err(|_| self.bad("role")));
+        let role = self.text_if_any("role").map(|role| RoleName::parse(&role).map_err(|_| self.bad("role")));
         let scope = match role.transpose()? {
             Some(role) => Scope::Role(role),
             None if self.root.get("task").is_some() => Scope::Task(self.task("task")?),
@@ -195,7 +205,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
     }
 
     fn class(&self) -> Result<ErrorClass, Unreadable> {
-        match self.text("class")?.as_str() {
+        match &*self.text("class")? {
             "transient" => Ok(ErrorClass::Transient),
             "quota" => Ok(ErrorClass::Quota { until: self.time("until").ok() }),
             "rejected" => Ok(ErrorClass::Rejected),
@@ -213,7 +223,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
     }
 
     fn wave_then(&self) -> Result<WaveThen, Unreadable> {
-        match self.text("then")?.as_str() {
+        match &*self.text("then")? {
             "go_on" => Ok(WaveThen::GoOn),
             "ask" => Ok(WaveThen::Ask),
             "abort" => Ok(WaveThen::Abort),
@@ -222,31 +232,31 @@ impl<'d, 's> Fields<'_, 'd, 's> {
     }
 
     fn pause_reason(&self) -> Result<PauseReason, Unreadable> {
-        match self.text("told") {
-            Ok(words) => Ok(PauseReason::Told(words)),
-            Err(_) if self.root.get("checkpoint").is_some() => {
+        match self.text_if_any("told") {
+            Some(words) => Ok(PauseReason::Told(words)),
+            None if self.root.get("checkpoint").is_some() => {
                 let cause = self.word("cause", Cause::from_word)?;
                 Ok(PauseReason::Checkpoint { task: self.task("checkpoint")?, cause })
             }
-            Err(_) => self.number("wave_failed").map(PauseReason::WaveFailed),
+            None => self.number("wave_failed").map(PauseReason::WaveFailed),
         }
     }
 
     fn skip_reason(&self) -> Result<SkipReason, Unreadable> {
-        if let Ok(name) = self.text("dependency_failed") {
+        if let Some(name) = self.text_if_any("dependency_failed") {
             return Ok(SkipReason::DependencyFailed(self.resolve(&name)?));
         }
-        if let Ok(name) = self.text("too_simple") {
+        if let Some(name) = self.text_if_any("too_simple") {
             let complexity = self.word("complexity", Complexity::from_word)?;
             return Ok(SkipReason::TooSimple(self.resolve(&name)?, complexity));
         }
         if self.root.get("switched_off").is_some() {
             return Ok(SkipReason::SwitchedOff);
         }
-        if let Ok(name) = self.text("dependency_skipped") {
+        if let Some(name) = self.text_if_any("dependency_skipped") {
             return Ok(SkipReason::DependencySkipped(self.resolve(&name)?));
         }
-        if let Ok(words) = self.text("person") {
+        if let Some(words) = self.text_if_any("person") {
             return Ok(SkipReason::Person(words));
         }
         self.get("no_dependency_failed").map(|_| SkipReason::NoDependencyFailed)
