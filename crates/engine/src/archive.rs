@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::{SessionStatus, Timestamp};
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
-use team_executor_store::{records, recover};
+use team_executor_store::{History, records};
 
 use crate::clock;
 use crate::options::Failure;
@@ -124,9 +124,8 @@ fn put_away(
 fn ended_at(path: &Path) -> Result<Option<Timestamp>, Failure> {
     let journal = path.join(EXECUTOR).join(JOURNAL);
     let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
-    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
-    let texts = recovered.records.iter().map(|record| std::str::from_utf8(&bytes[record.json.clone()]));
-    Ok(records::finished_at(texts.filter_map(Result::ok)))
+    let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    Ok(records::finished_at(history.records().map(|record| record.json)))
 }
 
 fn is_older(at: Timestamp, seconds: u64) -> bool {

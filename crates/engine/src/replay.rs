@@ -2,7 +2,7 @@
 
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
-use team_executor_store::{records, recover};
+use team_executor_store::{History, records};
 
 use crate::adopt;
 use crate::judgement;
@@ -13,10 +13,20 @@ use crate::run_at::{Done, RunAt};
 use crate::views::own_file;
 
 /// The session as the run began it, and the rules after all of its records.
-pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) -> Result<(Session, Run), Failure> {
+pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &History) -> Result<(Session, Run), Failure> {
     let mut session = options.session.clone();
     plan.put_into(&mut session.tasks);
-    let policy = Policy {
+    let rules = rules(&session.tasks, &options.graph, run, policy(options, plan), events(all))?;
+    Ok((session, rules))
+}
+
+/// The records behind the plan.
+pub(crate) fn events(history: &History) -> impl Iterator<Item = &str> {
+    history.records().skip(1).map(|record| record.json)
+}
+
+fn policy(options: &Options, plan: &Plan) -> Policy {
+    Policy {
         cadence: plan.cadence,
         slots: options.slots,
         retries: options.retries,
@@ -29,19 +39,15 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &[String]) 
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()
-    };
-    let rules = rules(&session.tasks, &options.graph, run, policy, all.iter().map(String::as_str))?;
-    Ok((session, rules))
+    }
 }
 
 /// The rules when the journal had this length.
 pub(crate) fn when(options: &Options, run: &RunAt, plan: &Plan, length: u64) -> Result<Run, Failure> {
-    let bytes = std::fs::read(run.journal()).map_err(Failure::disk("read", run.journal()))?;
-    let bytes = &bytes[..bytes.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
-    let recovered = recover(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
-    let record = |range: std::ops::Range<usize>| String::from_utf8_lossy(&bytes[range]).into_owned();
-    let records: Vec<String> = recovered.records.into_iter().skip(1).map(|found| record(found.json)).collect();
-    replay(options, &run.id, plan, &records).map(|(_, rules)| rules)
+    let mut bytes = std::fs::read(run.journal()).map_err(Failure::disk("read", run.journal()))?;
+    bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+    let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    replay(options, &run.id, plan, &history).map(|(_, rules)| rules)
 }
 
 /// The rules after these records. The tasks have the statuses from before the run.
@@ -77,22 +83,27 @@ pub(crate) enum Before {
 }
 
 /// What a run that has left everything means for this start; nothing if it is not finished.
-pub(crate) fn before(options: &Options, done: Done) -> Result<Option<Before>, Failure> {
+pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>, Failure> {
     if done.is_other {
         // What it notes as written is only noted at its end: other tasks are other work.
         return Ok(Some(Before::Anew));
     }
-    let (session, rules) = replay(options, &done.id, &done.plan, &done.records)?;
+    // A clone of all tasks would cost more than it is needed for: their statuses.
+    let stated: Vec<TaskStatus> = options.session.tasks.iter().map(|task| task.status).collect();
+    done.plan.put_into(&mut options.session.tasks);
+    let policy = policy(options, &done.plan);
+    let rules = rules(&options.session.tasks, &options.graph, &done.id, policy, events(&done.history))?;
+    options.session.tasks.iter_mut().zip(stated).for_each(|(task, status)| task.status = status);
     let Some(ending) = ending(&rules) else { return Ok(None) };
-    let stated = Reconciliation::of(&options.session).statuses(&options.session);
     let is_reset = |(task, stated): (TaskIndex, TaskStatus)| {
         rules.status(task) == Some(TaskStatus::Completed) && stated != TaskStatus::Completed
     };
     // What was read before the run wrote its last files says nothing: only what is there now counts.
     if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
+        let stated = Reconciliation::of(&options.session).statuses(&options.session);
         let anew = (0..).map(TaskIndex).zip(stated).any(is_reset);
         return Ok(anew.then_some(Before::Anew));
     }
-    let report = Report::of(&rules, &session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
+    let report = Report::of(&rules, &options.session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
     Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
 }

@@ -13,8 +13,8 @@ use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS};
 use team_executor_store::run_folder::{WORKFLOW, component, project_root, run_id, run_path};
 use team_executor_store::{
-    Disk, Durability, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, file_system, records,
-    recover, replace, sweep,
+    Disk, Durability, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, file_system,
+    records, recover, replace, sweep,
 };
 
 use crate::clock;
@@ -49,8 +49,8 @@ pub(crate) struct Opened {
     pub(crate) run: RunAt,
     pub(crate) journal: Journal<RealFile>,
     pub(crate) plan: Plan,
-    /// The records behind the plan.
-    pub(crate) records: Vec<String>,
+    /// What the journal held when it was opened.
+    pub(crate) history: History,
     /// It was begun by an earlier incarnation.
     pub(crate) resumed: bool,
     /// What an earlier incarnation had not finished writing was cut off.
@@ -64,8 +64,8 @@ pub(crate) struct Done {
     pub(crate) id: String,
     pub(crate) path: PathBuf,
     pub(crate) plan: Plan,
-    /// The records behind the plan.
-    pub(crate) records: Vec<String>,
+    /// What its journal holds.
+    pub(crate) history: History,
     /// Its tasks are not those that the session has now.
     pub(crate) is_other: bool,
 }
@@ -178,12 +178,10 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
     if rendered != bytes.len().to_string() {
         return None;
     }
-    let recovered = recover(&bytes).ok()?;
-    let text = String::from_utf8(bytes).ok()?;
-    let mut records = recovered.records.into_iter().map(|record| text[record.json].to_owned());
-    let plan = Plan::read(&records.next()?)?;
+    let history = History::read(bytes).ok()?;
+    let plan = Plan::read(history.records().next()?.json)?;
     let is_other = !plan.is_of(&options.session);
-    Some(Done { id, path, plan, records: records.collect(), is_other })
+    Some(Done { id, path, plan, history, is_other })
 }
 
 /// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.
@@ -313,7 +311,8 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     journal.append(&plan.write())?;
     journal.commit()?;
     run.begun = plan.at;
-    Ok(Opened { run, journal, plan, records: Vec::new(), resumed: false, torn: false, rebooted: false })
+    let history = History::default();
+    Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
 }
 
 /// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
@@ -346,12 +345,10 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
     let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
     let torn = history.torn().is_some();
-    let mut records = history.records().map(|record| record.json.to_owned());
-    let plan = records.next().and_then(|record| Plan::read(&record));
+    let plan = history.records().next().and_then(|record| Plan::read(record.json));
     let Some(plan) = plan else {
         return Err(records::Unreadable::Unknown("plan".to_owned()).into());
     };
-    let records = records.collect();
     if !plan.is_of(session) {
         let path = run.path.display();
         return Err(Failure::Changed(format!(
@@ -366,7 +363,7 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
         holder.boot.clear();
     }
     sign(&mut run.lock, &holder, &run.path)?;
-    Ok(Opened { run, journal, plan, records, resumed: true, torn, rebooted })
+    Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
 }
 
 /// Makes the folders of a run where they are missing, and takes its lock.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
-use team_executor_store::{records, recover, run_folder};
+use team_executor_store::{History, records, run_folder};
 
 use crate::artifacts::{Shelf, Shelved};
 use crate::budget::Halted;
@@ -194,17 +194,15 @@ pub fn prompt(
 pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Vec<Task>, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
-    let recovered = recover(&bytes).map_err(|damage| Failure::Journal(damage.into()))?;
-    let text = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or_default();
-    let mut lines = recovered.records.iter().map(|record| text(record.json.clone()));
-    let plan = lines.next().and_then(Plan::read);
+    let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
+    let plan = history.records().next().and_then(|record| Plan::read(record.json));
     let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
     if !plan.is_of(session) {
         return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
     }
     let mut tasks = session.tasks.clone();
     plan.put_into(&mut tasks);
-    let run = replay::rules(&tasks, graph, id, plan.policy(session), lines)?;
+    let run = replay::rules(&tasks, graph, id, plan.policy(session), replay::events(&history))?;
     Ok((plan, tasks, run))
 }
 

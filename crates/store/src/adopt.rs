@@ -2,11 +2,14 @@
 //! edit is copied before anything is written over it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
 
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 
+use crate::copy::digest;
 use crate::disk::{Disk, DiskError, DiskFile};
 
 /// What was last rendered, file by file.
@@ -49,15 +52,22 @@ impl Rendered {
 impl Derived {
     /// How a file, if it is there, stands to what was rendered.
     pub fn standing(&self, name: &str, on_disk: Option<&[u8]>) -> Standing {
+        self.standing_of(name, on_disk.map(|bytes| Sha256::digest(bytes).into()))
+    }
+
+    /// The same for a file that is read piece by piece.
+    pub fn standing_at(&self, name: &str, path: &Path) -> Standing {
+        let found = File::open(path).ok().and_then(|file| digest(file, |_| Ok(())).ok());
+        self.standing_of(name, found.and_then(|(_, sha256)| unhex(&sha256)))
+    }
+
+    fn standing_of(&self, name: &str, on_disk: Option<[u8; 32]>) -> Standing {
         let versions = self.versions(name);
         match on_disk {
             None => Standing::Missing,
             Some(_) if versions.is_empty() => Standing::Unchanged,
-            Some(bytes) => {
-                let sha256: [u8; 32] = Sha256::digest(bytes).into();
-                let ours = versions.iter().any(|version| version.sha256 == sha256);
-                if ours { Standing::Unchanged } else { Standing::Edited }
-            }
+            Some(sha256) if versions.iter().any(|version| version.sha256 == sha256) => Standing::Unchanged,
+            Some(_) => Standing::Edited,
         }
     }
 
@@ -198,6 +208,13 @@ mod tests {
         let mut at_rest = derived(&[b"old", b"new"]);
         at_rest.is("tasks.csv", Rendered::of(b"new", 8));
         assert_eq!(at_rest.standing("tasks.csv", Some(b"old")), Standing::Edited);
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("tasks.csv");
+        assert_eq!(at_rest.standing_at("tasks.csv", &path), Standing::Missing);
+        for (text, standing) in [("new", Standing::Unchanged), ("old", Standing::Edited)] {
+            std::fs::write(&path, text).expect("written");
+            assert_eq!(at_rest.standing_at("tasks.csv", &path), standing);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskError, DiskFile};
 use crate::line::{Head, Seq, encode};
-use crate::recover::{Checks, Damage, Recovered, Torn, recover_with};
+use crate::recover::{Checks, Damage, Recovered, Torn, recover, recover_with};
 
 /// Why the journal cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +50,7 @@ pub struct Journal<F> {
 }
 
 /// What a journal held when it was opened.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct History {
     text: String,
     recovered: Recovered,
@@ -68,12 +68,21 @@ pub struct Record<'a> {
 }
 
 impl History {
+    /// What the bytes of a journal hold, for somebody who only looks.
+    pub fn read(mut bytes: Vec<u8>) -> Result<Self, Damage> {
+        let recovered = recover(&bytes)?;
+        bytes.truncate(recovered.end);
+        // Every line was read as text; what is none is behind the end.
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        Ok(Self { text, recovered })
+    }
+
     /// The records in their order.
     pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.recovered.records.iter().map(|record| Record {
             seq: record.seq,
             epoch: record.epoch,
-            json: &self.text[record.json.clone()],
+            json: self.text.get(record.json.clone()).unwrap_or_default(),
         })
     }
 
@@ -245,6 +254,8 @@ mod tests {
         std::fs::write(dir.path().join("journal"), torn).expect("written");
         let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
         assert_eq!(history.torn(), Some(Torn { at: whole.len(), bytes: 13 }));
+        assert_eq!(History::read([&whole[..], b"12345678 \xFFtorn"].concat()).map(|seen| seen.records().len()), Ok(1));
+        assert_eq!(History::read([&whole[..], b"12345678 torn"].concat()), Ok(history));
         assert_eq!(disk.read("journal"), Ok(whole));
     }
 

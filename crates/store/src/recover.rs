@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::line::{Head, Line, Seq, decode};
 
 /// What can be relied on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// The records in their order.
     pub records: Vec<Found>,
@@ -124,7 +124,7 @@ impl Checks {
 }
 
 pub(crate) fn recover_with(bytes: &[u8], checks: Checks) -> Result<Recovered, Damage> {
-    let mut found = Recovered { records: Vec::new(), end: 0, tail: None, last_epoch: 0, last: Head::default() };
+    let mut found = Recovered::default();
     let mut start = 0;
     for (number, raw) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
         let line = whole(raw);

@@ -49,7 +49,7 @@ pub(crate) fn is_edited(run: &Path, session: &Path, own: &str) -> bool {
     let files = [(Place::Run, run.join(TASKS)), (Place::Session, session.join(own))];
     files.into_iter().any(|(place, path)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        derived.standing(&place.key(&name), std::fs::read(&path).ok().as_deref()) == Standing::Edited
+        derived.standing_at(&place.key(&name), &path) == Standing::Edited
     })
 }
 

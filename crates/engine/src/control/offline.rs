@@ -47,12 +47,11 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     let Target { graph, dialect, folder, .. } = target;
     let project = project_root(folder, target.current);
     let opened = run_at::reopen(target.session, &project, target.run.to_owned())?;
-    let Opened { run: mut at, mut journal, plan, records, rebooted, .. } = opened;
+    let Opened { run: mut at, mut journal, plan, history, rebooted, .. } = opened;
     let mut session = target.session.clone();
     plan.put_into(&mut session.tasks);
     let policy = Policy { wave_failed: WaveFailed::Ask, ..plan.policy(target.session) };
-    let records = records.iter().map(String::as_str);
-    let mut rules = replay::rules(&session.tasks, graph, &at.id, policy, records)?;
+    let mut rules = replay::rules(&session.tasks, graph, &at.id, policy, replay::events(&history))?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
     let epoch = journal.epoch();
     let mut keep = |rules: &mut Run, events: &[Event]| {

@@ -34,9 +34,9 @@ use crate::{adopt, clock, layout, replay, talk, views};
 const CHANGES_TOLD: usize = 20;
 
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
-pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
+pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
-    let before = run_at::finished(&options).map(|done| replay::before(&options, done)).transpose()?.flatten();
+    let before = run_at::finished(&options).map(|done| replay::before(&mut options, done)).transpose()?.flatten();
     let anew = match before {
         Some(Before::Report(report)) => return Ok(*report),
         Some(Before::Anew) if options.run.is_some() => {
@@ -47,11 +47,13 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
-    let Opened { run: at, journal, plan, records, resumed, torn, rebooted } = run_at::open(&options, anew)?;
+    let Opened { run: at, journal, plan, history, resumed, torn, rebooted } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
-    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &records)?;
+    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &history)?;
+    let has_begun = replay::events(&history).next().is_some();
+    drop(history);
     let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
     let resumption = Resumed {
         stated: &options.session,
@@ -131,7 +133,7 @@ pub fn run(options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Fai
         rendered,
         tell,
     };
-    let result = dispatcher.drive(adopted.input, !records.is_empty(), rebooted);
+    let result = dispatcher.drive(adopted.input, has_begun, rebooted);
     // What was missing, if the folders are gone, is only what was needed next.
     let gone = |failure| dispatcher.at.must_be_there(&dispatcher.options.folder).err().unwrap_or(failure);
     let result = result.map_err(gone);
