@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_testkit::{Tree, World};
 
@@ -166,6 +166,25 @@ fn a_finished_session_is_only_looked_at() {
         assert!(!second.stderr.contains(" goes on"), "{second}");
         assert_eq!(world.tree(), before);
     }
+}
+
+/// The system counts what a process reads: the journal and the run's table once, the session's file to read it and again to
+/// see that nobody changed it since, and little else.
+#[test]
+fn a_finished_session_is_recognised_by_reading_each_file_as_often_as_needed() {
+    let ids: Vec<String> = (0..600).map(|nth| format!("WORK-{nth:03}")).collect();
+    let mut world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
+    assert_eq!(run(&world, "true", &["-c", "8"]).code, Some(0));
+    let size = |path: PathBuf| path.metadata().expect("a file").len();
+    let own = size(world.dir().join("S/tasks.csv"));
+    let needed = size(folder(&world).join(".executor/journal")) + size(folder(&world).join("tasks.csv")) + 2 * own;
+    let script = r#""$@"; while read -r line; do echo "$line"; done < /proc/$$/io"#;
+    world.through(["sh", "-c", script, "sh"].map(str::to_owned).to_vec());
+    let second = run(&world, "true", &[]);
+    assert!(second.stdout.contains(" is finished; nothing was done\n"), "{second}");
+    let read = second.stdout.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap_or(0);
+    let little = needed..needed + own / 2 + 16 * 1024;
+    assert!(little.contains(&read), "{read} bytes were read, {needed} are needed");
 }
 
 /// A crash between the last record and the last file.
