@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::cycles::{self, Cycle};
-use crate::ids::TaskId;
+use crate::index::Index;
 use crate::lists::Lists;
-use crate::map::Map;
 use crate::near::Near;
 use crate::task::Task;
 use crate::waves::Waves;
@@ -78,7 +77,7 @@ pub struct Graph(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    ids: Ids,
+    ids: Index,
     dependencies: Lists<TaskIndex>,
     dependents: Lists<TaskIndex>,
     waves: Waves,
@@ -120,13 +119,12 @@ impl Graph {
 
     /// The task with that id.
     pub fn index_of(&self, id: &str) -> Option<TaskIndex> {
-        self.0.ids.get(id).copied()
+        self.0.ids.get(id)
     }
 
     /// Whether these are the tasks that were sealed, by their ids.
     pub(crate) fn is_of(&self, tasks: &[Task]) -> bool {
-        // No id is there twice, so they stand in the order of their tasks.
-        self.0.ids.keys().eq(tasks.iter().map(|task| &task.id))
+        self.0.ids.is_of(tasks)
     }
 
     /// What a task waits for, in the order of its list.
@@ -169,14 +167,11 @@ pub(crate) struct Link {
     pub(crate) on: TaskIndex,
 }
 
-/// Task by id.
-type Ids = Map<TaskId, TaskIndex>;
-
 /// The first task of each id.
-fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Ids {
-    let mut ids = Ids::with_capacity_and_hasher(tasks.len(), Default::default());
+fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Index {
+    let mut ids = Index::for_tasks(tasks);
     for (again, task) in (0..).map(TaskIndex).zip(tasks) {
-        let first = *ids.entry(task.id.clone()).or_insert(again);
+        let first = ids.add(task.id.as_str());
         if first != again {
             problems.push(Problem::DuplicateTask { first, again });
         }
@@ -185,14 +180,14 @@ fn index(tasks: &[Task], problems: &mut Vec<Problem>) -> Ids {
 }
 
 /// The links of each task. What is unknown, a loop of one task or repeated is reported and left out.
-fn link(tasks: &[Task], ids: &Ids, problems: &mut Vec<Problem>) -> Lists<Link> {
+fn link(tasks: &[Task], ids: &Index, problems: &mut Vec<Problem>) -> Lists<Link> {
     let mut near = Near::new(tasks);
     let mut links = Vec::new();
     let mut last: Vec<Option<Edge>> = vec![None; tasks.len()]; // for each task, the last edge on it
     for (index, task) in (0..).map(TaskIndex).zip(tasks) {
         for (nth, dependency) in (0..).zip(&task.dependencies) {
             let edge = Edge { task: index, nth };
-            let Some(&on) = ids.get(dependency) else {
+            let Some(on) = ids.get(dependency.as_str()) else {
                 problems.push(Problem::UnknownDependency { edge, near: near.find(dependency.as_str(), task) });
                 continue;
             };
@@ -215,7 +210,7 @@ fn link(tasks: &[Task], ids: &Ids, problems: &mut Vec<Problem>) -> Lists<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::RoleName;
+    use crate::ids::{RoleName, TaskId};
 
     /// One task a line: `id: dependency dependency`.
     fn seal(lines: &[&str]) -> Sealed {

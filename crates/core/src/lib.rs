@@ -18,6 +18,7 @@ mod cut;
 pub mod cycles;
 pub mod graph;
 pub mod ids;
+mod index;
 pub mod joining;
 mod knot;
 mod lists;
