@@ -18,7 +18,8 @@ pub(crate) fn with_checkpoints(
     session: &Session,
 ) -> BTreeMap<TaskIndex, TaskPolicy> {
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
-        let (asks, is_off) = (task.judge() == Some(Judge::Person), is_supervised(task) && !session.supervision);
+        let judge = task.judge();
+        let (asks, is_off) = (judge == Some(Judge::Person), judge == Some(Judge::Supervisor) && !session.supervision);
         if asks || is_off || task.min_complexity.is_some() {
             let own = tasks.entry(index).or_default();
             own.least = own.least.or(task.min_complexity);
