@@ -7,10 +7,15 @@
 //! - whatever else is to be done, or told, waits for its events;
 //! - before a worker starts, the system has its claim: a killed executor finds it, and only a power cut, after which no
 //!   worker lives, can take it.
+//!
+//! Where only workers wait, and nobody else, the disk is not waited for: [`Conductor::synced`] says later who may start.
+//! Everything else is durable when [`Conductor::take`] returns, and whoever waited before it goes first.
 
-use team_executor_core::run::{Effect, Event, Input, Refused, Run, Step};
+use std::collections::VecDeque;
+
+use team_executor_core::run::{Effect, Event, Input, Refused, Run, Step, Work};
 use team_executor_core::{Task, TaskIndex, Timestamp};
-use team_executor_store::{DiskFile, Journal, JournalError, records};
+use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
 /// How many attempts are made durable ahead of time.
 const AHEAD: usize = 256;
@@ -21,14 +26,16 @@ pub struct Conductor<F> {
     rules: Run,
     journal: Journal<F>,
     ids: Vec<Box<str>>,
-    /// What happened and is not durable.
-    fresh: Vec<Event>,
-    /// What is durable and was not told.
-    durable: Vec<Event>,
+    /// What happened and was not told, with the number of its record.
+    fresh: VecDeque<(Seq, Event)>,
+    /// What is to be carried out, each when everything up to a record is durable.
+    waiting: Vec<(Seq, Effect)>,
+    /// The attempts that were made durable ahead of time last, and the record that says so.
+    ahead: (Seq, Vec<Work>),
 }
 
 /// What follows from some inputs.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Taken {
     /// What may be carried out now, in this order.
     pub effects: Vec<Effect>,
@@ -40,7 +47,7 @@ impl<F: DiskFile> Conductor<F> {
     /// The rules, as the records of the journal left them.
     pub fn new(tasks: &[Task], rules: Run, journal: Journal<F>) -> Self {
         let ids = tasks.iter().map(|task| task.id.as_str().into()).collect();
-        Self { rules, journal, ids, fresh: Vec::new(), durable: Vec::new() }
+        Self { rules, journal, ids, fresh: VecDeque::new(), waiting: Vec::new(), ahead: (0, Vec::new()) }
     }
 
     /// How the run stands; it may be ahead of what is durable.
@@ -53,63 +60,111 @@ impl<F: DiskFile> Conductor<F> {
         self.journal.epoch()
     }
 
-    /// Whether the disk holds how the run stands.
-    pub fn is_durable(&self) -> bool {
-        self.journal.is_durable()
+    /// Whether the disk holds how the run stands, or will when the sync that is under way has ended.
+    pub fn is_covered(&self) -> bool {
+        self.journal.is_covered()
     }
 
     /// Lets the rules decide on some inputs and says what may be carried out.
     pub fn take(&mut self, inputs: Vec<Input>, now: Timestamp) -> Result<Taken, JournalError> {
-        let mut taken = Taken::default();
-        let mut can_wait = true;
+        let (mut refusals, mut at_once) = (Vec::with_capacity(inputs.len()), false);
         for input in inputs {
             let Step { events, effects, refused } = self.rules.step(input);
-            for event in &events {
-                self.append(event)?;
+            at_once |= !events.iter().all(can_wait_for_others) || !effects.iter().all(can_wait);
+            for event in events {
+                let number = self.append(&event)?;
+                self.fresh.push_back((number, event));
             }
-            can_wait &= events.iter().all(can_wait_for_others) && effects.iter().all(|effect| self.may_begin(effect));
-            self.fresh.extend(events);
-            taken.effects.extend(effects);
-            taken.refused.push(refused);
+            for effect in effects {
+                self.waiting.push((self.waits_for(&effect), effect));
+            }
+            refusals.push(refused);
         }
-        if can_wait {
-            self.journal.hand_over()?
-        } else {
-            self.commit(now)?
-        }
-        Ok(taken)
+        let effects = if at_once { self.commit(now)? } else { self.go_on(now)? };
+        Ok(Taken { effects, refused: refusals })
     }
 
-    /// Makes everything durable, and with it the attempts that come next.
-    pub fn commit(&mut self, now: Timestamp) -> Result<(), JournalError> {
-        if let Some(event) = self.rules.intend(AHEAD, now) {
-            self.append(&event)?;
-        }
+    /// Makes everything durable, and with it the attempts that come next. Says what may be carried out now.
+    pub fn commit(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        self.intend(now)?;
         self.journal.commit()?;
-        self.durable.append(&mut self.fresh);
-        Ok(())
+        Ok(self.due())
+    }
+
+    /// Begins to do that, unless a sync is under way.
+    pub fn begin_commit(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        if !self.journal.is_syncing() {
+            self.intend(now)?;
+        }
+        self.journal.begin_sync()?;
+        Ok(self.due())
+    }
+
+    /// Takes note of the sync that is under way, if it has ended, and says what may be carried out now.
+    pub fn synced(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        self.journal.synced()?;
+        self.go_on(now)
     }
 
     /// What became durable since this was last asked.
     pub fn happened(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.durable)
+        let durable = self.journal.durable();
+        let count = self.fresh.partition_point(|(number, _)| *number <= durable);
+        self.fresh.drain(..count).map(|(_, event)| event).collect()
     }
 
-    /// Whether an effect may be carried out before the events of its own step are durable.
-    fn may_begin(&self, effect: &Effect) -> bool {
+    /// What may be carried out now. The rest is waited for beside.
+    fn go_on(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        let mut due = self.due();
+        if self.waiting.is_empty() {
+            self.journal.hand_over()?;
+        } else {
+            due.extend(self.begin_commit(now)?);
+        }
+        Ok(due)
+    }
+
+    /// Takes out what waits no longer, in its order.
+    fn due(&mut self) -> Vec<Effect> {
+        let durable = self.journal.durable();
+        self.waiting.extract_if(.., |(number, _)| *number <= durable).map(|(_, effect)| effect).collect()
+    }
+
+    /// Up to which record everything must be durable before an effect is carried out.
+    fn waits_for(&self, effect: &Effect) -> Seq {
         match effect {
-            Effect::Spawn { work, .. } | Effect::Check { work, .. } => self.rules.is_intended(*work),
-            Effect::WakeAt { .. } => true,
-            Effect::EndWorker { .. }
-            | Effect::AskWaveFailed { .. }
-            | Effect::AskCheckpoint { .. }
-            | Effect::Over { .. } => false,
+            Effect::Spawn { work, .. } | Effect::Check { work, .. } if self.rules.is_intended(*work) => {
+                if self.ahead.1.contains(work) { self.ahead.0 } else { 0 }
+            }
+            Effect::WakeAt { .. } => 0,
+            _ => self.journal.last(),
         }
     }
 
-    fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+    fn intend(&mut self, now: Timestamp) -> Result<(), JournalError> {
+        if let Some(event) = self.rules.intend(AHEAD, now) {
+            let number = self.append(&event)?;
+            if let Event::Intended { works, .. } = event {
+                self.ahead = (number, works);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, event: &Event) -> Result<Seq, JournalError> {
         let id = |task: TaskIndex| self.ids.get(task.get()).map_or("", |id| id);
-        self.journal.append(&records::write(event, id)).map(drop)
+        self.journal.append(&records::write(event, id))
+    }
+}
+
+/// Whether nobody but a worker waits for an effect.
+const fn can_wait(effect: &Effect) -> bool {
+    match effect {
+        Effect::Spawn { .. } | Effect::Check { .. } | Effect::WakeAt { .. } => true,
+        Effect::EndWorker { .. }
+        | Effect::AskWaveFailed { .. }
+        | Effect::AskCheckpoint { .. }
+        | Effect::Over { .. } => false,
     }
 }
 
@@ -120,9 +175,10 @@ const fn can_wait_for_others(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rustix::io::Errno;
     use team_executor_core::run::{Outcome, Policy, Which, Work, WorkEnded};
     use team_executor_core::{Graph, RoleName, TaskId};
-    use team_executor_store::{Disk as _, RealDisk, RealFile};
+    use team_executor_store::{Disk as _, RealDisk, RealFile, Syncer};
 
     use super::*;
 
@@ -145,6 +201,36 @@ mod tests {
         (dir, Conductor::new(&tasks, rules, journal))
     }
 
+    /// A sync that has ended as soon as somebody asks.
+    #[derive(Debug)]
+    struct Beside(Result<(), Errno>);
+
+    impl Syncer for Beside {
+        fn begin(&mut self) {}
+
+        fn ended(&mut self) -> Option<Result<(), Errno>> {
+            Some(self.0)
+        }
+
+        fn wait(&mut self) -> Result<(), Errno> {
+            self.0
+        }
+    }
+
+    /// A run of A and B, which are at work, and of what follows from them. Syncs go on beside.
+    fn under_way(rest: &[(&str, &[&str])], ended: Result<(), Errno>) -> (tempfile::TempDir, Conductor<RealFile>) {
+        let tasks: Vec<(&str, &[&str])> = [("A", &[][..]), ("B", &[])].iter().chain(rest).copied().collect();
+        let (dir, mut conductor) = conductor(&tasks, 2);
+        conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
+        conductor.happened();
+        conductor.journal.sync_beside(Box::new(Beside(ended)));
+        (dir, conductor)
+    }
+
+    fn spawn(task: u32, slot: u32) -> Effect {
+        Effect::Spawn { work: Work { task: TaskIndex(task), attempt: 1 }, slot }
+    }
+
     fn completed(task: u32) -> Input {
         let work = Work { task: TaskIndex(task), attempt: 1 };
         Input::Ended { now: NOW, ended: WorkEnded { work, outcome: Outcome::completed(None) } }
@@ -162,16 +248,16 @@ mod tests {
         let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &[]), ("C", &["A"])], 1);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
         assert_eq!(on_disk(&dir), ["began", "claimed", "intended"]);
-        assert!(conductor.is_durable());
+        assert!(conductor.is_covered());
         assert_eq!(conductor.happened().len(), 2);
         let taken = conductor.take(vec![completed(0)], NOW).unwrap();
         // C is the fast advance of A and was never intended: it waits for the commit.
         assert_eq!(taken.effects, [Effect::Spawn { work: Work { task: TaskIndex(2), attempt: 1 }, slot: 0 }]);
-        assert!(conductor.is_durable());
+        assert!(conductor.is_covered());
         conductor.happened();
         let taken = conductor.take(vec![completed(2)], NOW).unwrap();
         assert_eq!(taken.effects, [Effect::Spawn { work: Work { task: TaskIndex(1), attempt: 1 }, slot: 0 }]);
-        assert!(!conductor.is_durable(), "B was intended");
+        assert!(!conductor.is_covered(), "B was intended");
         assert_eq!(on_disk(&dir)[3..], ["completed", "claimed", "completed", "claimed"], "a kill does not take it");
         assert_eq!(conductor.happened(), []);
         conductor.commit(NOW).unwrap();
@@ -205,7 +291,52 @@ mod tests {
         }
         let taken = conductor.take(ended(0, 2, done()), later).unwrap();
         assert_eq!(taken.effects, [Effect::Spawn { work: b, slot: 0 }]);
-        assert!(conductor.is_durable(), "B builds on the second end of A");
+        assert!(conductor.is_covered(), "B builds on the second end of A");
+    }
+
+    #[test]
+    fn a_worker_that_waits_for_the_disk_lets_everything_else_go_on() {
+        let (_dir, mut conductor) = under_way(&[("C", &["A"]), ("D", &["B"])], Ok(()));
+        assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
+        assert!(conductor.is_covered());
+        assert_eq!(conductor.take(vec![completed(1)], NOW).unwrap().effects, []);
+        assert!(!conductor.is_covered(), "that is for the next sync");
+        assert_eq!(conductor.happened(), []);
+        assert_eq!(conductor.synced(NOW).unwrap(), [spawn(2, 0)]);
+        assert_eq!((conductor.happened().len(), conductor.is_covered()), (2, true));
+        assert_eq!(conductor.synced(NOW).unwrap(), [spawn(3, 1)]);
+        assert_eq!((conductor.happened().len(), conductor.synced(NOW).unwrap()), (2, vec![]));
+    }
+
+    #[test]
+    fn whoever_waited_goes_before_what_is_durable_at_once() {
+        let (_dir, mut conductor) = under_way(&[("C", &["A"])], Ok(()));
+        conductor.take(vec![completed(0)], NOW).unwrap();
+        let taken = conductor.take(vec![Input::Stop { now: NOW }], NOW).unwrap();
+        assert_eq!(taken.effects[0], spawn(2, 0));
+        assert!(taken.effects.contains(&Effect::EndWorker { work: Work { task: TaskIndex(2), attempt: 1 } }));
+    }
+
+    #[test]
+    fn what_is_intended_while_the_disk_is_busy_waits_for_that() {
+        let (dir, mut conductor) = under_way(&[("C", &["A"]), ("D", &["A"]), ("E", &["A"])], Ok(()));
+        assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
+        let d = Work { task: TaskIndex(3), attempt: 1 };
+        assert!(conductor.rules().is_intended(d), "by the sync that is under way");
+        assert_eq!(conductor.take(vec![completed(1)], NOW).unwrap().effects, []);
+        assert_eq!(conductor.synced(NOW).unwrap(), [spawn(2, 0), spawn(3, 1)]);
+        assert!(!conductor.is_covered(), "the claim of D can wait for others");
+        assert_eq!(conductor.take(vec![completed(2)], NOW).unwrap().effects, [spawn(4, 0)]);
+        assert_eq!(on_disk(&dir).last().unwrap(), "claimed", "a kill does not take it");
+    }
+
+    #[test]
+    fn a_failed_sync_starts_nobody_and_tells_nothing() {
+        let (_dir, mut conductor) = under_way(&[("C", &["A"])], Err(Errno::IO));
+        conductor.take(vec![completed(0)], NOW).unwrap();
+        let failed = conductor.synced(NOW).unwrap_err();
+        assert_eq!(conductor.take(vec![completed(1)], NOW), Err(failed));
+        assert_eq!(conductor.happened(), []);
     }
 
     #[test]
@@ -215,8 +346,8 @@ mod tests {
         let pause = Input::Pause { now: NOW, reason: "lunch".to_owned() };
         let taken = conductor.take(vec![pause.clone(), pause, Input::Resume { now: NOW }], NOW).unwrap();
         let refused: Vec<_> = taken.refused.iter().map(Option::is_some).collect();
-        assert_eq!((refused, conductor.is_durable()), (vec![false, true, false], true));
+        assert_eq!((refused, conductor.is_covered()), (vec![false, true, false], true));
         conductor.take(vec![completed(0)], NOW).unwrap();
-        assert!(conductor.is_durable());
+        assert!(conductor.is_covered());
     }
 }

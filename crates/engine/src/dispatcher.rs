@@ -79,7 +79,7 @@ struct Dispatcher<'t> {
     permissions: VecDeque<Permission>,
     /// Until when a person may decide at a checkpoint.
     patience: Option<Instant>,
-    /// Since when something is not durable.
+    /// Since when something is not durable, nor about to be.
     undurable: Option<Instant>,
     commit_within: Duration,
     dirty: bool,
@@ -138,26 +138,38 @@ impl Dispatcher<'_> {
         for refused in taken.refused.into_iter().flatten() {
             (self.tell)(Notice::Warning(refused.to_string()));
         }
-        // What others build on is there before they start.
-        self.announce_all();
-        taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))
+        self.go_on(taken.effects)
     }
 
-    /// Makes what happened durable when others have had time enough to share that.
+    /// Begins to make durable what happened when others have had time enough to share that.
     fn commit_in_time(&mut self) -> Result<(), Failure> {
         if self.undurable.is_some_and(|since| since.elapsed() >= self.commit_within) {
-            self.commit()?;
+            let effects = self.conductor.begin_commit(clock::now())?;
+            self.go_on(effects)?;
         }
         Ok(())
     }
 
+    /// Makes everything durable that happened, and waits for that.
     fn commit(&mut self) -> Result<(), Failure> {
-        let began = Instant::now();
-        self.conductor.commit(clock::now())?;
-        self.commit_within = COMMIT_WITHIN.max(began.elapsed() * 30);
+        let effects = self.conductor.commit(clock::now())?;
         self.at.must_be_there(&self.options.folder)?;
+        self.go_on(effects)
+    }
+
+    /// The disk has done what was begun.
+    fn synced(&mut self, took: Duration) -> Result<(), Failure> {
+        self.commit_within = COMMIT_WITHIN.max(took * 30);
+        let effects = self.conductor.synced(clock::now())?;
+        self.at.must_be_there(&self.options.folder)?;
+        self.go_on(effects)
+    }
+
+    /// Tells what has become durable, and carries out what waited for that.
+    fn go_on(&mut self, effects: Vec<Effect>) -> Result<(), Failure> {
+        // What others build on is there before they start.
         self.announce_all();
-        Ok(())
+        effects.into_iter().try_for_each(|effect| self.carry_out(effect))
     }
 
     /// Tells what has become durable, where others find it.
@@ -170,7 +182,7 @@ impl Dispatcher<'_> {
         self.dirty |= !happened.is_empty();
         happened.into_iter().for_each(|event| self.announce(event));
         self.undurable = match self.undurable {
-            _ if self.conductor.is_durable() => None,
+            _ if self.conductor.is_covered() => None,
             since => since.or_else(|| Some(Instant::now())),
         };
     }
@@ -210,6 +222,7 @@ impl Dispatcher<'_> {
             }
             Message::Looked { slot, looked } => Ok(self.looked(slot, *looked)),
             Message::Halt { reason } => self.halt(reason).map(|()| None),
+            Message::Synced { took } => self.synced(took).map(|()| None),
             Message::NotStarted { slot, error } => {
                 let outcome = Outcome::CouldNotStart { error: format!("could not start: {error}") };
                 let work = self.slots.remove(&slot);

@@ -4,6 +4,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -30,6 +31,11 @@ pub(crate) enum Message {
     Halt {
         /// For people.
         reason: String,
+    },
+    /// A sync of the journal has ended.
+    Synced {
+        /// How long it took.
+        took: Duration,
     },
     /// The worker of a slot could not be given anything to do.
     NotStarted {

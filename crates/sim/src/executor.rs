@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use team_executor_core::run::{Effect, Ending, Input, Stage, Which, Work, WorkEnded};
-use team_executor_core::{CheckpointAction, Session, TaskIndex, TaskStatus};
+use team_executor_core::run::{Effect, Ending, Input, Stage, Work, WorkEnded};
+use team_executor_core::{Session, TaskIndex, TaskStatus};
 use team_executor_engine::conductor::Conductor;
 use team_executor_files::tasks_csv;
 use team_executor_store::sim_disk::SimFile;
+use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{Durability, Lock, replace};
 
 use crate::audit::VIEW;
@@ -32,12 +33,14 @@ pub enum Ended {
 pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
     world.incarnation += 1;
     world.lives = true;
-    let Started { lock, conductor, first, began, unchecked } = start(world)?;
+    let Started { lock, conductor, syncer, first, began, unchecked } = start(world)?;
     let session = world.scenario.session.clone();
     let mut executor = Executor {
         world,
         lock,
         conductor,
+        syncer,
+        sync_at: None,
         session,
         keepers: BTreeMap::new(),
         busy: BTreeMap::new(),
@@ -59,6 +62,9 @@ struct Executor<'w, 's> {
     world: &'w mut World<'s>,
     lock: Lock<SimFile>,
     conductor: Conductor<SimFile>,
+    /// Who syncs beside, and when the sync that is under way ends.
+    syncer: Option<SimSyncer>,
+    sync_at: Option<u64>,
     session: Session,
     /// The keeper of each slot.
     keepers: BTreeMap<u32, usize>,
@@ -75,7 +81,7 @@ struct Executor<'w, 's> {
 
 impl Executor<'_, '_> {
     fn drive(&mut self, first: Option<Input>, began: bool) -> Result<Ended, Stop> {
-        self.plan_trouble();
+        self.world.plan_trouble();
         match first {
             None => self.ending = Some(Ending::AllCompleted), // finished before
             Some(first) => {
@@ -116,8 +122,7 @@ impl Executor<'_, '_> {
         let taken = self.conductor.take(inputs, now);
         let taken = failing(self.world, taken)?;
         let accepted = taken.refused.iter().zip(&requests).any(|(refused, request)| refused.is_none() && *request);
-        let waits = |effect: &Effect| !matches!(effect, Effect::Spawn { .. } | Effect::WakeAt { .. });
-        if accepted || taken.effects.iter().any(waits) {
+        if accepted || taken.effects.iter().any(|effect| !begins(effect)) {
             self.world.audit.settled(&self.world.executor, "a request was accepted, or someone is told")?;
         }
         let stopped = taken.refused.iter().zip(&stops).any(|(refused, stop)| refused.is_none() && *stop);
@@ -128,20 +133,24 @@ impl Executor<'_, '_> {
             }
         }
         self.dirty = true;
-        self.announce()?;
-        for effect in taken.effects {
+        self.go_on(taken.effects)
+    }
+
+    /// Announces what has become durable, and carries out what waited for that.
+    fn go_on(&mut self, effects: Vec<Effect>) -> Result<(), Stop> {
+        let events = self.conductor.happened();
+        self.commit_at = match self.commit_at {
+            _ if self.conductor.is_covered() => None,
+            at => at.or_else(|| Some(self.world.now + COMMIT_WITHIN)),
+        };
+        self.world.audit.announce(&self.world.executor, &events)?;
+        for effect in effects {
+            if let Effect::Spawn { work, .. } | Effect::Check { work, .. } = &effect {
+                self.world.audit.begins(&self.world.executor, *work)?;
+            }
             self.carry_out(effect);
         }
         Ok(())
-    }
-
-    fn announce(&mut self) -> Result<(), Stop> {
-        let events = self.conductor.happened();
-        self.commit_at = match self.commit_at {
-            _ if self.conductor.is_durable() => None,
-            at => at.or_else(|| Some(self.world.now + COMMIT_WITHIN)),
-        };
-        Ok(self.world.audit.announce(&self.world.executor, &events)?)
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -175,13 +184,15 @@ impl Executor<'_, '_> {
 
     /// The next inputs. What is not durable is made so when others have had time enough to share that.
     fn wait(&mut self) -> Result<Vec<Input>, Stop> {
-        self.world.audit.idle(&self.world.executor, self.busy.len())?;
+        let syncs = self.syncer.as_ref().is_some_and(SimSyncer::is_under_way);
+        self.world.audit.idle(&self.world.executor, self.busy.len(), syncs)?;
         if self.dirty && self.world.chance.once_in(4) {
             self.commit()?;
             self.render(Durability::Rendered)?;
         }
+        self.plan_sync();
         let mut inputs = Vec::new();
-        let until = [self.wake, self.commit_at].into_iter().flatten().min();
+        let until = [self.wake, self.commit_at, self.sync_at].into_iter().flatten().min();
         if let Some(message) = self.world.next(until)? {
             inputs.extend(self.input(message)?);
         }
@@ -191,8 +202,14 @@ impl Executor<'_, '_> {
         {
             inputs.extend(self.input(message)?);
         }
+        if self.sync_at.is_some_and(|at| at <= self.world.now) {
+            self.synced()?;
+        }
         if self.commit_at.is_some_and(|at| at <= self.world.now) {
-            self.commit()?;
+            let now = self.world.time();
+            let begun = self.conductor.begin_commit(now);
+            let effects = failing(self.world, begun)?;
+            self.go_on(effects)?;
         }
         if self.wake.is_some_and(|wake| wake <= self.world.now) {
             self.wake = None;
@@ -204,9 +221,31 @@ impl Executor<'_, '_> {
     fn commit(&mut self) -> Result<(), Stop> {
         let now = self.world.time();
         let committed = self.conductor.commit(now);
-        failing(self.world, committed)?;
-        self.announce()?;
+        let effects = failing(self.world, committed)?;
+        self.go_on(effects)?;
         Ok(self.world.audit.settled(&self.world.executor, "it was made durable")?)
+    }
+
+    /// A sync that was begun takes a while, unless it was waited for.
+    fn plan_sync(&mut self) {
+        let syncs = self.syncer.as_ref().is_some_and(SimSyncer::is_under_way);
+        self.sync_at = match self.sync_at {
+            _ if !syncs => None,
+            Some(at) => Some(at),
+            None => {
+                let within = self.world.chance.pick(&[1, 1000, 4000, 200_000]);
+                Some(self.world.now + self.world.chance.below(within))
+            }
+        };
+    }
+
+    fn synced(&mut self) -> Result<(), Stop> {
+        self.sync_at = None;
+        let now = self.world.time();
+        self.world.note(|| "synced".to_owned());
+        let synced = self.conductor.synced(now);
+        let effects = failing(self.world, synced)?;
+        self.go_on(effects)
     }
 
     fn input(&mut self, message: Message) -> Result<Option<Input>, Stop> {
@@ -239,7 +278,7 @@ impl Executor<'_, '_> {
                 self.busy.remove(&work);
                 Ok(Some(ended(work, end)))
             }
-            Message::Request => Ok(Some(self.request())),
+            Message::Request => Ok(Some(self.world.request())),
         }
     }
 
@@ -250,44 +289,6 @@ impl Executor<'_, '_> {
         }
         let incarnation = self.world.incarnation;
         self.world.soon(500_000, Happening::Message(incarnation, Message::Checked(work)));
-    }
-
-    /// Something that a person may ask for.
-    fn request(&mut self) -> Input {
-        let now = self.world.time();
-        let chance = &mut self.world.chance;
-        let task = TaskIndex(chance.count(u32::try_from(self.session.tasks.len()).unwrap_or(1) + 1));
-        match chance.below(10) {
-            0 => Input::Pause { now, reason: "lunch".to_owned() },
-            1 => Input::Resume { now },
-            2 => Input::Drain { now },
-            3 => Input::Stop { now },
-            4 | 5 => Input::Skip { now, task, reason: "no".to_owned() },
-            6 | 7 => {
-                let action = chance.pick(CheckpointAction::ALL);
-                let tasks = if chance.once_in(2) { vec![task] } else { Vec::new() };
-                Input::Decide { now, action, tasks, text: "better".to_owned() }
-            }
-            8 => Input::Retry { now, which: Which::AllFailed, downstream: chance.once_in(2) },
-            _ => Input::Retry { now, which: Which::Tasks(vec![task]), downstream: chance.once_in(2) },
-        }
-    }
-
-    fn plan_trouble(&mut self) {
-        let weather = self.world.scenario.weather;
-        let calm = self.world.incarnation > 8;
-        let incarnation = self.world.incarnation;
-        for _ in 0..3 {
-            if weather.requests && !calm && self.world.chance.once_in(2) {
-                self.world.soon(4_000_000, Happening::Message(incarnation, Message::Request));
-            }
-            if weather.intruders && self.world.chance.once_in(3) {
-                self.world.soon(2_000_000, Happening::Intruder);
-            }
-        }
-        if weather.clock && !calm && self.world.chance.once_in(2) {
-            self.world.soon(4_000_000, Happening::Clock);
-        }
     }
 
     /// Renders what people read from what is durable.
@@ -324,6 +325,11 @@ impl Executor<'_, '_> {
         self.world.audit.finished(&self.world.executor, self.conductor.rules())?;
         Ok(Ended::Finished)
     }
+}
+
+/// Whether nobody but a worker is told anything.
+fn begins(effect: &Effect) -> bool {
+    matches!(effect, Effect::Spawn { .. } | Effect::Check { .. } | Effect::WakeAt { .. })
 }
 
 /// What a failure of the disk means: a crash, or the end of this executor.

@@ -9,6 +9,7 @@ use team_executor_engine::conductor::Conductor;
 use team_executor_engine::rules;
 use team_executor_store::run_folder::{JOURNAL, LOCK};
 use team_executor_store::sim_disk::SimFile;
+use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{
     Disk as _, DiskFile as _, Holder, Journal, JournalError, Kind, Lock, LockError, recover, sweep,
 };
@@ -27,6 +28,8 @@ const PLAN: &str = "{\"type\":\"plan\",\"at\":0}";
 pub(crate) struct Started {
     pub(crate) lock: Lock<SimFile>,
     pub(crate) conductor: Conductor<SimFile>,
+    /// Who syncs beside; if nobody does, every sync is waited for.
+    pub(crate) syncer: Option<SimSyncer>,
     /// What the rules are told first; nothing if everything is over.
     pub(crate) first: Option<Input>,
     /// What ended well and is still to be checked.
@@ -39,7 +42,7 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
     let (lock, rebooted) = take_lock(world)?;
     failing(world, sweep(&world.run))?;
     failing(world, world.executor.sync_folder())?;
-    let (journal, records) = open_journal(world)?;
+    let (mut journal, records) = open_journal(world)?;
     let scenario = world.scenario;
     let all = records.iter().skip(1).map(String::as_str);
     let replayed = rules(scenario.tasks(), &scenario.graph, "simulated", scenario.policy.clone(), all);
@@ -61,8 +64,13 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
         Some(Input::Start { now: world.time() })
     };
     let began = began && first.is_some();
+    let syncer = failing(world, journal.file())?;
+    let syncer = (!world.chance.once_in(3)).then(|| SimSyncer::new(syncer));
+    if let Some(syncer) = &syncer {
+        journal.sync_beside(Box::new(syncer.clone()));
+    }
     let conductor = Conductor::new(scenario.tasks(), rules, journal);
-    Ok(Started { lock, conductor, first, began, unchecked })
+    Ok(Started { lock, conductor, syncer, first, began, unchecked })
 }
 
 /// Takes the lock, and finds out whether the machine was started since someone else had it.

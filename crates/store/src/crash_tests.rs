@@ -23,6 +23,15 @@ fn script() -> Vec<Step> {
         Step::Replace,
         Step::Append(vec![0]),
         Step::Commit(vec![0, 0]),
+        Step::Begin(vec![0, 30]),
+        Step::Begin(vec![0]),
+        Step::Synced,
+        Step::Begin(vec![20]),
+        Step::Begin(vec![0]),
+        Step::Commit(vec![0]),
+        Step::Begin(vec![0]),
+        Step::Synced,
+        Step::Begin(vec![0]),
     ]
 }
 
@@ -101,7 +110,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|(after, fault, sticky)| Step::Fault { after, fault, sticky: sticky && fault != Fault::Interrupted });
     let step = prop_oneof![
         1 => pads().prop_map(Step::Append),
-        4 => pads().prop_map(Step::Commit),
+        3 => pads().prop_map(Step::Commit),
+        3 => pads().prop_map(Step::Begin),
+        2 => Just(Step::Synced),
         1 => Just(Step::Replace),
         2 => fault,
         3 => damage().prop_map(Step::Crash),

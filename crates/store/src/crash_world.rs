@@ -8,6 +8,7 @@ use crate::replace::{Durability, ReplaceError, replace, sweep};
 use crate::sim_disk::{SimDisk, SimFile};
 use crate::sim_fault::{Fault, Lies, Strike};
 use crate::sim_inode::Damage;
+use crate::sim_sync::SimSyncer;
 
 /// Mistakes that the harness must find. The default has none.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +52,10 @@ pub(crate) enum Step {
     Append(Vec<usize>),
     /// Appends records and commits.
     Commit(Vec<usize>),
+    /// Appends records and begins a sync, or hands them over while one is under way.
+    Begin(Vec<usize>),
+    /// Takes note of the sync that is under way.
+    Synced,
     /// Replaces the view.
     Replace,
     /// Plans a fault so many operations from now.
@@ -68,6 +73,8 @@ pub(crate) struct World {
     plants: Plants,
     journal: Option<Journal<SimFile>>,
     buffered: Vec<String>,
+    /// How many of these the sync that is under way is about.
+    begun: usize,
     /// Records that are promised.
     durable: Vec<String>,
     /// What the journal would hold if commits that were not promised had succeeded.
@@ -84,6 +91,7 @@ impl World {
             plants,
             journal: None,
             buffered: Vec::new(),
+            begun: 0,
             durable: Vec::new(),
             attempts: Vec::new(),
             view: None,
@@ -121,6 +129,8 @@ impl World {
             _ if self.journal.is_none() => Ok(()),
             Step::Append(pads) => self.append(pads),
             Step::Commit(pads) => self.append(pads).and_then(|()| self.commit()),
+            Step::Begin(pads) => self.append(pads).and_then(|()| self.begin()),
+            Step::Synced => self.synced(),
             Step::Replace => self.replace(),
         }
     }
@@ -138,13 +148,14 @@ impl World {
     fn end(&mut self) {
         self.journal = None;
         self.buffered.clear();
+        self.begun = 0;
     }
 
     /// Starts the program, and checks that everything that was promised is there, and nothing that was never written.
     pub(crate) fn start(&mut self) -> Result<(), Stop> {
         if self.disk.kind("journal").map_err(|_| Stop::Disk)? == Kind::Missing {
             promise!(self.durable.is_empty(), "the journal is gone");
-            self.journal = Some(Journal::create(&self.disk, "journal").map_err(stop)?);
+            self.open(Journal::create(&self.disk, "journal").map_err(stop)?)?;
         } else {
             let (journal, history) = Journal::open_with(&self.disk, "journal", self.plants.checks).map_err(stop)?;
             let found: Vec<_> = history.records().map(|record| record.json.to_owned()).collect();
@@ -158,9 +169,16 @@ impl World {
             let again = recover(&bytes).map_err(|damage| Stop::Broken(damage.to_string()))?;
             promise!(again.tail.is_none(), "a torn tail is left");
             promise!(again.records.len() == self.durable.len(), "a second look gives something else");
-            self.journal = Some(journal);
+            self.open(journal)?;
         }
         self.check_view()
+    }
+
+    fn open(&mut self, mut journal: Journal<SimFile>) -> Result<(), Stop> {
+        let file = journal.file().map_err(|_| Stop::Disk)?;
+        journal.sync_beside(Box::new(SimSyncer::new(file)));
+        self.journal = Some(journal);
+        Ok(())
     }
 
     fn check_view(&mut self) -> Result<(), Stop> {
@@ -192,11 +210,29 @@ impl World {
     }
 
     fn commit(&mut self) -> Result<(), Stop> {
-        let mut goal = self.durable.clone();
-        goal.append(&mut self.buffered);
-        self.attempts.push(goal.clone());
+        self.promise_with(self.buffered.len(), Journal::commit)
+    }
+
+    fn begin(&mut self) -> Result<(), Stop> {
+        if self.begun == 0 {
+            self.begun = self.buffered.len();
+        }
+        self.promise_with(0, Journal::begin_sync)
+    }
+
+    fn synced(&mut self) -> Result<(), Stop> {
+        self.promise_with(self.begun, Journal::synced)
+    }
+
+    /// Lets the journal do something that may write everything, after which the first records are durable.
+    fn promise_with(
+        &mut self,
+        durable: usize,
+        act: fn(&mut Journal<SimFile>) -> Result<(), JournalError>,
+    ) -> Result<(), Stop> {
+        self.attempts.push([&self.durable[..], &self.buffered].concat());
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        if let Err(error) = journal.commit() {
+        if let Err(error) = act(journal) {
             let before = self.disk.operations();
             promise!(journal.append("{}") == Err(error.clone()), "a failed journal takes records");
             promise!(journal.commit() == Err(error.clone()), "a failed journal commits");
@@ -204,7 +240,8 @@ impl World {
             self.end();
             return Err(stop(error));
         }
-        self.durable = goal;
+        self.durable.extend(self.buffered.drain(..durable));
+        self.begun = self.begun.saturating_sub(durable);
         self.attempts.retain(|attempt| attempt.starts_with(&self.durable));
         Ok(())
     }

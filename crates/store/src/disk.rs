@@ -48,7 +48,10 @@ pub trait Disk {
 }
 
 /// An open file.
-pub trait DiskFile {
+pub trait DiskFile: Sized {
+    /// The same open file once more: with one position among the failures that a sync is told of, and one lock.
+    fn another(&self) -> Result<Self, Errno>;
+
     /// All its bytes.
     fn read_all(&mut self) -> Result<Vec<u8>, Errno>;
 

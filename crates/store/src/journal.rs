@@ -2,12 +2,18 @@
 //! [`Journal::commit`], one write and one `fdatasync` for all of them. [`Journal::hand_over`] gives them to the system
 //! before that, so that they outlive this process but not a power cut. The first failure is final: what the kernel still
 //! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk.
+//!
+//! [`Journal::begin_sync`] does not wait for the disk. It covers what was appended before it, whatever else the disk may
+//! have when it ends. Lines that are written meanwhile say that they belong to the same commit, and so do those after
+//! them, until once everything is durable: a line says that it starts a commit only if nothing before it can be torn.
 
 use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskError, DiskFile};
+use crate::history::History;
 use crate::line::{Head, Seq, encode};
-use crate::recover::{Checks, Damage, Recovered, Torn, recover, recover_with};
+use crate::recover::{Checks, Damage, recover_with};
+use crate::syncer::Syncer;
 
 /// Why the journal cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,52 +50,12 @@ pub struct Journal<F> {
     end: u64,
     /// Lines that are not written.
     buffer: String,
-    /// Lines were written that are not committed.
-    written: bool,
+    /// Up to which number everything is durable.
+    durable: Seq,
+    /// Who syncs beside, and up to which number the sync that is under way makes everything durable.
+    syncer: Option<Box<dyn Syncer>>,
+    syncing: Option<Seq>,
     failure: Option<JournalError>,
-}
-
-/// What a journal held when it was opened.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct History {
-    text: String,
-    recovered: Recovered,
-}
-
-/// One record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'a> {
-    /// Its number; the first one has 1.
-    pub seq: Seq,
-    /// The incarnation that wrote it.
-    pub epoch: u64,
-    /// What it says.
-    pub json: &'a str,
-}
-
-impl History {
-    /// What the bytes of a journal hold, for somebody who only looks.
-    pub fn read(mut bytes: Vec<u8>) -> Result<Self, Damage> {
-        let recovered = recover(&bytes)?;
-        bytes.truncate(recovered.end);
-        // Every line was read as text; what is none is behind the end.
-        let text = String::from_utf8(bytes).unwrap_or_default();
-        Ok(Self { text, recovered })
-    }
-
-    /// The records in their order.
-    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
-        self.recovered.records.iter().map(|record| Record {
-            seq: record.seq,
-            epoch: record.epoch,
-            json: self.text.get(record.json.clone()).unwrap_or_default(),
-        })
-    }
-
-    /// What was cut off because it was never committed.
-    pub fn torn(&self) -> Option<Torn> {
-        self.recovered.tail
-    }
 }
 
 impl<F: DiskFile> Journal<F> {
@@ -130,7 +96,28 @@ impl<F: DiskFile> Journal<F> {
     }
 
     fn at(file: F, name: &str, last: Head, epoch: u64, end: u64) -> Self {
-        Self { file, name: name.to_owned(), last, epoch, end, buffer: String::new(), written: false, failure: None }
+        Self {
+            file,
+            name: name.to_owned(),
+            last,
+            epoch,
+            end,
+            buffer: String::new(),
+            durable: last.seq,
+            syncer: None,
+            syncing: None,
+            failure: None,
+        }
+    }
+
+    /// The journal's file once more, for whoever is to sync it.
+    pub fn file(&self) -> Result<F, Errno> {
+        self.file.another()
+    }
+
+    /// From now on [`Self::begin_sync`] lets somebody else do the work, and does not wait for it.
+    pub fn sync_beside(&mut self, syncer: Box<dyn Syncer>) {
+        self.syncer = Some(syncer);
     }
 
     /// The epoch of the records that are appended now.
@@ -153,7 +140,27 @@ impl<F: DiskFile> Journal<F> {
 
     /// Whether everything that was appended is durable.
     pub fn is_durable(&self) -> bool {
-        self.buffer.is_empty() && !self.written
+        self.durable == self.last.seq
+    }
+
+    /// Whether everything that was appended is durable, or will be when the sync that is under way has ended.
+    pub fn is_covered(&self) -> bool {
+        self.syncing.unwrap_or(self.durable) == self.last.seq
+    }
+
+    /// Whether a sync is under way.
+    pub fn is_syncing(&self) -> bool {
+        self.syncing.is_some()
+    }
+
+    /// The number of the last record.
+    pub fn last(&self) -> Seq {
+        self.last.seq
+    }
+
+    /// The number up to which everything is durable.
+    pub fn durable(&self) -> Seq {
+        self.durable
     }
 
     /// Gives everything that was appended to the system. If this process is killed, it is there; after a power cut it may
@@ -164,12 +171,46 @@ impl<F: DiskFile> Journal<F> {
 
     /// Makes everything that was appended durable. Nothing may depend on a record before this is done.
     pub fn commit(&mut self) -> Result<(), JournalError> {
+        // Of two syncs at once, only one is told of a failure.
+        self.end_sync(|syncer| Some(syncer.wait()))?;
         self.unless_failed(|journal| {
             journal.write()?;
-            if journal.written {
+            if !journal.is_durable() {
                 journal.file.sync_data().map_err(DiskError::when("sync", &journal.name))?;
-                journal.written = false;
+                journal.durable = journal.last.seq;
             }
+            Ok(())
+        })
+    }
+
+    /// Hands everything over and begins to make it durable. While a sync is under way no other one begins. With nobody to
+    /// sync beside it is waited for.
+    pub fn begin_sync(&mut self) -> Result<(), JournalError> {
+        if self.syncer.is_none() {
+            return self.commit();
+        }
+        self.hand_over()?;
+        if let Some(syncer) = &mut self.syncer
+            && self.syncing.is_none()
+            && self.durable < self.last.seq
+        {
+            syncer.begin();
+            self.syncing = Some(self.last.seq);
+        }
+        Ok(())
+    }
+
+    /// Takes note of the sync that is under way, if it has ended.
+    pub fn synced(&mut self) -> Result<(), JournalError> {
+        self.end_sync(|syncer| syncer.ended())
+    }
+
+    fn end_sync(&mut self, how: impl FnOnce(&mut dyn Syncer) -> Option<Result<(), Errno>>) -> Result<(), JournalError> {
+        self.unless_failed(|journal| {
+            let (Some(upto), Some(syncer)) = (journal.syncing, &mut journal.syncer) else { return Ok(()) };
+            let Some(ended) = how(&mut **syncer) else { return Ok(()) };
+            ended.map_err(DiskError::when("sync", &journal.name))?;
+            (journal.durable, journal.syncing) = (upto, None);
             Ok(())
         })
     }
@@ -193,7 +234,6 @@ impl<F: DiskFile> Journal<F> {
         written.map_err(DiskError::when("write", &self.name))?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
-        self.written = true;
         Ok(())
     }
 }
@@ -202,6 +242,7 @@ impl<F: DiskFile> Journal<F> {
 mod tests {
     use super::*;
     use crate::real_disk::RealDisk;
+    use crate::recover::Torn;
     use crate::sim_disk::SimDisk;
     use crate::sim_fault::{Fault, Lies, Strike};
 

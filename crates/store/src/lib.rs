@@ -1,10 +1,10 @@
 //! Durable things on disk. Nothing else in the program opens a file of a session.
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
-//! `line`, [`mod@recover`] and [`journal`] (the authority over a run), [`lock`] (one executor), [`mod@replace`] and
-//! [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of many writers),
-//! [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and [`mod@file_system`] (what
-//! somebody who only looks is told).
+//! `line`, [`mod@recover`], [`history`], [`syncer`] and [`journal`] (the authority over a run), [`lock`] (one executor),
+//! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
+//! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and
+//! [`mod@file_system`] (what somebody who only looks is told).
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod disk;
 pub mod examine;
 pub mod file_system;
 pub mod folder;
+pub mod history;
 pub mod journal;
 mod line;
 pub mod lock;
@@ -39,6 +40,9 @@ mod sim_folder;
 pub mod sim_inode;
 #[cfg(any(test, feature = "sim"))]
 mod sim_outside;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim_sync;
+pub mod syncer;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
@@ -48,10 +52,12 @@ pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
 pub use examine::{Examined, cut_damage, examine};
 pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
 pub use folder::{DiskFolder, OpenError};
-pub use journal::{History, Journal, JournalError, Record};
+pub use history::{History, Record};
+pub use journal::{Journal, JournalError};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};
 pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};
+pub use syncer::{SyncThread, Syncer};

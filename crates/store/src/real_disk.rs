@@ -153,6 +153,11 @@ impl Disk for RealDisk {
 }
 
 impl DiskFile for RealFile {
+    fn another(&self) -> Result<Self, Errno> {
+        let file = self.0.try_clone();
+        file.map(Self).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
     fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
         let length = usize::try_from(fstat(&self.0)?.st_size).unwrap_or(0);
         let mut bytes = vec![0; length];

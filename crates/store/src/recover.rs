@@ -6,7 +6,9 @@
 //! journal is *damaged* and refused. A last line without its line end is torn even if its checksum is right: a commit
 //! that is acknowledged has all its bytes. Nothing is repaired or skipped here.
 //!
-//! Bits that rot in the last commit look the same as a power cut during it: that one is cut too, and the caller told.
+//! A commit goes on while lines are added before everything is durable: its first lines may be durable, and relied on, when
+//! its last ones are written. A power cut spares those, because a sync covers all lines up to one of them. Bits that rot in
+//! the last commit look the same as a power cut during it: that one is cut too, and the caller told.
 
 use std::fmt;
 use std::ops::Range;

@@ -19,13 +19,13 @@ pub struct SimDisk {
     pub(crate) folder: usize,
 }
 
-/// A file of a [`SimDisk`]. It dies with the boot that opened it.
-#[derive(Debug)]
+/// A file of a [`SimDisk`]. It dies with the boot that opened it. Clones are the same open file.
+#[derive(Debug, Clone)]
 pub struct SimFile {
-    disk: SimDisk,
-    inode: usize,
+    pub(crate) disk: SimDisk,
+    pub(crate) inode: usize,
     boot: u64,
-    /// Shared with nobody: when it is gone, so is the lock.
+    /// When nobody has it any more, the lock is gone too.
     open: Rc<()>,
 }
 
@@ -216,7 +216,7 @@ impl Disk for SimDisk {
 }
 
 impl SimFile {
-    fn operate<T>(
+    pub(crate) fn operate<T>(
         &self,
         sort: Sort,
         run: impl FnOnce(&mut Inode, Lies, Option<Fault>) -> Result<T, Errno>,
@@ -231,6 +231,10 @@ impl SimFile {
 }
 
 impl DiskFile for SimFile {
+    fn another(&self) -> Result<Self, Errno> {
+        Ok(self.clone())
+    }
+
     fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
         self.operate(Sort::Other, |inode, _, _| Ok(inode.cached.clone()))
     }
@@ -248,17 +252,7 @@ impl DiskFile for SimFile {
     }
 
     fn sync_data(&mut self) -> Result<(), Errno> {
-        self.operate(Sort::Sync, |inode, lies, fault| match fault {
-            Some(Fault::Io) => {
-                inode.forget();
-                Err(Errno::IO)
-            }
-            _ if lies.sync => Ok(()),
-            _ => {
-                inode.sync();
-                Ok(())
-            }
-        })
+        self.sync_first(usize::MAX)
     }
 
     fn sync_all(&mut self) -> Result<(), Errno> {

@@ -69,16 +69,21 @@ impl Inode {
         self.pending.push(Pending::Truncate(length));
     }
 
-    /// Makes everything durable that is not.
-    pub(crate) fn sync(&mut self) {
-        for pending in self.pending.drain(..) {
+    /// How many changes are not durable.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Makes the first changes durable that are not, at most so many.
+    pub(crate) fn sync(&mut self, most: usize) {
+        for pending in self.pending.drain(..most.min(self.pending.len())) {
             pending.apply(&mut self.durable);
         }
     }
 
-    /// Forgets that something is not durable.
-    pub(crate) fn forget(&mut self) {
-        self.pending.clear();
+    /// Forgets that the first changes are not durable.
+    pub(crate) fn forget(&mut self, most: usize) {
+        self.pending.drain(..most.min(self.pending.len()));
     }
 
     /// Flips one bit everywhere.

@@ -9,6 +9,7 @@ use team_executor_agents::Keepers;
 use team_executor_agents::environment::depth;
 use team_executor_core::{Reconciliation, Session, SessionStatus};
 use team_executor_files::Dialect;
+use team_executor_store::SyncThread;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
 
 use super::{COMMIT_WITHIN, Dispatcher, tell_problems};
@@ -51,7 +52,7 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
-    let Opened { run: at, journal, plan, history, resumed, torn, rebooted } = run_at::open(&options, anew)?;
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(&options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
@@ -103,6 +104,14 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
     let prompts = Prompts::new(at.agents());
     let cwd = project_root(&options.folder, &options.current);
+    let syncs = outbox.clone();
+    let synced = move |took| {
+        syncs.send(Message::Synced { took }).ok(); // nobody waits for it when the run is over
+    };
+    // Without a thread for them, syncs are waited for.
+    if let Ok(thread) = journal.file().and_then(|file| SyncThread::start(file, synced)) {
+        journal.sync_beside(Box::new(thread));
+    }
     let conductor = Conductor::new(&session.tasks, rules, journal);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);

@@ -198,8 +198,8 @@ impl<'s> Auditor<'s> {
         Ok(())
     }
 
-    /// Nothing is to be done at the moment.
-    pub fn idle(&mut self, executor: &SimDisk, busy: usize) -> Verdict {
+    /// Nothing is to be done at the moment. While a sync goes on, workers can wait for it.
+    pub fn idle(&mut self, executor: &SimDisk, busy: usize, syncs: bool) -> Verdict {
         self.look(executor)?;
         let model = &self.written.model;
         if let Some(task) = model.neglected() {
@@ -207,7 +207,8 @@ impl<'s> Auditor<'s> {
         }
         demand!(!model.is_held_back(), "I15: what was sent back does not begin anew");
         let running = model.running().count();
-        demand!(running == busy, "I12: {running} tasks are in progress, {busy} workers are known");
+        let waits = syncs && running > busy;
+        demand!(running == busy || waits, "I12: {running} tasks are in progress, {busy} workers are known");
         Ok(())
     }
 

@@ -31,10 +31,10 @@ pub struct Alive {
 }
 
 impl Auditor<'_> {
-    /// A worker starts now, while these are alive.
-    pub fn started(&mut self, executor: &SimDisk, started: Alive, alive: &[Alive]) -> Verdict {
+    /// A worker may start now, or what it left be checked again.
+    pub fn begins(&mut self, executor: &SimDisk, work: Work) -> Verdict {
         self.look(executor)?;
-        let Work { task, attempt } = started.work;
+        let Work { task, attempt } = work;
         let (task, name) = (task.get(), task.0);
         demand!(task < self.starts.len(), "a worker for a task that there is not");
         let written = &self.written.model.tasks[task];
@@ -50,6 +50,15 @@ impl Auditor<'_> {
             self.facts.waves && self.facts.tasks[*other].wave < facts.wave && !durable.tasks[*other].status.is_over()
         });
         demand!(early.is_none(), "I9: T{name} starts before T{}, of an earlier wave, is durable", early.unwrap_or(0));
+        Ok(())
+    }
+
+    /// A worker starts now, while these are alive.
+    pub fn started(&mut self, executor: &SimDisk, started: Alive, alive: &[Alive]) -> Verdict {
+        self.begins(executor, started.work)?;
+        let Work { task, attempt } = started.work;
+        let (task, name) = (task.get(), task.0);
+        let facts = &self.facts.tasks[task];
         for other in alive {
             demand!(other.work.task != started.work.task, "I3: T{name} has two workers");
             demand!(other.incarnation == started.incarnation, "I4: a worker of an earlier executor is alive");
