@@ -4,8 +4,7 @@
 //! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk.
 //!
 //! [`Journal::begin_sync`] does not wait for the disk. It covers what was appended before it, whatever else the disk may
-//! have when it ends. Lines that are written meanwhile say that they belong to the same commit, and so do those after
-//! them, until once everything is durable: a line says that it starts a commit only if nothing before it can be torn.
+//! have when it ends. Each line says how many before it were not durable when it was appended.
 
 use rustix::io::Errno;
 
@@ -133,8 +132,8 @@ impl<F: DiskFile> Journal<F> {
         if json.contains('\n') {
             return Err(JournalError::NotOneLine);
         }
-        let starts_commit = self.is_durable();
-        self.last = encode(&mut self.buffer, self.last, starts_commit, self.epoch, json);
+        let open = self.last.seq.saturating_sub(self.durable);
+        self.last = encode(&mut self.buffer, self.last, open, self.epoch, json);
         Ok(self.last.seq)
     }
 
@@ -281,7 +280,7 @@ mod tests {
         journal.append("3").and_then(|_| journal.hand_over()).expect("handed over");
         let text = String::from_utf8(disk.read("journal").expect("readable")).expect("text");
         let numbers: Vec<_> = text.lines().filter_map(|line| line.split(' ').nth(2)).collect();
-        assert_eq!(numbers, ["1", "+2", "3"]);
+        assert_eq!(numbers, ["1", "2-1", "3"]);
     }
 
     #[test]

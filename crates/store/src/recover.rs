@@ -1,14 +1,12 @@
 //! Reads a journal after anything that may have happened to it, in one pass.
 //!
-//! A power cut may break the last commit anywhere: parts of it lost, old or no bytes in their place, later parts whole. It
-//! cannot touch what was committed before. So a bad line is the *torn* end of the journal, to be cut, unless a line behind
-//! it proves that it had been committed: the first line of a later commit, which is written only after that. Then the
-//! journal is *damaged* and refused. A last line without its line end is torn even if its checksum is right: a commit
-//! that is acknowledged has all its bytes. Nothing is repaired or skipped here.
+//! A power cut may break whatever was not durable, anywhere: parts of it lost, old or no bytes in their place, later parts
+//! whole. It cannot touch what was durable. So a bad line is the *torn* end of the journal, to be cut, unless a line behind it
+//! proves that it was durable: each says up to where everything was when it was written. Then the journal is *damaged* and
+//! refused. A last line without its line end is torn even if its checksum is right: what is acknowledged has all its bytes.
+//! Nothing is repaired or skipped here.
 //!
-//! A commit goes on while lines are added before everything is durable: its first lines may be durable, and relied on, when
-//! its last ones are written. A power cut spares those, because a sync covers all lines up to one of them. Bits that rot in
-//! the last commit look the same as a power cut during it: that one is cut too, and the caller told.
+//! Bits that rot in lines that nothing behind them proves look the same as a power cut: they are cut too, and the caller told.
 
 use std::fmt;
 use std::ops::Range;
@@ -108,7 +106,7 @@ impl Checks {
     pub(crate) const ALL: Self = Self { checksum: true, chain: true, every_line: true };
 
     fn flaw(self, line: &Line, last: Head) -> Option<Flaw> {
-        let in_order = line.head.epoch == last.epoch || line.starts_commit && line.head.epoch > last.epoch;
+        let in_order = line.head.epoch == last.epoch || line.open == 0 && line.head.epoch > last.epoch;
         if self.checksum && !line.intact {
             Some(Flaw::Checksum)
         } else if !self.every_line {
@@ -166,7 +164,7 @@ fn judge(bad: Option<&Line>, behind: &[u8], last: Head) -> Option<usize> {
         line.prev == last.crc || line.head.epoch == last.epoch && line.head.seq > last.seq.saturating_add(1)
     });
     // What an earlier crash left on the disk has lower numbers: everything since was committed.
-    let later = |line: &Line| line.starts_commit && line.head.seq > last.seq.saturating_add(1);
+    let later = |line: &Line| line.durable() > last.seq;
     let mut proved = foreign || bad.is_some_and(later);
     let mut valid_after = 0;
     for raw in behind.split_inclusive(|byte| *byte == b'\n') {
@@ -193,18 +191,19 @@ mod tests {
         for commit in commits {
             for (nth, json) in commit.iter().enumerate() {
                 starts.push(text.len());
-                last = encode(&mut text, last, nth == 0, 1, json);
+                last = encode(&mut text, last, nth as u64, 1, json);
             }
         }
         starts.push(text.len());
         (text, starts)
     }
 
-    fn lines(commits: &[(u64, u64, bool)]) -> String {
+    /// Lines of these numbers and epochs, each with how many before it are open.
+    fn lines(all: &[(u64, u64, u64)]) -> String {
         let mut text = String::new();
         let mut last = Head::default();
-        for (seq, epoch, starts_commit) in commits {
-            last = encode(&mut text, Head { seq: seq - 1, ..last }, *starts_commit, *epoch, "{}");
+        for (seq, epoch, open) in all {
+            last = encode(&mut text, Head { seq: seq - 1, ..last }, *open, *epoch, "{}");
         }
         text
     }
@@ -260,6 +259,25 @@ mod tests {
         assert_eq!(message, Err(format!("line 2, at byte {}, is no journal line; 2 whole lines follow", starts[1])));
     }
 
+    /// Syncs that go on beside the writing: there is always something open, and still it is known what was durable.
+    #[test]
+    fn a_hole_is_damage_as_soon_as_a_line_says_that_it_was_durable() {
+        let text = lines(&[(1, 1, 0), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 1)]);
+        let starts: Vec<_> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        let holed = |line: usize, end: usize| {
+            let mut bytes = text.as_bytes()[..starts[end - 1]].to_vec();
+            bytes[line.checked_sub(2).map_or(0, |before| starts[before])..starts[line - 1] - 1].fill(0);
+            recover(&bytes).map(|found| found.records.len()).map_err(|damage| damage.line)
+        };
+        assert_eq!(
+            [holed(1, 2), holed(1, 3), holed(1, 4)],
+            [Ok(0), Ok(0), Err(1)],
+            "line 4 says that line 1 was durable"
+        );
+        assert_eq!([holed(2, 4), holed(3, 4), holed(2, 5)], [Ok(1), Ok(2), Err(2)]);
+        assert_eq!([holed(3, 5), holed(4, 5)], [Err(3), Ok(3)]);
+    }
+
     #[test]
     fn every_kind_of_damage_is_refused() {
         let (text, starts) = journal(&[&["1"], &["2"], &["3"], &["4"]]);
@@ -269,7 +287,7 @@ mod tests {
         let removed = [&text[..starts[1]], &text[starts[2]..]].concat();
         assert_eq!(flaw(removed.as_bytes()), Some((2, Flaw::Chain, 1)));
         let (first, _) = journal(&[&["1"]]);
-        let next_epoch = lines(&[(1, 1, true), (2, 1, true), (3, 2, true)]);
+        let next_epoch = lines(&[(1, 1, 0), (2, 1, 0), (3, 2, 0)]);
         let without_second = [first.as_str(), next_epoch.lines().last().unwrap_or_default(), "\n"].concat();
         assert_eq!(flaw(without_second.as_bytes()), Some((2, Flaw::Chain, 0)));
         let doubled = [&text[..starts[2]], &text[starts[1]..]].concat();
@@ -284,11 +302,11 @@ mod tests {
 
     #[test]
     fn gaps_and_epochs_that_fall_are_damage_even_at_the_end() {
-        assert_eq!(flaw(lines(&[(1, 1, true), (3, 1, true)]).as_bytes()), Some((2, Flaw::Number, 0)));
-        assert_eq!(flaw(lines(&[(1, 1, true), (1, 1, true)]).as_bytes()), Some((2, Flaw::Number, 0)));
-        assert_eq!(flaw(lines(&[(1, 2, true), (2, 1, true)]).as_bytes()), Some((2, Flaw::Epoch, 0)));
-        assert_eq!(flaw(lines(&[(1, 2, true), (2, 3, false)]).as_bytes()), Some((2, Flaw::Epoch, 0)));
-        assert_eq!(records(lines(&[(1, 2, true), (2, 2, false), (3, 7, true)]).as_bytes()), 3);
+        assert_eq!(flaw(lines(&[(1, 1, 0), (3, 1, 0)]).as_bytes()), Some((2, Flaw::Number, 0)));
+        assert_eq!(flaw(lines(&[(1, 1, 0), (1, 1, 0)]).as_bytes()), Some((2, Flaw::Number, 0)));
+        assert_eq!(flaw(lines(&[(1, 2, 0), (2, 1, 0)]).as_bytes()), Some((2, Flaw::Epoch, 0)));
+        assert_eq!(flaw(lines(&[(1, 2, 0), (2, 3, 1)]).as_bytes()), Some((2, Flaw::Epoch, 0)));
+        assert_eq!(records(lines(&[(1, 2, 0), (2, 2, 1), (3, 7, 0)]).as_bytes()), 3);
         let (text, starts) = journal(&[&["1", "2", "3"]]);
         let removed = [&text[..starts[1]], &text[starts[2]..]].concat();
         assert_eq!(flaw(removed.as_bytes()), Some((2, Flaw::Chain, 0)));
@@ -296,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_last_epoch_is_found() {
-        let text = lines(&[(1, 1, true), (2, 4, true), (3, 4, false), (4, 4, true)]);
+        let text = lines(&[(1, 1, 0), (2, 4, 0), (3, 4, 1), (4, 4, 0)]);
         let found = recover(text.as_bytes()).expect("whole");
         assert_eq!(found.last_epoch, text.find('\n').map_or(0, |at| at + 1));
     }

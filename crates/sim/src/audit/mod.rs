@@ -144,7 +144,7 @@ impl<'s> Auditor<'s> {
             demand!(history.torn().is_some(), "I12: spoiled bytes are not noticed");
             demand!(self.promised.starts_with(&cached[..own.offset]), "I5: spoiled bytes are believed");
             demand!(
-                own.offset >= reader::last_commit(&self.promised),
+                own.offset >= reader::last_durable(&self.promised),
                 "I12: older commits are cut off, and not refused"
             );
             return Ok(true);

@@ -42,7 +42,7 @@ impl Reader {
         let crc = u32::from_str_radix(crc, 16).ok().filter(|crc| *crc == crc32c(body.as_bytes()))?;
         let mut fields = body.splitn(4, ' ');
         let follows = u32::from_str_radix(fields.next()?, 16).ok()? == self.crc;
-        let number: usize = fields.next()?.trim_start_matches('+').parse().ok()?;
+        let number: usize = fields.next()?.split('-').next()?.parse().ok()?;
         fields.next()?;
         let record = Record(fields.next()?);
         if !follows || number != self.records + 1 {
@@ -53,18 +53,19 @@ impl Reader {
     }
 }
 
-/// Where the line before the last commit begins. The end of that line counts as part of the commit: without it, the two lines
-/// are one.
-pub(crate) fn last_commit(journal: &[u8]) -> usize {
-    let (mut start, mut before, mut commit) = (0, 0, 0);
+/// Where the last line begins that another one says was durable. Its end counts as part of what follows: without it, two
+/// lines are one.
+pub(crate) fn last_durable(journal: &[u8]) -> usize {
+    let (mut starts, mut durable, mut start) = (vec![0], 0, 0);
     for line in journal.split_inclusive(|byte| *byte == b'\n') {
-        if line.splitn(4, |byte| *byte == b' ').nth(2).is_some_and(|number| !number.starts_with(b"+")) {
-            commit = before;
-        }
-        before = start;
+        let number = line.split(|byte| *byte == b' ').nth(2).and_then(|number| std::str::from_utf8(number).ok());
+        let mut parts = number.unwrap_or_default().split('-').map(|part| part.parse().unwrap_or(0));
+        let (number, open): (usize, usize) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        durable = durable.max(number.saturating_sub(1 + open));
+        starts.push(start);
         start += line.len();
     }
-    commit
+    starts.get(durable).copied().unwrap_or(start)
 }
 
 /// A number that tells a text from others.
