@@ -21,7 +21,8 @@ impl Run {
         self.advance(event.at());
         match event {
             Event::Began { .. } if self.state.stage == Stage::NotBegun => self.state.stage = Stage::Going,
-            Event::Began { .. } | Event::Recovered { .. } => {}
+            Event::Began { .. } => {}
+            Event::Recovered { .. } => self.state.slots.lift(),
             Event::Intended { works, .. } => works.iter().for_each(|work| self.intended(*work)),
             Event::Doubted { .. } => self.doubt(),
             Event::Claimed { work, slot, choice, at, .. } => {
@@ -127,6 +128,7 @@ impl Run {
         (task.findings, task.error, task.check_only) = (findings.cloned(), None, false);
         (task.verdict, task.complexity) = judged.map_or((None, None), |judged| (judged.verdict, judged.complexity));
         self.left(work, &[TaskStatus::Completed], at);
+        self.state.slots.raise();
         match judged.map(|judged| &judged.then) {
             None | Some(JudgedThen::GoOn) => {}
             Some(JudgedThen::Ask(cause)) => self.pause_after(work.task, *cause),
@@ -234,6 +236,7 @@ impl Run {
                 task.refusals += 1;
                 self.state.closed[quota] = true;
             }
+            (ErrorClass::Shortage, _) => task.refusals += 1,
             (ErrorClass::Rejected, _) => {
                 task.rounds += 1;
                 task.critique = Some(error.to_owned());
@@ -241,8 +244,11 @@ impl Run {
             }
             _ => task.failures += 1,
         }
-        self.state.tasks[work.task.get()].check_only = false;
+        self.state.tasks[work.task.get()].check_only &= class == ErrorClass::Shortage;
         self.after(work, then, at);
+        if class == ErrorClass::Shortage {
+            self.state.slots.lower();
+        }
         if (class, then) == (ErrorClass::Rejected, Then::Over) {
             self.pause_after(work.task, Cause::OutOfRounds);
         }

@@ -87,6 +87,7 @@ impl Turn<'_> {
             _ if !begun => return Err(Refused::NotBegun),
             Input::Start { .. } => return Err(self.wrong_stage()),
             Input::Woke { .. } => {}
+            Input::NoRoom { .. } => self.stop_without_room(),
             Input::Used { work, used } => {
                 if self.run.running(work).is_some() && !self.run.is_counted(work) {
                     self.emit(Event::Used { work, used, at });

@@ -245,6 +245,8 @@ pub enum Halt {
     Budget(Box<Bound>),
     /// Nobody is logged in with any agent that can do this task.
     NotLoggedIn(TaskIndex),
+    /// The disk is full.
+    NoRoom,
 }
 
 /// Why a run is paused.

@@ -61,6 +61,15 @@ impl Turn<'_> {
         }
     }
 
+    /// Stops because the disk is full. Workers that run are let finish; what they come to still fits.
+    pub(super) fn stop_without_room(&mut self) {
+        let state = &self.run.state;
+        let starts_or_waits = matches!(state.stage, Stage::Going | Stage::Paused(_) | Stage::Draining);
+        if starts_or_waits && state.halt != Some(Halt::NoRoom) {
+            self.emit(Event::Halted { why: Halt::NoRoom, at: self.now });
+        }
+    }
+
     /// Stops if nothing runs, and something is in the way of everything that could.
     pub(super) fn stop_if_stuck(&mut self) {
         let state = &self.run.state;

@@ -34,6 +34,11 @@ pub enum Input {
         /// How much.
         used: Box<Used>,
     },
+    /// The disk is full: nothing more can be started.
+    NoRoom {
+        /// When.
+        now: Timestamp,
+    },
     /// A worker ended.
     Ended {
         /// When.
@@ -120,6 +125,7 @@ impl Input {
             Self::Used { .. } => NEVER,
             Self::Start { now }
             | Self::Recovered { now, .. }
+            | Self::NoRoom { now }
             | Self::Ended { now, .. }
             | Self::Woke { now }
             | Self::Pause { now, .. }
@@ -213,6 +219,10 @@ pub enum ErrorClass {
     Rejected,
     /// Nobody is logged in: it can help with another agent, or when somebody is.
     Auth,
+    /// The system had no more open files, processes, memory or room to start it with: it can help when other workers have
+    /// given back theirs, so there are fewer at a time from now on, and no retry is spent. Where no other worker runs it
+    /// is transient.
+    Shortage,
     /// It cannot help.
     Fatal,
 }

@@ -18,6 +18,10 @@ impl Run {
         let then = match class {
             ErrorClass::Fatal => Then::Over,
             ErrorClass::Auth => Then::Again { not_before: now },
+            ErrorClass::Shortage if self.state.slots.running() > 1 || self.state.stage != Stage::Going => {
+                Then::Again { not_before: now } // as soon as there are few enough
+            }
+            ErrorClass::Shortage => return self.after_failure(work, ErrorClass::Transient, now),
             ErrorClass::Rejected if task.rounds >= facts.rounds => Then::Over,
             ErrorClass::Rejected => Then::Again { not_before: now },
             ErrorClass::Transient if task.failures >= facts.retries => Then::Over,

@@ -13,7 +13,7 @@ impl Run {
     /// Whether another worker may start.
     fn has_room(&self) -> bool {
         let goes_on = self.state.stage == Stage::Going && self.state.recalled.is_empty();
-        goes_on && self.state.slots.running() < self.policy.slots.max(1) as usize
+        goes_on && self.state.slots.running() < self.most_workers() as usize
     }
 
     /// Whether tasks of a pool may start: an agent can be used, and no budget is in the way.

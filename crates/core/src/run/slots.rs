@@ -1,4 +1,4 @@
-//! Which worker has which task.
+//! Which worker has which task, and how many workers there may be.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,31 @@ use crate::graph::TaskIndex;
 pub(super) struct Slots {
     tasks: Vec<Option<TaskIndex>>,
     free: BTreeSet<u32>,
+    /// There may be so many, if the system had too little for more.
+    fewer: Option<u32>,
 }
 
 impl Slots {
+    /// How many workers there may be where so many were chosen.
+    pub(super) fn at_most(&self, chosen: u32) -> u32 {
+        self.fewer.map_or(chosen, |fewer| fewer.min(chosen))
+    }
+
+    /// The system has too little for one more than there are.
+    pub(super) fn lower(&mut self) {
+        self.fewer = Some(u32::try_from(self.running()).unwrap_or(u32::MAX).max(1));
+    }
+
+    /// A worker ended well: there may be one more.
+    pub(super) fn raise(&mut self) {
+        self.fewer = self.fewer.map(|fewer| fewer.saturating_add(1));
+    }
+
+    /// The system may have other bounds now.
+    pub(super) fn lift(&mut self) {
+        self.fewer = None;
+    }
+
     /// The lowest free place.
     pub(super) fn lowest(&self) -> u32 {
         self.free.first().copied().unwrap_or(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX))

@@ -12,6 +12,7 @@ mod judging;
 mod oracle;
 mod plan;
 mod random;
+mod shortage;
 mod tables;
 mod waves;
 mod world;

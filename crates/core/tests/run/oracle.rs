@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, Cause, ErrorClass, Event, Judged, JudgedThen, Judgement, SkipReason, TaskPolicy, Then, WaveFailed,
+    Cadence, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Judgement, SkipReason, TaskPolicy, Then, WaveFailed,
     WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, ExecMode, Position, RunOn, TaskIndex, TaskStatus, Verdict};
@@ -29,6 +29,8 @@ pub(crate) struct Oracle<'a> {
     recalled: BTreeSet<usize>,
     /// A person is to be asked after a drain or a stop.
     asks_later: bool,
+    /// There may be so many workers, since the system had too little for more.
+    fewer: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +95,7 @@ impl<'a> Oracle<'a> {
             recovering: false,
             recalled: BTreeSet::new(),
             asks_later: false,
+            fewer: None,
         }
     }
 
@@ -110,7 +113,7 @@ impl<'a> Oracle<'a> {
                 must!(self.stage == Stage::New, "begins twice");
                 self.stage = Stage::Going;
             }
-            Event::Recovered { .. } => {}
+            Event::Recovered { .. } => self.fewer = None,
             Event::Intended { works, .. } => self.intended(works)?,
             Event::Doubted { .. } => self.doubted(),
             Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
@@ -125,6 +128,10 @@ impl<'a> Oracle<'a> {
             Event::Paused { .. } => (self.stage, self.asks_later) = (Stage::Paused, false),
             Event::Resumed { .. } => (self.stage, self.asks_later) = (Stage::Going, false),
             Event::Draining { .. } => self.stage = Stage::Draining,
+            Event::Halted { why: Halt::NoRoom, .. } => {
+                must!(!matches!(self.stage, Stage::Stopping | Stage::Finished), "halted while {:?}", self.stage);
+                self.stage = Stage::Draining;
+            }
             Event::Used { .. } | Event::Halted { .. } => return Err("no plan here has a budget".to_owned()),
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
@@ -208,6 +215,7 @@ impl<'a> Oracle<'a> {
 
     fn done(&mut self, work: Work, judged: Option<&Judged>) -> Result<(), String> {
         self.ended(work, TaskStatus::Completed)?;
+        self.fewer = self.fewer.map(|fewer| fewer + 1);
         let Some(judged) = judged else { return Ok(()) };
         self.tasks[work.task.get()].complexity = judged.complexity;
         match &judged.then {
@@ -347,6 +355,10 @@ impl<'a> Oracle<'a> {
             ErrorClass::Quota { .. } => true,
             ErrorClass::Transient => left,
             ErrorClass::Rejected => rounds_left,
+            ErrorClass::Shortage => {
+                must!(self.running().len() > 1 || self.stage != Stage::Going, "nobody can give back anything");
+                true
+            }
             ErrorClass::Auth => return Err("everybody is logged in here".to_owned()),
             ErrorClass::Fatal => false,
         };
@@ -361,7 +373,11 @@ impl<'a> Oracle<'a> {
             }
         }
         let Then::Again { not_before } = then else { return Ok(()) };
-        if class == ErrorClass::Rejected {
+        if class == ErrorClass::Shortage {
+            must!(not_before.as_micros() == self.clock, "a shortage waits: {then:?}");
+            self.fewer = Some(self.running().len().max(1));
+        }
+        if matches!(class, ErrorClass::Rejected | ErrorClass::Shortage) {
             self.tasks[task].not_before = not_before.as_micros();
             return Ok(());
         }
@@ -514,7 +530,7 @@ impl<'a> Oracle<'a> {
     fn has_room(&self) -> bool {
         let running = self.tasks.iter().filter(|task| task.slot.is_some()).count();
         let goes_on = self.stage == Stage::Going && self.recalled.is_empty();
-        goes_on && running < self.plan.policy.slots.max(1) as usize
+        goes_on && running < self.fewer.unwrap_or(usize::MAX).min(self.plan.policy.slots.max(1) as usize)
     }
 
     /// What makes a task go first.

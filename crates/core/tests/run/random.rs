@@ -83,6 +83,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         4 => Just(ErrorClass::Transient),
         2 => Just(ErrorClass::Rejected),
         2 => Just(ErrorClass::Fatal),
+        2 => Just(ErrorClass::Shortage),
         1 => Just(ErrorClass::Quota { until: None }),
         1 => (0..100_000_i64).prop_map(|millis| ErrorClass::Quota { until: Some(at(millis)) }),
     ];
@@ -107,6 +108,7 @@ fn acts() -> impl Strategy<Value = Act> {
             1 => Just(Act::Pause),
             3 => Just(Act::Resume),
             1 => Just(Act::Drain),
+            1 => Just(Act::NoRoom),
             1 => Just(Act::Stop),
             2 => (any::<Option<usize>>(), any::<bool>()).prop_map(|(which, downstream)| Act::Retry { which, downstream }),
             1 => any::<usize>().prop_map(|which| Act::Skip { which }),

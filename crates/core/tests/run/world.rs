@@ -22,6 +22,7 @@ pub(crate) enum Act {
     Pause,
     Resume,
     Drain,
+    NoRoom,
     Stop,
     Retry {
         which: Option<usize>,
@@ -120,6 +121,7 @@ impl<'a> World<'a> {
             Act::Pause => Input::Pause { now, reason: "a break".to_owned() },
             Act::Resume => Input::Resume { now },
             Act::Drain => Input::Drain { now },
+            Act::NoRoom => Input::NoRoom { now },
             Act::Stop => Input::Stop { now },
             Act::Retry { which, downstream } => {
                 let which = which.map_or(Which::AllFailed, |which| Which::Tasks(vec![task(which)]));

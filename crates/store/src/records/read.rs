@@ -188,6 +188,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
     fn halt(&self) -> Result<Halt, Unreadable> {
         match self.root.get("not_logged_in") {
             Some(_) => self.task("not_logged_in").map(Halt::NotLoggedIn),
+            None if self.root.get("no_room").is_some() => Ok(Halt::NoRoom),
             None => self.bound().map(|bound| Halt::Budget(Box::new(bound))),
         }
     }
@@ -210,6 +211,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
             "quota" => Ok(ErrorClass::Quota { until: self.time("until").ok() }),
             "rejected" => Ok(ErrorClass::Rejected),
             "auth" => Ok(ErrorClass::Auth),
+            "shortage" => Ok(ErrorClass::Shortage),
             "fatal" => Ok(ErrorClass::Fatal),
             _ => Err(self.bad("class")),
         }

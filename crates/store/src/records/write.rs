@@ -117,6 +117,7 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
             match why {
                 Halt::Budget(bound) => line.bound(bound, &id),
                 Halt::NotLoggedIn(task) => line.text("not_logged_in", id(*task)),
+                Halt::NoRoom => line.plain("no_room", true),
             }
         }
         Event::Stopping { .. } => line.text("type", "stopping"),
@@ -215,6 +216,7 @@ const fn class_word(class: ErrorClass) -> &'static str {
         ErrorClass::Quota { .. } => "quota",
         ErrorClass::Rejected => "rejected",
         ErrorClass::Auth => "auth",
+        ErrorClass::Shortage => "shortage",
         ErrorClass::Fatal => "fatal",
     }
 }
