@@ -52,6 +52,9 @@ pub trait DiskFile: Sized {
     /// The same open file once more: with one position among the failures that a sync is told of, and one lock.
     fn another(&self) -> Result<Self, Errno>;
 
+    /// How many bytes it has.
+    fn length(&self) -> Result<u64, Errno>;
+
     /// All its bytes.
     fn read_all(&mut self) -> Result<Vec<u8>, Errno>;
 
@@ -118,12 +121,6 @@ impl DiskError {
     pub fn is_full(&self) -> bool {
         matches!(self.errno, Errno::NOSPC | Errno::DQUOT)
     }
-}
-
-/// Whether the system had no more open files, processes or memory to give at that moment.
-pub fn is_shortage(error: &std::io::Error) -> bool {
-    let errno = Errno::from_io_error(error);
-    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM))
 }
 
 /// The system's answer in words.

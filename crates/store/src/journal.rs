@@ -1,7 +1,8 @@
 //! The journal: the only authority over a run. Records are buffered by [`Journal::append`] and made durable together by
 //! [`Journal::commit`], one write and one `fdatasync` for all of them. [`Journal::hand_over`] gives them to the system
 //! before that, so that they outlive this process but not a power cut. The first failure is final: what the kernel still
-//! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk.
+//! holds after a failed sync is not known, so nothing more is written, and the next opener finds out what is on disk. Only a
+//! write that finds no room is tried again, as long as there is a [`Reserve`] to make some.
 //!
 //! [`Journal::begin_sync`] does not wait for the disk. It covers what was appended before it, whatever else the disk may
 //! have when it ends. Each line says how many before it were not durable when it was appended.
@@ -12,6 +13,7 @@ use crate::disk::{Disk, DiskError, DiskFile};
 use crate::history::History;
 use crate::line::{Head, Seq, encode};
 use crate::recover::{Checks, Damage, recover_with};
+use crate::reserve::Reserve;
 use crate::syncer::Syncer;
 
 /// Why the journal cannot be used.
@@ -55,6 +57,9 @@ pub struct Journal<F> {
     syncer: Option<Box<dyn Syncer>>,
     syncing: Option<Seq>,
     failure: Option<JournalError>,
+    reserve: Option<Reserve<F>>,
+    /// The reserve had to be used, and nobody was told.
+    is_short: bool,
 }
 
 impl<F: DiskFile> Journal<F> {
@@ -106,6 +111,8 @@ impl<F: DiskFile> Journal<F> {
             syncer: None,
             syncing: None,
             failure: None,
+            reserve: None,
+            is_short: false,
         }
     }
 
@@ -117,6 +124,16 @@ impl<F: DiskFile> Journal<F> {
     /// From now on [`Self::begin_sync`] lets somebody else do the work, and does not wait for it.
     pub fn sync_beside(&mut self, syncer: Box<dyn Syncer>) {
         self.syncer = Some(syncer);
+    }
+
+    /// Gives it room that it may use when the disk is full.
+    pub fn set_reserve(&mut self, reserve: Reserve<F>) {
+        self.reserve = Some(reserve);
+    }
+
+    /// Whether the disk is full, and what was appended is there only because of the reserve. That is said once.
+    pub fn take_short(&mut self) -> bool {
+        std::mem::take(&mut self.is_short)
     }
 
     /// The epoch of the records that are appended now.
@@ -229,7 +246,14 @@ impl<F: DiskFile> Journal<F> {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let written = self.file.write_all_at(self.end, self.buffer.as_bytes());
+        let mut written = self.file.write_all_at(self.end, self.buffer.as_bytes());
+        while let Err(Errno::NOSPC | Errno::DQUOT) = written
+            && self.reserve.as_mut().is_some_and(Reserve::give)
+        {
+            self.is_short = true;
+            // From where the last good line ended: what a short write left is written over.
+            written = self.file.write_all_at(self.end, self.buffer.as_bytes());
+        }
         written.map_err(DiskError::when("write", &self.name))?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
@@ -329,6 +353,44 @@ mod tests {
             assert_eq!((journal.append("{\"a\":1}"), journal.commit()), (Ok(1), Ok(())));
             let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
             assert_eq!(texts(&history), [(1, 1, "{\"a\":1}")]);
+        }
+    }
+
+    /// The disk takes a part of a line and no more, and the reserve makes room for all of it.
+    #[test]
+    fn on_a_full_disk_the_reserve_is_used_and_a_line_that_was_cut_short_is_written_over() {
+        let (mut cut, mut used) = (false, 0);
+        for seed in 0..50 {
+            let disk = SimDisk::new(seed, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            journal.set_reserve(Reserve::keep(&disk, "reserve", 4096).expect("there is room"));
+            disk.plan(Some(Strike { at: disk.operations(), fault: Fault::Full, sticky: true }));
+            let json = format!("\"{}\"", "x".repeat(300));
+            let before = disk.operations();
+            assert_eq!((journal.append(&json), journal.commit()), (Ok(1), Ok(())));
+            cut |= disk.operations() > before + 5; // a write, another one, two for the reserve, the write, the sync
+            assert_eq!((journal.take_short(), journal.take_short()), (true, false));
+            used = (2..200).take_while(|_| journal.append(&json).and_then(|_| journal.commit()).is_ok()).count();
+            let failed = journal.append(&json);
+            assert!(matches!(failed, Err(JournalError::Full(_))), "{failed:?}");
+            disk.plan(None);
+            let (_, history) = Journal::open(&disk, "journal").expect("the journal opens");
+            assert_eq!(texts(&history).len(), used + 1);
+            assert!(texts(&history).iter().all(|(_, epoch, text)| (*epoch, *text) == (1, json.as_str())));
+        }
+        assert!(cut && used >= 8, "{cut} {used}");
+    }
+
+    #[test]
+    fn a_failed_sync_is_final_whatever_is_reserved() {
+        for after in [0, 1] {
+            let disk = SimDisk::new(0, Lies::default());
+            let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+            journal.set_reserve(Reserve::keep(&disk, "reserve", 4096).expect("there is room"));
+            disk.plan(Some(Strike { at: disk.operations() + after, fault: Fault::Io, sticky: false }));
+            let failed = journal.append("{}").and_then(|_| journal.commit());
+            assert!(matches!(failed, Err(JournalError::Failed(_))) && !journal.take_short(), "{failed:?}");
+            assert_eq!(disk.peek("reserve", |cached, _| cached.len()), Some(4096));
         }
     }
 

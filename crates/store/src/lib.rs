@@ -1,7 +1,7 @@
 //! Durable things on disk. Nothing else in the program opens a file of a session.
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
-//! `line`, [`mod@recover`], [`history`], [`syncer`] and [`journal`] (the authority over a run), [`lock`] (one executor),
+//! `line`, [`mod@recover`], [`history`], [`syncer`], [`reserve`] and [`journal`] (the authority over a run), [`lock`] (one executor),
 //! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
 //! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and
 //! [`mod@file_system`] (what somebody who only looks is told).
@@ -29,6 +29,7 @@ pub mod real_disk;
 pub mod records;
 pub mod recover;
 pub mod replace;
+pub mod reserve;
 pub mod run_folder;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_disk;
@@ -48,7 +49,7 @@ pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
 pub use changes::Changes;
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
-pub use disk::{Disk, DiskError, DiskFile, Kind, is_shortage};
+pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use examine::{Examined, cut_damage, examine};
 pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
 pub use folder::{DiskFolder, OpenError};
@@ -60,4 +61,5 @@ pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};
+pub use reserve::{RESERVE_BYTES, Reserve};
 pub use syncer::{SyncThread, Syncer};

@@ -158,8 +158,12 @@ impl DiskFile for RealFile {
         file.map(Self).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
+    fn length(&self) -> Result<u64, Errno> {
+        Ok(u64::try_from(fstat(&self.0)?.st_size).unwrap_or(0))
+    }
+
     fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
-        let length = usize::try_from(fstat(&self.0)?.st_size).unwrap_or(0);
+        let length = usize::try_from(self.length()?).unwrap_or(0);
         let mut bytes = vec![0; length];
         let mut done = 0;
         while done < length {

@@ -26,6 +26,8 @@ pub const JOURNAL: &str = "journal";
 pub const KEEPERS: &str = "keepers";
 /// In the executor's folder: the lock.
 pub const LOCK: &str = "lock";
+/// In the executor's folder: room that is kept for the journal.
+pub const RESERVE: &str = "reserve";
 /// In the executor's folder: what was last rendered.
 pub const DERIVED: &str = "derived.json";
 

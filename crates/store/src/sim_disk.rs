@@ -8,7 +8,7 @@ use std::rc::{Rc, Weak};
 use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskFile, Kind};
-use crate::sim_fault::{Fault, Lies, Sort, Strike};
+use crate::sim_fault::{Fault, Lies, ROOM_LEFT, Room, Sort, Strike};
 use crate::sim_folder::{Change, Folder};
 use crate::sim_inode::{Damage, Inode, Random};
 
@@ -46,7 +46,9 @@ impl SimDisk {
 
     /// Plans a fault, in the place of the one that was planned.
     pub fn plan(&self, strike: Option<Strike>) {
-        self.state.borrow_mut().strike = strike;
+        let state = &mut *self.state.borrow_mut();
+        state.strike = strike;
+        state.room = Room(state.random.index(ROOM_LEFT));
     }
 
     /// Whether a planned crash has struck and nobody started the machine again.
@@ -110,7 +112,8 @@ impl SimDisk {
             }
             Some(Fault::Io) if sort == Sort::Sync => run(state, Some(Fault::Io)),
             Some(Fault::Io) => Err(Errno::IO),
-            Some(Fault::Full) if sort.needs_room() => Err(Errno::NOSPC),
+            Some(Fault::Full) if sort.needs_room() && !strike.is_some_and(|strike| strike.sticky) => Err(Errno::NOSPC),
+            Some(Fault::Full) if sort == Sort::Create && state.room.0 == 0 => Err(Errno::NOSPC),
             Some(Fault::Interrupted) if sort == Sort::Write => Err(Errno::INTR),
             fault => run(state, fault),
         }
@@ -219,13 +222,13 @@ impl SimFile {
     pub(crate) fn operate<T>(
         &self,
         sort: Sort,
-        run: impl FnOnce(&mut Inode, Lies, Option<Fault>) -> Result<T, Errno>,
+        run: impl FnOnce(&mut Inode, Lies, Option<Fault>, &mut Room) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         self.disk.operate(sort, |state, fault| {
             if state.boot != self.boot {
                 return Err(Errno::BADF);
             }
-            run(&mut state.inodes[self.inode], state.lies, fault)
+            run(&mut state.inodes[self.inode], state.lies, fault, &mut state.room)
         })
     }
 }
@@ -235,14 +238,23 @@ impl DiskFile for SimFile {
         Ok(self.clone())
     }
 
+    fn length(&self) -> Result<u64, Errno> {
+        self.operate(Sort::Other, |inode, _, _, _| Ok(inode.cached.len() as u64))
+    }
+
     fn read_all(&mut self) -> Result<Vec<u8>, Errno> {
-        self.operate(Sort::Other, |inode, _, _| Ok(inode.cached.clone()))
+        self.operate(Sort::Other, |inode, _, _, _| Ok(inode.cached.clone()))
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
-        self.operate(Sort::Write, |inode, lies, fault| {
+        self.operate(Sort::Write, |inode, lies, fault, room| {
             let offset = usize::try_from(offset).map_err(|_| Errno::FBIG)?;
-            let count = if fault == Some(Fault::Short) { bytes.len().div_ceil(2) } else { bytes.len() };
+            let there = inode.cached.len().saturating_sub(offset);
+            let count = match fault {
+                Some(Fault::Short) => bytes.len().div_ceil(2),
+                Some(Fault::Full) => room.take(bytes.len(), there)?,
+                _ => bytes.len(),
+            };
             let already = inode.cached.get(offset..offset + count) == Some(&bytes[..count]);
             if !(lies.rewrite && already) {
                 inode.write(offset, &bytes[..count]);
@@ -260,9 +272,11 @@ impl DiskFile for SimFile {
     }
 
     fn truncate(&mut self, length: u64) -> Result<(), Errno> {
-        self.operate(Sort::Other, |inode, lies, _| {
+        self.operate(Sort::Other, |inode, lies, fault, room| {
             if !lies.truncate {
-                inode.truncate(usize::try_from(length).map_err(|_| Errno::FBIG)?);
+                let length = usize::try_from(length).map_err(|_| Errno::FBIG)?;
+                room.0 += if fault.is_some() { inode.cached.len().saturating_sub(length) } else { 0 };
+                inode.truncate(length);
             }
             Ok(())
         })
@@ -289,6 +303,8 @@ pub(crate) struct State {
     random: Random,
     lies: Lies,
     strike: Option<Strike>,
+    /// What still fits once the disk is full for good.
+    room: Room,
     pub(crate) operations: u64,
     /// Counts starts of the machine; files of an earlier one are gone.
     boot: u64,

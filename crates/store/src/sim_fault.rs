@@ -1,11 +1,14 @@
 //! What can go wrong at an operation of the simulated disk, and the lies that test the tests.
 
+use rustix::io::Errno;
+
 /// What happens at an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The device fails. A sync that fails forgets what it should have made durable, as Linux does.
     Io,
-    /// There is no room; only what needs room fails.
+    /// There is no room; only what needs room fails. If that happens for good, a few bytes still fit, and what is cut off
+    /// makes room.
     Full,
     /// A write takes some of the bytes.
     Short,
@@ -39,6 +42,22 @@ pub struct Lies {
     pub truncate: bool,
     /// Bytes that are already in the file are not written again.
     pub rewrite: bool,
+}
+
+/// Fewer bytes than this still fit when the disk is full for good.
+pub(crate) const ROOM_LEFT: usize = 200;
+
+/// How many bytes still fit.
+#[derive(Debug, Default)]
+pub(crate) struct Room(pub(crate) usize);
+
+impl Room {
+    /// How much of a write fits, of which some is there already.
+    pub(crate) fn take(&mut self, wanted: usize, there: usize) -> Result<usize, Errno> {
+        let count = wanted.min(there + self.0);
+        self.0 -= count.saturating_sub(there);
+        if count > 0 || wanted == 0 { Ok(count) } else { Err(Errno::NOSPC) }
+    }
 }
 
 /// What an operation does, as far as faults care.

@@ -52,7 +52,7 @@ impl SimFile {
 
     /// Makes the first changes durable that are not, at most so many. A sync that fails forgets them, as Linux does.
     pub(crate) fn sync_first(&self, most: usize) -> Result<(), Errno> {
-        self.operate(Sort::Sync, |inode, lies, fault| match fault {
+        self.operate(Sort::Sync, |inode, lies, fault, _| match fault {
             Some(Fault::Io) => {
                 inode.forget(most);
                 Err(Errno::IO)
