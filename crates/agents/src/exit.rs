@@ -1,5 +1,6 @@
 //! How a worker ended.
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// How one attempt ended.
@@ -45,6 +46,15 @@ pub enum Ended {
     CouldNotStart(String),
 }
 
+/// What the system has none left of at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// Open files, processes or memory, which others give back when they end.
+    Means,
+    /// Room on the disk.
+    Room,
+}
+
 /// Which limit a worker ran into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,6 +76,31 @@ pub struct Stream {
     pub dropped: u64,
 }
 
+impl Lack {
+    /// What is lacking, if that is what an error of the system says.
+    pub fn of(error: &std::io::Error) -> Option<Self> {
+        error.raw_os_error().and_then(Self::of_code)
+    }
+
+    fn of_code(code: i32) -> Option<Self> {
+        match Errno::from_raw_os_error(code) {
+            Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM => Some(Self::Means),
+            Errno::NOSPC | Errno::DQUOT => Some(Self::Room),
+            _ => None,
+        }
+    }
+}
+
+impl Ended {
+    /// What was lacking, if that is why it could not start. A reason ends with the system's own words, which end with the
+    /// number of the error.
+    pub fn lacked(&self) -> Option<Lack> {
+        let Self::CouldNotStart(reason) = self else { return None };
+        let (_, code) = reason.strip_suffix(')')?.rsplit_once(" (os error ")?;
+        Lack::of_code(code.parse().ok()?)
+    }
+}
+
 impl Exit {
     /// An attempt of which nothing ran.
     pub(crate) fn without_run(key: &str, ended: Ended, now: u64) -> Self {
@@ -81,5 +116,29 @@ impl Exit {
             artifacts: 0,
             last_line: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_lacking_is_told_from_other_reasons() {
+        let lacked = |reason: &str| Ended::CouldNotStart(reason.to_owned()).lacked();
+        for (errno, lack) in [
+            (Errno::MFILE, Some(Lack::Means)),
+            (Errno::NFILE, Some(Lack::Means)),
+            (Errno::AGAIN, Some(Lack::Means)),
+            (Errno::NOMEM, Some(Lack::Means)),
+            (Errno::NOSPC, Some(Lack::Room)),
+            (Errno::DQUOT, Some(Lack::Room)),
+            (Errno::NOENT, None),
+        ] {
+            let error = std::io::Error::from(errno);
+            assert_eq!((Lack::of(&error), lacked(&format!("a worker: {error}"))), (lack, lack), "{error}");
+        }
+        assert_eq!(lacked("x (os error 24): not found in PATH"), None, "only the system's own words count");
+        assert_eq!(Ended::Exit(0).lacked(), None);
     }
 }

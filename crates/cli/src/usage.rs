@@ -92,6 +92,8 @@ pub(crate) struct JsonHalted<'a> {
     reason: &'a str,
     /// The task that no agent could do because nobody is logged in.
     not_logged_in: Option<&'a str>,
+    /// The disk is full.
+    no_room: bool,
     budget: Option<JsonBudget<'a>>,
 }
 
@@ -109,10 +111,11 @@ impl<'a> JsonHalted<'a> {
     /// Describes it.
     pub(crate) fn of(halted: &'a Halted) -> Self {
         let reason = halted.words.as_str();
+        let no_room = halted.why == Halt::NoRoom;
         let bound = match &halted.why {
             Halt::Budget(bound) => bound,
-            Halt::NotLoggedIn(_) => {
-                return Self { reason, not_logged_in: halted.name.as_deref(), budget: None };
+            Halt::NotLoggedIn(_) | Halt::NoRoom => {
+                return Self { reason, not_logged_in: halted.name.as_deref(), no_room, budget: None };
             }
         };
         let Bound { scope, measure, used, budget, next } = bound.as_ref();
@@ -124,7 +127,7 @@ impl<'a> JsonHalted<'a> {
         let (used, budget, next_attempt) = (*used, *budget, *next);
         let budget =
             JsonBudget { of, name: halted.name.as_deref(), measure: measure.word(), used, budget, next_attempt };
-        Self { reason, not_logged_in: None, budget: Some(budget) }
+        Self { reason, not_logged_in: None, no_room, budget: Some(budget) }
     }
 }
 

@@ -24,6 +24,11 @@ impl Halted {
         let id = |task: TaskIndex| session.tasks.get(task.get()).map(|task| task.id.to_string());
         let bound = match why {
             Halt::Budget(bound) => bound,
+            Halt::NoRoom => {
+                let words =
+                    "the disk is full, so nothing more was started; workers that ran were let finish".to_owned();
+                return Self { words, name: None, why: why.clone() };
+            }
             Halt::NotLoggedIn(task) => {
                 let said = rules.view(*task).and_then(|view| view.error);
                 let said = said.unwrap_or("nobody is logged in with its agent");

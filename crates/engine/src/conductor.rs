@@ -6,14 +6,15 @@
 //!   made durable ahead of time ([`Event::Intended`]), so that a worker which ends can be followed at once;
 //! - whatever else is to be done, or told, waits for its events;
 //! - before a worker starts, the system has its claim: a killed executor finds it, and only a power cut, after which no
-//!   worker lives, can take it.
+//!   worker lives, can take it;
+//! - where the disk is full, what was about to start is taken back, and the rules start nothing more.
 //!
 //! Where only workers wait, and nobody else, the disk is not waited for: [`Conductor::synced`] says later who may start.
 //! Everything else is durable when [`Conductor::take`] returns, and whoever waited before it goes first.
 
 use std::collections::VecDeque;
 
-use team_executor_core::run::{Effect, Event, Input, Refused, Run, Step, Work};
+use team_executor_core::run::{Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Step, Work, WorkEnded};
 use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
@@ -32,6 +33,8 @@ pub struct Conductor<F> {
     waiting: Vec<(Seq, Effect)>,
     /// The attempts that were made durable ahead of time last, and the record that says so.
     ahead: (Seq, Vec<Work>),
+    /// Somebody found the disk full, and the rules were not told.
+    is_full: bool,
 }
 
 /// What follows from some inputs.
@@ -47,7 +50,15 @@ impl<F: DiskFile> Conductor<F> {
     /// The rules, as the records of the journal left them.
     pub fn new(tasks: &[Task], rules: Run, journal: Journal<F>) -> Self {
         let ids = tasks.iter().map(|task| task.id.as_str().into()).collect();
-        Self { rules, journal, ids, fresh: VecDeque::new(), waiting: Vec::new(), ahead: (0, Vec::new()) }
+        Self {
+            rules,
+            journal,
+            ids,
+            fresh: VecDeque::new(),
+            waiting: Vec::new(),
+            ahead: (0, Vec::new()),
+            is_full: false,
+        }
     }
 
     /// How the run stands; it may be ahead of what is durable.
@@ -65,34 +76,53 @@ impl<F: DiskFile> Conductor<F> {
         self.journal.is_covered()
     }
 
+    /// The disk is full, as somebody else has found: [`Self::take`] tells the rules before anything else.
+    pub fn disk_is_full(&mut self) {
+        self.is_full = true;
+    }
+
     /// Lets the rules decide on some inputs and says what may be carried out.
     pub fn take(&mut self, inputs: Vec<Input>, now: Timestamp) -> Result<Taken, JournalError> {
+        let mut effects = self.unless_full(Vec::new(), now)?;
         let (mut refusals, mut at_once) = (Vec::with_capacity(inputs.len()), false);
         for input in inputs {
-            let Step { events, effects, refused } = self.rules.step(input);
-            at_once |= !events.iter().all(can_wait_for_others) || !effects.iter().all(can_wait);
-            for event in events {
-                let number = self.append(&event)?;
-                self.fresh.push_back((number, event));
-            }
-            for effect in effects {
-                self.waiting.push((self.waits_for(&effect), effect));
-            }
+            let (waited_for, refused) = self.decide(input)?;
+            at_once |= waited_for;
             refusals.push(refused);
         }
-        let effects = if at_once { self.commit(now)? } else { self.go_on(now)? };
+        effects.extend(if at_once { self.commit(now)? } else { self.go_on(now)? });
         Ok(Taken { effects, refused: refusals })
+    }
+
+    /// Lets the rules decide on one input. Says whether somebody waits for what follows, and why nothing does, if so.
+    fn decide(&mut self, input: Input) -> Result<(bool, Option<Refused>), JournalError> {
+        let Step { events, effects, refused } = self.rules.step(input);
+        let at_once = !events.iter().all(can_wait_for_others) || !effects.iter().all(can_wait);
+        for event in events {
+            let number = self.append(&event)?;
+            self.fresh.push_back((number, event));
+        }
+        for effect in effects {
+            self.waiting.push((self.waits_for(&effect), effect));
+        }
+        Ok((at_once, refused))
     }
 
     /// Makes everything durable, and with it the attempts that come next. Says what may be carried out now.
     pub fn commit(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
         self.intend(now)?;
         self.journal.commit()?;
-        Ok(self.due())
+        let due = self.due();
+        self.unless_full(due, now)
     }
 
     /// Begins to do that, unless a sync is under way.
     pub fn begin_commit(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        let due = self.begin(now)?;
+        self.unless_full(due, now)
+    }
+
+    fn begin(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
         if !self.journal.is_syncing() {
             self.intend(now)?;
         }
@@ -119,8 +149,29 @@ impl<F: DiskFile> Conductor<F> {
         if self.waiting.is_empty() {
             self.journal.hand_over()?;
         } else {
-            due.extend(self.begin_commit(now)?);
+            due.extend(self.begin(now)?);
         }
+        self.unless_full(due, now)
+    }
+
+    /// Where the disk is full the rules are told so, and what was about to start does not: the room that is left is for
+    /// what those come to that run.
+    fn unless_full(&mut self, mut due: Vec<Effect>, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        if !(std::mem::take(&mut self.is_full) | self.journal.take_short()) {
+            return Ok(due);
+        }
+        let later = self.waiting.extract_if(.., |(_, effect)| starts(effect).is_some()).map(|(_, effect)| effect);
+        let taken_back: Vec<Effect> = due.extract_if(.., |effect| starts(effect).is_some()).chain(later).collect();
+        let ended = taken_back.iter().filter_map(starts).map(|work| {
+            let error = "it was not started, because the disk is full".to_owned();
+            let outcome = Outcome::Failed { class: ErrorClass::Shortage, error };
+            Input::Ended { now, ended: WorkEnded { work, outcome } }
+        });
+        for input in std::iter::once(Input::NoRoom { now }).chain(ended) {
+            self.decide(input)?;
+        }
+        self.journal.commit()?;
+        due.extend(self.due());
         Ok(due)
     }
 
@@ -157,6 +208,14 @@ impl<F: DiskFile> Conductor<F> {
     }
 }
 
+/// Which attempt an effect begins, if it does.
+const fn starts(effect: &Effect) -> Option<Work> {
+    match effect {
+        Effect::Spawn { work, .. } | Effect::Check { work, .. } => Some(*work),
+        _ => None,
+    }
+}
+
 /// Whether nobody but a worker waits for an effect.
 const fn can_wait(effect: &Effect) -> bool {
     match effect {
@@ -176,7 +235,7 @@ const fn can_wait_for_others(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use rustix::io::Errno;
-    use team_executor_core::run::{Outcome, Policy, Which, Work, WorkEnded};
+    use team_executor_core::run::{Ending, Policy, Which};
     use team_executor_core::{Graph, RoleName, TaskId};
     use team_executor_store::{Disk as _, RealDisk, RealFile, Syncer};
 
@@ -337,6 +396,19 @@ mod tests {
         let failed = conductor.synced(NOW).unwrap_err();
         assert_eq!(conductor.take(vec![completed(1)], NOW), Err(failed));
         assert_eq!(conductor.happened(), []);
+    }
+
+    #[test]
+    fn where_the_disk_is_full_nothing_starts_and_who_runs_is_waited_for() {
+        let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &[]), ("C", &[])], 2);
+        conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
+        conductor.disk_is_full();
+        let taken = conductor.take(vec![completed(0)], NOW).unwrap();
+        assert_eq!((taken.effects, taken.refused), (vec![], vec![None]), "B goes on, C does not start");
+        assert!(on_disk(&dir).contains(&"halted".to_owned()));
+        let taken = conductor.take(vec![completed(1)], NOW).unwrap();
+        assert_eq!(taken.effects, [Effect::Over { ending: Ending::Drained }]);
+        assert_eq!(conductor.rules().counts().completed, 2);
     }
 
     #[test]

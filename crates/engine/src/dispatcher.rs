@@ -5,6 +5,7 @@ mod job_rows;
 mod people;
 mod permissions;
 mod recover;
+mod shortage;
 mod spawn;
 mod start;
 mod telling;
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::adapters::glimpse;
 use team_executor_agents::{KeeperEvent, Keepers};
-use team_executor_core::run::{Effect, Ending, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
@@ -73,6 +74,8 @@ struct Dispatcher<'t> {
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
+    /// It was told that there are fewer workers than were chosen.
+    told_shortage: bool,
     /// A person is being asked.
     asking: bool,
     /// What agents want to be allowed, the oldest first.
@@ -180,7 +183,10 @@ impl Dispatcher<'_> {
 
     fn announce_these(&mut self, happened: Vec<Event>) {
         self.dirty |= !happened.is_empty();
-        happened.into_iter().for_each(|event| self.announce(event));
+        for event in happened {
+            self.tell_shortage(&event);
+            self.announce(event);
+        }
         self.undurable = match self.undurable {
             _ if self.conductor.is_covered() => None,
             since => since.or_else(|| Some(Instant::now())),
@@ -224,7 +230,8 @@ impl Dispatcher<'_> {
             Message::Halt { reason } => self.halt(reason).map(|()| None),
             Message::Synced { took } => self.synced(took).map(|()| None),
             Message::NotStarted { slot, error } => {
-                let outcome = Outcome::CouldNotStart { error: format!("could not start: {error}") };
+                let error = format!("could not start: {error}");
+                let outcome = Outcome::Failed { class: ErrorClass::Shortage, error };
                 let work = self.slots.remove(&slot);
                 Ok(work.map(|work| Input::Ended { now, ended: WorkEnded { work, outcome } }))
             }
@@ -311,6 +318,9 @@ impl Dispatcher<'_> {
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
         self.commit()?;
+        if *self.rules().stage() == Stage::Finished {
+            self.at.give_up_room(); // what is left to be written needs it more
+        }
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
             ending => ending.unwrap_or(Ending::Paused),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use team_executor_agents::Lack;
 use team_executor_core::run::{Backoff, Budgets, Cadence, TaskPolicy};
 use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
-use team_executor_store::{JournalError, is_shortage, records};
+use team_executor_store::{JournalError, records};
 
 use crate::control::Checkpoints;
 use crate::worker::Workers;
@@ -127,6 +128,9 @@ pub enum Failure {
     /// The system has no more open files, processes or memory to give at this moment.
     #[error("{0}")]
     Shortage(String),
+    /// The disk is full.
+    #[error("{0}")]
+    NoRoom(String),
     /// It runs inside a worker of itself.
     #[error("{0}")]
     TooDeep(String),
@@ -141,9 +145,13 @@ pub enum Failure {
 impl Failure {
     pub(crate) fn disk(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |error| match error.to_string() {
-            reason if is_shortage(&error) => Self::Shortage(format!("cannot {action} {}: {reason}", path.display())),
-            reason => Self::Disk { action, path, reason },
+        move |error| {
+            let words = || format!("cannot {action} {}: {error}", path.display());
+            match Lack::of(&error) {
+                Some(Lack::Means) => Self::Shortage(words()),
+                Some(Lack::Room) => Self::NoRoom(words()),
+                None => Self::Disk { action, reason: error.to_string(), path },
+            }
         }
     }
 }

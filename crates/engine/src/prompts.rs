@@ -8,6 +8,9 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// So many descriptors are left for views, results and requests when another slot is used for the first time.
+const SPARE: usize = 16;
+
 /// The prompts of all slots.
 #[derive(Debug)]
 pub(crate) struct Prompts {
@@ -35,7 +38,10 @@ impl Prompts {
         let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_at(&path))?;
         let (prompt, before) = match ours.zip(before) {
             Some(ours) => ours,
-            None => (Prompt::create(&path)?, 0),
+            None => {
+                self.must_leave_spare()?;
+                (Prompt::create(&path)?, 0)
+            }
         };
         prompt.file.write_all_at(text.as_bytes(), 0)?;
         let length = text.len() as u64;
@@ -44,6 +50,14 @@ impl Prompts {
         }
         self.files.insert(slot, prompt);
         Ok(path)
+    }
+}
+
+impl Prompts {
+    /// Fails where one more slot would leave too few descriptors for everything else.
+    fn must_leave_spare(&self) -> io::Result<()> {
+        let Some(prompt) = self.files.values().next() else { return Ok(()) };
+        (0..SPARE).map(|_| prompt.file.try_clone()).collect::<io::Result<Vec<File>>>().map(drop)
     }
 }
 

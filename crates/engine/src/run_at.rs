@@ -10,11 +10,11 @@ use std::time::Duration;
 use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
 use team_executor_store::lock::PATIENCE;
-use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, RUNS};
-use team_executor_store::run_folder::{WORKFLOW, component, project_root, run_id, run_path};
+use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS};
+use team_executor_store::run_folder::{RESERVE, RUNS, WORKFLOW, component, project_root, run_id, run_path};
 use team_executor_store::{
-    Disk, Durability, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, ReplaceError, file_system,
-    records, recover, replace, sweep,
+    Disk, Durability, History, Holder, Journal, Lock, LockError, RESERVE_BYTES, RealDisk, RealFile, ReplaceError,
+    Reserve, file_system, records, recover, replace, sweep,
 };
 
 use crate::clock;
@@ -109,6 +109,18 @@ impl RunAt {
     /// How long the journal is, with everything that the system was given.
     pub(crate) fn journal_length(&self) -> u64 {
         std::fs::metadata(self.journal()).map_or(0, |file| file.len())
+    }
+
+    /// Keeps room for the journal, if there is any.
+    pub(crate) fn keep_room(&self, journal: &mut Journal<RealFile>) {
+        if let Ok(reserve) = Reserve::keep(&self.executor, RESERVE, RESERVE_BYTES) {
+            journal.set_reserve(reserve);
+        }
+    }
+
+    /// Needs no room for the journal any more.
+    pub(crate) fn give_up_room(&self) {
+        self.executor.remove(RESERVE).ok(); // there may have been none
     }
 
     /// Says who has the lock, once everything that an earlier incarnation left is written down.

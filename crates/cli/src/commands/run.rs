@@ -243,9 +243,7 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
         Why::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
         Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
         Why::Nameless(run) => (Exit::Io, doctor(&format!("--run={}", escape::shell_word(run)))),
-        Why::Journal(JournalError::Full(_)) => {
-            (Exit::Io, "make room on the disk; df -h shows how it is used".to_owned())
-        }
+        Why::Journal(JournalError::Full(_)) | Why::NoRoom(_) => (Exit::Io, ending::MAKE_ROOM.to_owned()),
         _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
     let mut finding = Finding::error(Code::Usage, failure.to_string());

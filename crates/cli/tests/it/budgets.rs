@@ -62,7 +62,7 @@ fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
     assert!(events.iter().any(|event| event["type"] == "halted" && event["reason"] == reason), "{run}");
     let ended = events.last().expect("an event");
     let budget = json!({"of": "run", "name": null, "measure": "usd", "used": 250_000, "budget": 250_000, "next_attempt": 250_000});
-    assert_eq!(ended["halted"], json!({"reason": reason, "not_logged_in": null, "budget": budget}));
+    assert_eq!(ended["halted"], json!({"reason": reason, "not_logged_in": null, "no_room": false, "budget": budget}));
     assert_eq!((&ended["exit_code"], &ended["ending"]), (&json!(3), &json!("drained")));
     let resume = "team-executor run --session=S -y --format json --budget-usd 0.50";
     assert_eq!(ended["resume"], resume);

@@ -1,8 +1,8 @@
 //! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
 
-use team_executor_agents::Exit;
+use team_executor_agents::{Ended, Exit, Lack};
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Ending, Input, Outcome, Stage, Used, Work, WorkEnded};
+use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Used, Work, WorkEnded};
 
 use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
@@ -77,6 +77,13 @@ impl Dispatcher<'_> {
 
     /// What an attempt came to, with what its dialect demands.
     pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
+        if let (Ended::CouldNotStart(reason), Some(lack)) = (&exit.ended, exit.ended.lacked()) {
+            if lack == Lack::Room {
+                self.conductor.disk_is_full();
+            }
+            let error = format!("could not start: {reason}");
+            return Outcome::Failed { class: ErrorClass::Shortage, error };
+        }
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
         let end = ends::of(&self.options, &self.at, task, work, worker, exit);
         self.concluded(work, end)

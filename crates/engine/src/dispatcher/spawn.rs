@@ -27,7 +27,11 @@ impl Dispatcher<'_> {
         self.slots.insert(slot, work);
         let prompt = match prompt {
             // Nothing runs yet: it is as if the worker had not started, and is tried again later.
-            Err(Failure::Shortage(error)) => {
+            Err(failure @ (Failure::Shortage(_) | Failure::NoRoom(_))) => {
+                if matches!(failure, Failure::NoRoom(_)) {
+                    self.conductor.disk_is_full();
+                }
+                let error = failure.to_string();
                 self.outbox.send(Message::NotStarted { slot, error }).ok();
                 return Ok(());
             }

@@ -56,6 +56,7 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
+    at.keep_room(&mut journal);
     let (mut session, rules) = replay::replay(&options, &at.id, &plan, &history)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
@@ -136,6 +137,7 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
         wake: None,
         ending: None,
         asked_to_stop: false,
+        told_shortage: false,
         asking: false,
         permissions: VecDeque::new(),
         patience: None,

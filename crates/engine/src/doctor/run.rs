@@ -7,8 +7,8 @@ use team_executor_agents::Harvest;
 use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::tasks_csv;
-use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK};
-use team_executor_store::{Examined, RealDisk, examine, held_by, strays};
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
+use team_executor_store::{Examined, RESERVE_BYTES, RealDisk, examine, held_by, strays};
 
 use super::Check;
 use crate::options::Failure;
@@ -37,6 +37,7 @@ pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Res
     let found = examine(&bytes);
     let texts = texts(&bytes, &found);
     let mut checks = vec![journal(&found, &texts, named)];
+    checks.extend(reserve(&executor, &texts));
     let disk = open(&executor)?;
     let holder = held_by(&disk, LOCK).map_err(|error| Failure::disk("look at", &executor)(error.errno.into()))?;
     if let Some(by) = holder {
@@ -97,6 +98,21 @@ fn journal(found: &Examined, texts: &[&str], named: &str) -> Check {
         ),
         Some(_) => Check::fine("journal", format!("whole: {whole}")),
     }
+}
+
+/// Whether workers could finish if the disk got full. A finished run has none left to care about.
+fn reserve(executor: &Path, texts: &[&str]) -> Option<Check> {
+    let is_finished = texts.last().and_then(|last| Fields::of(last)).is_some_and(|last| last.kind == "finished");
+    if is_finished || texts.is_empty() {
+        return None;
+    }
+    let kept = std::fs::metadata(executor.join(RESERVE)).map_or(0, |file| file.len());
+    Some(if kept >= RESERVE_BYTES as u64 {
+        Check::fine("reserve", "room is kept for the journal: if the disk gets full, workers can finish")
+    } else {
+        let says = "less room is kept for the journal than it may need: if the disk gets full, workers are ended";
+        Check::weak("reserve", says, "make room on the disk (df -h); the next run keeps some again")
+    })
 }
 
 fn keepers(path: &Path) -> Result<Check, Failure> {

@@ -23,6 +23,8 @@ use crate::printer::Printer;
 /// How many deliverables are shown; the report has all.
 const SHOWN: usize = 20;
 const LABEL: usize = 16;
+/// What to do about a full disk.
+pub(super) const MAKE_ROOM: &str = "make room on the disk; df -h shows how it is used";
 
 /// Says how a run came out, and with what it can be resumed where it can.
 pub(in crate::commands) fn tell(
@@ -34,6 +36,7 @@ pub(in crate::commands) fn tell(
     let exit = match report.ending {
         Ending::AllCompleted => Exit::Fine,
         Ending::WithFailures => Exit::Unfinished,
+        Ending::Drained if is_full(report) => Exit::Io,
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
@@ -146,9 +149,18 @@ fn near(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// What to do about a budget that no flag sets.
+/// Whether a run stopped because the disk is full.
+fn is_full(report: &Report) -> bool {
+    report.halt.as_ref().is_some_and(|halted| halted.why == Halt::NoRoom)
+}
+
+/// What to do about what is in the way, where no flag helps.
 fn more(halted: &Halted) -> Option<String> {
-    let Halt::Budget(bound) = &halted.why else { return None };
+    let bound = match &halted.why {
+        Halt::Budget(bound) => bound,
+        Halt::NoRoom => return Some(MAKE_ROOM.to_owned()),
+        Halt::NotLoggedIn(_) => return None,
+    };
     let section = match bound.scope {
         Scope::Run => return None,
         Scope::Role(_) => "roles",

@@ -1,10 +1,11 @@
 //! The disk is full, files may not grow, folders vanish, and the standard streams are closed.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use team_executor_testkit::World;
+use team_executor_testkit::{Gate, World};
 
 use super::{completions, run_after, said};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
@@ -51,12 +52,12 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
     };
     let project = &disk.0;
     world.copy_tree(world.dir().join("S"), "small/S");
-    // B fills the disk to the last byte; its own output is lost, and so is whatever comes after it.
+    // The disk is too small for a reserve. B fills it to the last byte; its own output is lost, and so is whatever comes after it.
     let worker = "[ $TEAM_EXECUTOR_TASK != B ] || [ -e fill ] || cat /dev/zero >fill; echo did $TEAM_EXECUTOR_TASK";
     let full = run_in(project, &world, worker);
-    let text = said(&full);
+    let text = said(&full) + &String::from_utf8_lossy(&full.stdout);
     assert_eq!(full.status.code(), Some(74), "{text}");
-    assert!(text.to_lowercase().contains("no space left on device"), "{text}");
+    assert!(text.contains("make room on the disk"), "{text}");
     assert!(text.contains("Resume with: team-executor run --session=S "), "{text}");
     let still_full = run_in(project, &world, worker);
     assert_eq!(still_full.status.code(), Some(74), "{}", said(&still_full));
@@ -66,6 +67,97 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
     let continued = run_in(project, &world, worker);
     assert_eq!(continued.status.code(), Some(0), "{}", said(&continued));
     assert!(all.iter().all(|(task, _)| completions(&run, task) == 1));
+}
+
+/// A project on a disk of its own whose task B fills the disk while A is at work, with many tasks to come.
+struct Filled {
+    world: World,
+    disk: SmallDisk,
+    gate: Gate,
+    ids: Vec<String>,
+}
+
+impl Filled {
+    fn new() -> Option<Self> {
+        let later = (0..60).map(|number| format!("T{number}"));
+        let ids: Vec<String> = ["A".to_owned(), "B".to_owned()].into_iter().chain(later).collect();
+        let all: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), if id.len() > 1 { "B" } else { "" })).collect();
+        let world = tasks(&all);
+        let disk = SmallDisk::new(world.dir().join("small"), 4096)?;
+        world.copy_tree(world.dir().join("S"), "small/S");
+        let gate = Gate::new(world.dir().join("gate"));
+        Some(Self { world, disk, gate, ids })
+    }
+
+    /// Each notes outside of the disk that it ran. What B says needs more than the journal has left.
+    fn worker(&self) -> String {
+        let gate = self.gate.arg();
+        let fills = "cat /dev/zero >fill; printf 'did B %05000d\\n' 0; exit";
+        format!(
+            "echo $TEAM_EXECUTOR_TASK >>../ran; case $TEAM_EXECUTOR_TASK in A) cat {gate};; B) {fills};; esac; {DID}"
+        )
+    }
+
+    fn journal(&self) -> String {
+        read(run_of(&self.disk.0).join(".executor/journal"))
+    }
+}
+
+#[test]
+fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room_the_rest_is_done() {
+    let Some(filled) = Filled::new() else {
+        println!("no file system may be mounted here; what becomes of workers on a full disk was not tried");
+        return;
+    };
+    let worker = filled.worker();
+    let arguments = arguments("--session=S", &worker, &["-c2"]);
+    let command = || {
+        let mut command = filled.world.command(&arguments);
+        command.current_dir(&filled.disk.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut full = command().spawn().expect("it starts");
+    // A is let go when the run has said that it stops; until then it is at work.
+    let mut said = BufReader::new(full.stderr.take().expect("its words")).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("the disk is full")), "it never says so");
+    let while_full = filled.journal();
+    assert!(while_full.contains("\"type\":\"halted\",\"no_room\":true"), "{while_full}");
+    filled.gate.open();
+    let rest: Vec<String> = said.collect();
+    let ended = full.wait_with_output().expect("it ends");
+    let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert_eq!(ended.status.code(), Some(74), "{printed} {rest:?}");
+    for expected in ["the disk is full", "help: make room on the disk", "Resume with: team-executor run --session=S "] {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+    let journal = filled.journal();
+    let (_, after) = journal.split_once("\"type\":\"halted\"").expect("it halted");
+    assert!(
+        !after.contains("\"type\":\"claimed\"") && after.contains("\"type\":\"completed\",\"task\":\"A\""),
+        "{after}"
+    );
+    let run = run_of(&filled.disk.0);
+    let done = |id: &String| completions(&run, id);
+    assert!(filled.ids.iter().map(done).sum::<usize>() < filled.ids.len(), "{journal}");
+    let doctor =
+        filled.world.command(&["doctor", "--session=S"]).current_dir(&filled.disk.0).output().expect("it runs");
+    let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.contains("less room is kept for the journal than it may need"), "{doctor}");
+
+    // What the reserve left is filled too: the next one gets no further than the odd page lets it, and halts as well.
+    let mut fill = std::fs::File::options().append(true).open(filled.disk.0.join("fill")).expect("the file");
+    while fill.write_all(&[0; 512]).is_ok() {}
+    let still_full = command().output().expect("it ends");
+    assert_eq!(still_full.status.code(), Some(74), "{still_full:?}");
+
+    drop(fill);
+    std::fs::remove_file(filled.disk.0.join("fill")).expect("room again");
+    let continued = command().output().expect("it ends");
+    assert_eq!(continued.status.code(), Some(0), "{continued:?}");
+    assert!(filled.ids.iter().all(|id| done(id) == 1), "{}", filled.journal());
+    let ran = read(filled.world.dir().join("ran"));
+    assert!(filled.ids.iter().all(|id| ran.lines().filter(|line| line == id).count() == 1), "{ran}");
+    assert!(!run.join(".executor/reserve").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use super::{completions, run_after, said};
-use crate::run::{DID, arguments, folder, run, tasks};
+use crate::run::{DID, arguments, folder, read, run, tasks};
 
 /// A user that nobody else is: its processes are counted alone.
 const NOBODY: u32 = 54_321;
@@ -30,14 +30,21 @@ fn whatever_the_limit_on_open_files_the_program_ends_in_order() {
     }
 }
 
+/// Many more are wanted at once than there are descriptors for, and no task may fail even once by itself.
 #[test]
-fn with_few_open_files_many_workers_wait_for_each_other_and_all_tasks_are_done() {
-    let ids: Vec<String> = (0..12).map(|number| format!("T{number}")).collect();
+fn too_few_open_files_lower_the_number_of_workers_and_cost_no_retry() {
+    let ids: Vec<String> = (0..64).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
-    let output = run_after(&world, "ulimit -n 40", DID, &["-c12", "--retries", "9"]);
+    let worker = "echo found $TEAM_EXECUTOR_TASK >\"$TEAM_EXECUTOR_ARTIFACTS/x\"; echo did $TEAM_EXECUTOR_TASK";
+    let output = run_after(&world, "ulimit -n 64", worker, &["-c64", "--retries", "0"]);
     let text = said(&output);
-    assert!(text.contains("could not start: ") && text.contains("Too many open files"), "{text}");
     assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_eq!(text.matches("at once from now on: too many open files").count(), 1, "{text}");
+    assert!(text.contains("ulimit -n"), "{text}");
+    let journal = read(folder(&world).join(".executor/journal"));
+    let (failed, short) =
+        (journal.matches("\"type\":\"failed\"").count(), journal.matches("\"class\":\"shortage\"").count());
+    assert!(failed == short && short > 0, "{failed} failures, {short} for want of open files");
     assert!(ids.iter().all(|id| completions(&folder(&world), id) == 1));
 }
 

@@ -1,0 +1,39 @@
+//! What people are told when the system has too little for as many workers as were chosen.
+
+use team_executor_core::run::{ErrorClass, Event};
+
+use super::Dispatcher;
+use crate::notice::Notice;
+
+impl Dispatcher<'_> {
+    /// Says once that there are fewer workers, why, and what helps.
+    pub(super) fn tell_shortage(&mut self, event: &Event) {
+        let Event::Failed { class: ErrorClass::Shortage, error, .. } = event else { return };
+        if self.rules().halt().is_some() || std::mem::replace(&mut self.told_shortage, true) {
+            return;
+        }
+        let most = self.rules().most_workers();
+        let workers = if most == 1 { "worker" } else { "workers" };
+        let why = system_words(error);
+        let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
+        (self.tell)(Notice::Warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
+    }
+}
+
+/// What the system said, of an error that ends with its words and its number.
+fn system_words(error: &str) -> String {
+    let said = error.rsplit(": ").next().unwrap_or_default();
+    said.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_system_are_found_at_the_end_of_an_error() {
+        let error = std::io::Error::from_raw_os_error(24);
+        let error = format!("could not start: cannot write a prompt in /a: b: {error}");
+        assert_eq!(system_words(&error), "too many open files");
+    }
+}
