@@ -7,9 +7,10 @@ use team_executor_core::run::{Effect, Ending, Input, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, TaskStatus};
 use team_executor_engine::conductor::Conductor;
 use team_executor_files::tasks_csv;
+use team_executor_store::run_folder::RESERVE;
 use team_executor_store::sim_disk::SimFile;
 use team_executor_store::sim_sync::SimSyncer;
-use team_executor_store::{Durability, Lock, replace};
+use team_executor_store::{Durability, Lock, ReplaceError, remove, replace};
 
 use crate::audit::VIEW;
 use crate::keeper::Order;
@@ -27,6 +28,8 @@ pub enum Ended {
     Finished,
     /// It stopped, and another one goes on when someone wants that.
     Stopped,
+    /// It stopped because the disk is full.
+    Full,
 }
 
 /// Runs one executor to its end.
@@ -144,6 +147,7 @@ impl Executor<'_, '_> {
             at => at.or_else(|| Some(self.world.now + COMMIT_WITHIN)),
         };
         self.world.audit.announce(&self.world.executor, &events)?;
+        self.world.audit.spared(&effects)?;
         for effect in effects {
             if let Effect::Spawn { work, .. } | Effect::Check { work, .. } = &effect {
                 self.world.audit.begins(&self.world.executor, *work)?;
@@ -291,16 +295,22 @@ impl Executor<'_, '_> {
         self.world.soon(500_000, Happening::Message(incarnation, Message::Checked(work)));
     }
 
-    /// Renders what people read from what is durable.
-    fn render(&mut self, durability: Durability) -> Result<(), Stop> {
+    /// Renders what people read from what is durable, and says whether there was room for it.
+    fn render(&mut self, durability: Durability) -> Result<bool, Stop> {
         for (index, task) in (0..).map(TaskIndex).zip(&mut self.session.tasks) {
             task.status = self.conductor.rules().status(index).unwrap_or(TaskStatus::Pending);
         }
         let text = tasks_csv::write(None, &self.session, &self.world.scenario.graph);
         let replaced = replace(&self.world.run, VIEW, text.as_bytes(), durability);
+        if let Err(ReplaceError::Disk(error)) = &replaced
+            && error.is_full()
+        {
+            return Ok(false); // a warning
+        }
         failing(self.world, replaced)?;
         self.dirty = false;
-        Ok(self.world.audit.view(&self.world.run, &self.world.executor, durability == Durability::Durable)?)
+        self.world.audit.view(&self.world.run, &self.world.executor, durability == Durability::Durable)?;
+        Ok(true)
     }
 
     fn finish(&mut self) -> Result<Ended, Stop> {
@@ -317,10 +327,19 @@ impl Executor<'_, '_> {
         if !self.world.alive().is_empty() {
             return Err(Stop::Broken("I4: a worker is alive when its executor has ended".to_owned()));
         }
-        self.render(Durability::Durable)?;
+        let is_finished = *self.conductor.rules().stage() == Stage::Finished;
+        if is_finished {
+            failing(self.world, remove(&self.world.executor, RESERVE))?;
+        }
+        let rendered = self.render(Durability::Durable)?;
         self.world.audit.tidy(&self.world.run, &self.world.executor)?;
-        if !matches!(self.ending, Some(Ending::AllCompleted | Ending::WithFailures)) {
-            return Ok(Ended::Stopped);
+        match self.conductor.rules().halt() {
+            _ if is_finished => {}
+            Some(_) => return Ok(Ended::Full),
+            None => return Ok(Ended::Stopped),
+        }
+        if !rendered {
+            return Err(Stop::Halted("what people read is not there".to_owned()));
         }
         self.world.audit.finished(&self.world.executor, self.conductor.rules())?;
         Ok(Ended::Finished)

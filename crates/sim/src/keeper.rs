@@ -108,14 +108,15 @@ impl World<'_> {
 
     fn begin(&mut self, keeper: usize, work: Work) -> Result<(), Stop> {
         let script = Script::of(self.scenario, work);
-        let could = script.end != End::CouldNotStart && self.record(keeper, work, None)?;
+        let could = !matches!(script.end, End::CouldNotStart | End::Shortage) && self.record(keeper, work, None)?;
         if !self.keepers[keeper].alive {
             return Ok(());
         }
         if !could {
-            self.audit.ended(work, End::CouldNotStart);
-            self.record(keeper, work, Some(End::CouldNotStart))?;
-            return self.answer(keeper, work, End::CouldNotStart);
+            let end = if script.end == End::Shortage { End::Shortage } else { End::CouldNotStart };
+            self.audit.ended(work, end);
+            self.record(keeper, work, Some(end))?;
+            return self.answer(keeper, work, end);
         }
         let alive = self.alive();
         let incarnation = self.keepers[keeper].incarnation;

@@ -77,6 +77,13 @@ fn drive(world: &mut World<'_>, operation: Option<u64>, report: &mut Report) -> 
                 end(world, power)?;
             }
             Ok(Ended::Stopped) => end(world, false)?,
+            Ok(Ended::Full) => {
+                if fault != Some(Fault::Full) {
+                    return Err("I12: the disk is said to be full, and it is not".to_owned());
+                }
+                report.strikes += 1;
+                end(world, false)?;
+            }
             Err(Stop::Halted(why)) => {
                 if world.audit.rotten {
                     return Ok(()); // it was noticed, and a person is asked

@@ -7,11 +7,11 @@ use std::time::Duration;
 use team_executor_core::run::{Input, Run, Stage, Work, WorkEnded};
 use team_executor_engine::conductor::Conductor;
 use team_executor_engine::rules;
-use team_executor_store::run_folder::{JOURNAL, LOCK};
+use team_executor_store::run_folder::{JOURNAL, LOCK, RESERVE};
 use team_executor_store::sim_disk::SimFile;
 use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{
-    Disk as _, DiskFile as _, Holder, Journal, JournalError, Kind, Lock, LockError, recover, sweep,
+    Disk as _, DiskFile as _, Holder, Journal, JournalError, Kind, Lock, LockError, Reserve, recover, sweep,
 };
 
 use crate::executor::failing;
@@ -21,6 +21,8 @@ use crate::world::{Stop, World};
 
 /// How long a keeper of an earlier executor has to end its worker, in microseconds.
 const PATIENCE: u64 = 15_000_000;
+/// How much room is kept; the records here are small.
+const RESERVE_BYTES: usize = 4096;
 /// The record that every journal begins with.
 const PLAN: &str = "{\"type\":\"plan\",\"at\":0}";
 
@@ -43,6 +45,12 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
     failing(world, sweep(&world.run))?;
     failing(world, world.executor.sync_folder())?;
     let (mut journal, records) = open_journal(world)?;
+    match Reserve::keep(&world.executor, RESERVE, RESERVE_BYTES) {
+        Ok(reserve) => journal.set_reserve(reserve),
+        Err(_) if world.run.is_down() => return Err(Stop::Crash),
+        Err(_) => {} // it goes without
+    }
+    world.audit.reserved(&world.executor);
     let scenario = world.scenario;
     let all = records.iter().skip(1).map(String::as_str);
     let replayed = rules(scenario.tasks(), &scenario.graph, "simulated", scenario.policy.clone(), all);

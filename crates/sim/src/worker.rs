@@ -50,6 +50,8 @@ pub enum End {
     TimedOut,
     /// It never ran.
     CouldNotStart,
+    /// It never ran, because the system had no more open files.
+    Shortage,
     /// It was lost or ended from outside.
     Interrupted,
 }
@@ -57,13 +59,14 @@ pub enum End {
 /// The exit codes of workers that end by themselves.
 const CODES: [(End, i32); 4] = [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Fatal, 3)];
 
-const WORDS: [(End, &str); 7] = [
+const WORDS: [(End, &str); 8] = [
     (End::Completed, "completed"),
     (End::Transient, "transient"),
     (End::Quota, "quota"),
     (End::Fatal, "fatal"),
     (End::TimedOut, "timed_out"),
     (End::CouldNotStart, "could_not_start"),
+    (End::Shortage, "shortage"),
     (End::Interrupted, "interrupted"),
 ];
 
@@ -78,7 +81,7 @@ impl Script {
         let end = match chance.below(if rough { 10 } else { 1 }) {
             0..5 => End::Completed,
             5 => End::Fatal,
-            6 if !weather.steady => chance.pick(&[End::Quota, End::Fatal]),
+            6 if !weather.steady => chance.pick(&[End::Quota, End::Fatal, End::Shortage, End::Shortage]),
             7 => chance.pick(&[End::TimedOut, End::CouldNotStart]),
             _ => End::Transient,
         };
@@ -129,6 +132,7 @@ impl End {
             (_, Some((_, code))) => Ended::Exit(*code),
             (Self::TimedOut, _) => Ended::Limit(Limit::Total),
             (Self::CouldNotStart, _) => Ended::CouldNotStart("no".to_owned()),
+            (Self::Shortage, _) => Ended::CouldNotStart("too many open files (os error 24)".to_owned()),
             _ => Ended::Interrupted,
         }
     }
@@ -138,6 +142,7 @@ impl End {
         match ended {
             Ended::Exit(code) => CODES.iter().find(|(_, known)| known == code).map_or(Self::Transient, |(end, _)| *end),
             Ended::Limit(_) => Self::TimedOut,
+            Ended::CouldNotStart(_) if ended.lacked().is_some() => Self::Shortage,
             Ended::CouldNotStart(_) => Self::CouldNotStart,
             Ended::Signal(_) | Ended::Stopped | Ended::Interrupted => Self::Interrupted,
         }
@@ -156,6 +161,7 @@ impl End {
             Self::Completed => Script::of(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
+            Self::Shortage => failed(ErrorClass::Shortage),
             Self::Fatal => failed(ErrorClass::Fatal),
             Self::TimedOut => Outcome::TimedOut { error },
             Self::CouldNotStart => Outcome::CouldNotStart { error },

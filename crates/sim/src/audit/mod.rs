@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use team_executor_core::TaskStatus;
 use team_executor_core::run::{Event, Run, Work};
-use team_executor_store::run_folder::JOURNAL;
+use team_executor_store::run_folder::{JOURNAL, RESERVE};
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{History, records};
 
@@ -48,6 +48,8 @@ pub struct Auditor<'s> {
     /// What must count after a recovery, and how often the task had been sent back before.
     expected: Vec<(Work, End, u32)>,
     power_cuts: u32,
+    /// How much room is kept for the journal.
+    reserve: usize,
     /// Something durable was spoiled: what is lost by that is not held against anyone, if it is noticed.
     pub rotten: bool,
 }
@@ -91,6 +93,7 @@ impl<'s> Auditor<'s> {
             truth: BTreeMap::new(),
             expected: Vec::new(),
             power_cuts: 0,
+            reserve: 0,
             rotten: false,
         }
     }
@@ -198,9 +201,17 @@ impl<'s> Auditor<'s> {
         Ok(())
     }
 
+    /// As much room is kept for the journal as the executor could get.
+    pub fn reserved(&mut self, executor: &SimDisk) {
+        self.reserve = left(executor);
+    }
+
     /// Nothing is to be done at the moment. While a sync goes on, workers can wait for it.
     pub fn idle(&mut self, executor: &SimDisk, busy: usize, syncs: bool) -> Verdict {
         self.look(executor)?;
+        let before = std::mem::replace(&mut self.reserve, left(executor));
+        let goes_on = self.written.model.stage == Stage::Going;
+        demand!(self.reserve >= before || !goes_on, "I12: the journal has no room, and the run goes on");
         let model = &self.written.model;
         if let Some(task) = model.neglected() {
             return Err(format!("I12: T{task} could start and does not"));
@@ -215,6 +226,7 @@ impl<'s> Auditor<'s> {
     /// The executor has ended by itself with all tasks over.
     pub fn finished(&mut self, executor: &SimDisk, rules: &Run) -> Verdict {
         self.settled(executor, "finished")?;
+        demand!(!executor.names().contains(&"reserve".to_owned()), "I13: room is kept that nobody needs any more");
         let model = &self.durable.model;
         demand!(
             model.stage == Stage::Finished && model.all_over(),
@@ -236,4 +248,9 @@ impl<'s> Auditor<'s> {
     pub fn statuses(&self) -> Vec<TaskStatus> {
         self.durable.model.tasks.iter().map(|task| task.status).collect()
     }
+}
+
+/// How much room is kept for the journal.
+fn left(executor: &SimDisk) -> usize {
+    executor.peek(RESERVE, |cached, _| cached.len()).unwrap_or(0)
 }

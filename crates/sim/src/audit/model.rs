@@ -26,6 +26,10 @@ pub(crate) struct Model {
     pub(super) recalled: BTreeSet<usize>,
     /// A person is to be asked when the run goes on.
     pub(super) asks_later: bool,
+    /// It has halted because the disk is full.
+    pub(super) is_full: bool,
+    /// There may be so many workers, since the system had too little for more.
+    fewer: Option<usize>,
 }
 
 /// One task.
@@ -39,8 +43,8 @@ pub(crate) struct TaskModel {
     interruptions: u32,
     refusals: u32,
     not_before: i64,
-    /// The last attempt that ended, and whether that was no interruption.
-    pub(crate) counted: (u32, bool),
+    /// The attempts that failed, and were not interrupted.
+    pub(crate) counted: BTreeSet<u32>,
     /// When its status last changed; nothing before its first change.
     pub(crate) since: Option<i64>,
     /// It was skipped, and nothing is amiss.
@@ -84,7 +88,7 @@ impl Model {
             interruptions: 0,
             refusals: 0,
             not_before: i64::MIN,
-            counted: (0, false),
+            counted: BTreeSet::new(),
             since: None,
             not_needed: false,
             rounds: 0,
@@ -102,6 +106,8 @@ impl Model {
             settled: i64::MIN,
             recalled: BTreeSet::new(),
             asks_later: false,
+            is_full: false,
+            fewer: None,
         }
     }
 
@@ -142,7 +148,8 @@ impl Model {
     }
 
     fn has_room(&self) -> bool {
-        self.stage == Stage::Going && self.recalled.is_empty() && self.running().count() < self.facts.slots
+        let most = self.fewer.unwrap_or(usize::MAX).min(self.facts.slots);
+        self.stage == Stage::Going && self.recalled.is_empty() && self.running().count() < most
     }
 
     /// A task that could start and was not started.
@@ -167,8 +174,13 @@ impl Model {
         if kind != "intended" {
             self.settled = self.clock;
         }
+        if matches!(kind, "recovered" | "resumed" | "paused" | "decided" | "stopping") {
+            self.is_full = false;
+        }
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {
+            ("recovered", _) => self.fewer = None,
+            ("halted", _) => (self.stage, self.is_full) = (Stage::Draining, true),
             ("began" | "resumed", _) => (self.stage, self.asks_later) = (Stage::Going, false),
             ("paused", _) => (self.stage, self.asks_later) = (Stage::Paused, false),
             ("draining", _) => self.stage = Stage::Draining,
@@ -208,7 +220,7 @@ impl Model {
             interruptions: 0,
             refusals: 0,
             not_before: i64::MIN,
-            counted: (0, false),
+            counted: BTreeSet::new(),
             since: Some(at),
             not_needed: false,
             rounds: 0,
@@ -239,6 +251,7 @@ impl Model {
             }
             "completed" => {
                 own.status = TaskStatus::Completed;
+                self.fewer = self.fewer.map(|fewer| fewer + 1);
                 own.complexity = record.text("complexity").and_then(Complexity::from_word);
                 return self.heed(record);
             }
@@ -253,13 +266,19 @@ impl Model {
                 let held = self.held.entry(self.facts.tasks[task].pool).or_insert(i64::MIN);
                 *held = (*held).max(again.unwrap_or(i64::MIN));
             }
+            "failed" if record.text("class") == Some("shortage") => own.refusals += 1,
             "failed" => own.failures += 1,
             _ => own.interruptions += u32::from(self.stage != Stage::Stopping && self.recalled.is_empty()),
         }
         if matches!(kind, "failed" | "interrupted") {
-            own.counted = (own.attempt, kind == "failed");
+            if kind == "failed" {
+                own.counted.insert(own.attempt);
+            }
             own.status = if again.is_some() { TaskStatus::Pending } else { TaskStatus::Failed };
             own.not_before = again.unwrap_or(own.not_before);
+            if record.text("class") == Some("shortage") {
+                self.fewer = Some(self.running().count().max(1));
+            }
             if kind == "failed" && again.is_none() && record.text("class") == Some("rejected") {
                 self.ask();
             }
@@ -276,6 +295,10 @@ impl Model {
                 demand!(self.all_over(), "I12: the run is finished and a task is not over");
                 let asks = self.asks_later || self.stage == Stage::Paused;
                 demand!(!asks && self.recalled.is_empty(), "I12: the run is finished, and somebody was to be asked");
+            }
+            "halted" => {
+                let starts_or_waits = matches!(self.stage, Stage::Going | Stage::Paused | Stage::Draining);
+                demand!(starts_or_waits && record.value("no_room").is_some(), "I12: it halts: {}", record.0);
             }
             "returned" => self.judge_return(record)?,
             "decided" => self.judge_decision(record)?,
@@ -357,8 +380,12 @@ impl Model {
             Some(End::Completed) if says.checked == Some(false) => "rejected",
             Some(End::Completed) => "completed",
             Some(End::Transient | End::TimedOut | End::CouldNotStart) => "transient",
+            Some(End::Shortage) if self.running().count() > 1 || self.stage != Stage::Going => "shortage",
+            Some(End::Shortage) => "transient",
             Some(End::Quota) => "quota",
             Some(End::Fatal) => "fatal",
+            // What was about to start when the disk was full is taken back.
+            None if self.is_full || self.stage == Stage::Stopping => "shortage",
             Some(End::Interrupted) | None => "interrupted",
         };
         let said = if kind == "failed" { record.text("class").unwrap_or_default() } else { kind };
@@ -378,6 +405,7 @@ impl Model {
             "interrupted" if self.stage == Stage::Stopping || !self.recalled.is_empty() => Some(0),
             "interrupted" if own.interruptions < self.facts.interruptions => Some(0),
             "rejected" if own.rounds < facts.rounds => Some(0),
+            "shortage" => Some(0),
             "transient" if own.failures < facts.retries => Some(own.failures + 1),
             "quota" => Some(own.refusals + 1),
             _ => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crc32c::crc32c;
 use team_executor_core::TaskStatus;
-use team_executor_core::run::Work;
+use team_executor_core::run::{Effect, Work};
 use team_executor_store::sim_disk::SimDisk;
 
 use super::model::{demand, index};
@@ -99,6 +99,14 @@ impl Auditor<'_> {
         }
     }
 
+    /// What is carried out where the disk is full: those that run are let finish, unless what they do is void.
+    pub fn spared(&self, effects: &[Effect]) -> Verdict {
+        let model = &self.written.model;
+        let ends = effects.iter().any(|effect| matches!(effect, Effect::EndWorker { .. }));
+        demand!(!(ends && model.is_full && model.recalled.is_empty()), "I12: the disk is full, and a worker is ended");
+        Ok(())
+    }
+
     /// A new executor is about to decide what became of the workers of earlier ones, of which these are alive.
     pub fn before_recovery(&mut self, ledgers: &SimDisk, alive: &[Alive]) -> Verdict {
         demand!(alive.is_empty(), "I4: {} workers of earlier executors are alive", alive.len());
@@ -125,8 +133,8 @@ impl Auditor<'_> {
                 // It is being checked, was found wanting, or has been sent back since.
                 End::Completed if says.checked.is_some() => status != TaskStatus::Pending || returned,
                 End::Completed => status == TaskStatus::Completed || returned,
-                // It has counted: the last record about it says so.
-                _ => self.durable.model.tasks[task].counted == (work.attempt, true) || returned,
+                // It has counted: a record about it says so.
+                _ => self.durable.model.tasks[task].counted.contains(&work.attempt) || returned,
             };
             demand!(kept, "I2: T{name}, attempt {}, had ended with {}, and is {status}", work.attempt, end.word());
         }
@@ -160,6 +168,7 @@ fn end_of(line: &str) -> Option<(Work, End)> {
             [End::Completed, End::Transient, End::Quota, End::Fatal].get(usize::try_from(code).ok()?).copied()?
         }
         None if body.contains("\"limit\"") => End::TimedOut,
+        None if body.contains("(os error 24)") => End::Shortage,
         None if body.contains("\"could_not_start\"") => End::CouldNotStart,
         None => End::Interrupted,
     };
