@@ -22,11 +22,12 @@ const TASKS: usize = 5;
 /// What the program may end with when something failed: all that is documented, except for what only a person causes.
 const DOCUMENTED: [i32; 4] = [0, 1, 2, 74];
 
-/// What fails: system calls of one sort, with these answers; in the thread that owns the journal, or in all processes.
-const FAULTS: [(&str, &[&str], Where); 9] = [
+/// What fails: system calls of one sort, with these answers; in the thread that writes the journal, or in all threads and processes.
+const FAULTS: [(&str, &[&str], Where); 10] = [
     ("write", &["EIO", "ENOSPC", "EINTR"], Where::First),
     ("pwrite64", &["EIO", "ENOSPC", "EDQUOT", "EINTR"], Where::First),
     ("fdatasync,fsync", &["EIO", "ENOSPC", "EINTR"], Where::First),
+    ("fdatasync", &["EIO", "ENOSPC", "EINTR"], Where::Everywhere),
     ("openat", &["EIO", "EMFILE", "ENFILE", "EINTR"], Where::First),
     ("?rename,renameat,renameat2", &["EIO", "ENOSPC"], Where::First),
     ("?mkdir,mkdirat", &["EIO", "ENOSPC"], Where::First),
