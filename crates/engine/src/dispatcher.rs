@@ -36,7 +36,7 @@ use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::RunAt;
 use crate::views::Views;
-use crate::{clock, replay, stale, views};
+use crate::{clock, control, replay, stale, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -320,6 +320,8 @@ impl Dispatcher<'_> {
         self.commit()?;
         if *self.rules().stage() == Stage::Finished {
             self.at.give_up_room(); // what is left to be written needs it more
+            // Whoever finds the run finished changes nothing in it: what goes at the end goes before that can be seen.
+            std::fs::remove_file(control::socket(&self.at.path)).ok();
         }
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed
