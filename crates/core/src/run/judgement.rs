@@ -138,8 +138,9 @@ impl Turn<'_> {
         if self.run.state.recalled.is_empty() {
             return;
         }
-        let (tasks, _) = self.run.sent_back();
-        if !tasks.iter().any(|task| self.run.is_behind(*task)) {
+        let (tasks, running) = self.run.sent_back();
+        // Also behind what a person skipped, which stays as it is.
+        if running.is_empty() && !tasks.iter().any(|task| self.run.is_behind(*task)) {
             self.emit(Event::Returned { tasks, at: self.now });
         }
     }

@@ -118,6 +118,18 @@ fn workers_on_what_is_void_are_ended_and_nothing_starts_before_they_are_gone() {
     assert_eq!(drive.run.view(index(1)).unwrap().interruptions, 0, "it was ended on purpose");
 }
 
+#[test]
+fn workers_behind_what_a_person_skipped_are_waited_for_too() {
+    let mut drive = drive(&["A:", "S: A", "B always: S", "REVIEW: A"], &[]);
+    drive.tell(|now| Input::Skip { now, task: index(1), reason: "not needed".to_owned() });
+    drive.complete("A");
+    let step = drive.end("REVIEW", rejects(&[0]));
+    assert!(matches!(step.effects[..], [Effect::EndWorker { work }] if work.task == index(2)), "{:?}", step.effects);
+    assert_eq!(drive.picture()[0], "A completed");
+    let step = drive.end("B", Outcome::Interrupted);
+    assert!(drive.started(&step).contains('A'), "{}", drive.started(&step));
+}
+
 /// R: T-03
 #[test]
 fn a_supervisor_passes_warns_or_blocks() {
