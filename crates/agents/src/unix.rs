@@ -82,8 +82,8 @@ impl Spawner {
     /// Starts a program in a process group of its own, with no signal blocked or ignored. Descriptors that are not marked to
     /// be closed go with it. The caller has no other thread.
     pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Started, NotStarted> {
-        let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|nul| NotStarted::Other(nul.into()));
-        let (file, cwd) = (text(program.file)?, text(program.cwd)?);
+        let of = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|nul| NotStarted::Other(nul.into()));
+        let (file, cwd) = (of(program.file)?, of(program.cwd)?);
         let (args, env) = (pointers(&program.args), pointers(&program.env));
         let streams = program.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|stream| *stream < STANDARD) {
@@ -209,7 +209,7 @@ mod tests {
     /// What a shell in a folder prints, and how it ends.
     fn told(script: &str, cwd: &str) -> Result<(String, Option<i32>), NotStarted> {
         let (mut out, pipe) = io::pipe().unwrap();
-        let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+        let null = null();
         let program = Program {
             file: Path::new("/bin/sh"),
             args: ["sh", "-c", script].map(|arg| text(arg).unwrap()).into(),
@@ -224,6 +224,16 @@ mod tests {
         out.read_to_string(&mut printed).unwrap();
         let (_, status) = waitpid(Some(started.pid), WaitOptions::empty()).unwrap().unwrap();
         Ok((printed, status.exit_status()))
+    }
+
+    fn null() -> File {
+        File::options().read(true).write(true).open("/dev/null").unwrap()
+    }
+
+    /// A program that is given nothing.
+    fn bare<'a>(file: &'a str, null: &'a File) -> Program<'a> {
+        let (args, env) = (vec![text(file).unwrap()], Vec::new());
+        Program { file: Path::new(file), args, env, cwd: Path::new("/"), streams: [null.as_fd(); 3] }
     }
 
     #[test]
@@ -249,17 +259,10 @@ mod tests {
 
     #[test]
     fn a_kernel_without_descriptors_for_processes_starts_them_too() {
-        let null = File::options().read(true).write(true).open("/dev/null").unwrap();
-        let program = Program {
-            file: Path::new("/bin/true"),
-            args: vec![text("true").unwrap()],
-            env: Vec::new(),
-            cwd: Path::new("/"),
-            streams: [null.as_fd(); 3],
-        };
+        let null = null();
         // What no kernel takes: handlers of signals are shared only with memory, and threads only with both.
         let mut spawner = Spawner { wish: libc::CLONE_THREAD, ..Spawner::new() };
-        let started = spawner.start(&program).unwrap();
+        let started = spawner.start(&bare("/bin/true", &null)).unwrap();
         assert!(started.end.is_none() && spawner.wish == 0);
         let (_, status) = waitpid(Some(started.pid), WaitOptions::empty()).unwrap().unwrap();
         assert_eq!(status.exit_status(), Some(0));
@@ -270,15 +273,7 @@ mod tests {
         assert!(
             matches!(told("true", "/nowhere"), Err(NotStarted::NoFolder(error)) if error.kind() == io::ErrorKind::NotFound)
         );
-        let null = File::options().read(true).write(true).open("/dev/null").unwrap();
-        let missing = Program {
-            file: Path::new("/nowhere/at/all"),
-            args: vec![text("x").unwrap()],
-            env: Vec::new(),
-            cwd: Path::new("/"),
-            streams: [null.as_fd(); 3],
-        };
-        let error = Spawner::new().start(&missing).unwrap_err();
+        let error = Spawner::new().start(&bare("/nowhere/at/all", &null())).unwrap_err();
         assert!(matches!(error, NotStarted::Other(error) if error.kind() == io::ErrorKind::NotFound));
         assert_eq!(text("a\0b").unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
