@@ -85,10 +85,15 @@ impl<F: DiskFile> Conductor<F> {
     pub fn take(&mut self, inputs: Vec<Input>, now: Timestamp) -> Result<Taken, JournalError> {
         let mut effects = self.unless_full(Vec::new(), now)?;
         let (mut refusals, mut at_once) = (Vec::with_capacity(inputs.len()), false);
+        let is_at_rest = matches!(inputs.last(), Some(Input::Used { .. }));
         for input in inputs {
             let (waited_for, refused) = self.decide(input)?;
             at_once |= waited_for;
             refusals.push(refused);
+        }
+        if is_at_rest {
+            // It may be less than was reckoned with, so that more fits into the budgets.
+            at_once |= self.decide(Input::Woke { now })?.0;
         }
         effects.extend(if at_once { self.commit(now)? } else { self.go_on(now)? });
         Ok(Taken { effects, refused: refusals })
@@ -235,7 +240,7 @@ const fn can_wait_for_others(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use rustix::io::Errno;
-    use team_executor_core::run::{Ending, Policy, Which};
+    use team_executor_core::run::{Ending, Policy, Used, Which};
     use team_executor_core::{Graph, RoleName, TaskId};
     use team_executor_store::{Disk as _, RealDisk, RealFile, Syncer};
 
@@ -244,6 +249,13 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1);
 
     fn conductor(tasks: &[(&str, &[&str])], slots: u32) -> (tempfile::TempDir, Conductor<RealFile>) {
+        conductor_with(tasks, |policy| policy.slots = slots)
+    }
+
+    fn conductor_with(
+        tasks: &[(&str, &[&str])],
+        choose: impl FnOnce(&mut Policy),
+    ) -> (tempfile::TempDir, Conductor<RealFile>) {
         let id = |text: &str| TaskId::parse(text).unwrap();
         let tasks: Vec<Task> = tasks
             .iter()
@@ -256,7 +268,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let disk = RealDisk::open_folder(dir.path()).unwrap();
         let journal = Journal::create(&disk, "journal").unwrap();
-        let rules = Run::new(&tasks, graph, Policy { slots, ..Policy::default() }).unwrap();
+        let mut policy = Policy::default();
+        choose(&mut policy);
+        let rules = Run::new(&tasks, graph, policy).unwrap();
         (dir, Conductor::new(&tasks, rules, journal))
     }
 
@@ -409,6 +423,25 @@ mod tests {
         let taken = conductor.take(vec![completed(1)], NOW).unwrap();
         assert_eq!(taken.effects, [Effect::Over { ending: Ending::Drained }]);
         assert_eq!(conductor.rules().counts().completed, 2);
+    }
+
+    #[test]
+    fn what_an_attempt_used_lets_others_start_before_it_has_ended() {
+        let (_dir, mut conductor) = conductor_with(&[("A", &[]), ("B", &[]), ("C", &[])], |policy| {
+            policy.slots = 2;
+            policy.budgets.run.tokens = Some(110);
+        });
+        let used = |task: u32, input: u64| {
+            let work = Work { task: TaskIndex(task), attempt: 1 };
+            Input::Used { work, used: Box::new(Used { input, ..Used::default() }) }
+        };
+        conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
+        // B will probably use as much as A, and so would C.
+        let taken = conductor.take(vec![used(0, 50), completed(0)], NOW).unwrap();
+        assert_eq!(taken.effects, []);
+        // What it delivered is still to be judged.
+        let taken = conductor.take(vec![used(1, 10)], NOW).unwrap();
+        assert_eq!((taken.effects, taken.refused), (vec![spawn(2, 0)], vec![None]));
     }
 
     #[test]
