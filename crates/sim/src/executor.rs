@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use team_executor_core::run::{Effect, Ending, Input, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Halt, Input, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, TaskStatus};
 use team_executor_engine::conductor::Conductor;
 use team_executor_files::tasks_csv;
@@ -30,13 +30,17 @@ pub enum Ended {
     Stopped,
     /// It stopped because the disk is full.
     Full,
+    /// It stopped because a budget is in the way.
+    Spent,
+    /// It stopped because nobody is logged in.
+    LoggedOut,
 }
 
 /// Runs one executor to its end.
 pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
     world.incarnation += 1;
     world.lives = true;
-    let Started { lock, conductor, syncer, first, began, unchecked } = start(world)?;
+    let Started { lock, conductor, syncer, first, used, began, unchecked } = start(world)?;
     let session = world.scenario.session.clone();
     let mut executor = Executor {
         world,
@@ -48,6 +52,7 @@ pub fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
         keepers: BTreeMap::new(),
         busy: BTreeMap::new(),
         checking: BTreeSet::new(),
+        used,
         wake: None,
         ending: None,
         commit_at: None,
@@ -75,6 +80,8 @@ struct Executor<'w, 's> {
     busy: BTreeMap<Work, u32>,
     /// What of that is being checked.
     checking: BTreeSet<Work>,
+    /// What attempts used, told with the next inputs.
+    used: Vec<Input>,
     wake: Option<u64>,
     ending: Option<Ending>,
     /// When what happened is to be durable.
@@ -110,13 +117,15 @@ impl Executor<'_, '_> {
     }
 
     /// Lets the rules decide on some inputs and carries out what may be.
-    fn take(&mut self, inputs: Vec<Input>) -> Result<(), Stop> {
+    fn take(&mut self, mut inputs: Vec<Input>) -> Result<(), Stop> {
+        inputs.splice(0..0, self.used.drain(..));
         if inputs.is_empty() {
             return Ok(());
         }
         self.world.spend(4000);
         let stops: Vec<bool> = inputs.iter().map(|input| matches!(input, Input::Stop { .. })).collect();
-        let is_request = |input: &Input| !matches!(input, Input::Ended { .. } | Input::Woke { .. });
+        let is_request =
+            |input: &Input| !matches!(input, Input::Ended { .. } | Input::Used { .. } | Input::Woke { .. });
         let requests: Vec<bool> = inputs.iter().map(is_request).collect();
         for input in &inputs {
             self.world.note(|| format!("{input:?}"));
@@ -258,13 +267,16 @@ impl Executor<'_, '_> {
         let ended =
             |work, end: End| Input::Ended { now, ended: WorkEnded { work, outcome: end.outcome(scenario, work) } };
         match message {
-            Message::Ended(work, End::Completed)
-                if self.busy.contains_key(&work) && Script::of(scenario, work).says.checked.is_some() =>
-            {
-                self.check(work);
-                Ok(None)
+            Message::Ended(work, end) if self.busy.contains_key(&work) => {
+                self.count(work, end);
+                if end == End::Completed && Script::of(scenario, work).says.checked.is_some() {
+                    self.check(work);
+                    return Ok(None);
+                }
+                self.busy.remove(&work);
+                Ok(Some(ended(work, end)))
             }
-            Message::Ended(work, end) => Ok(self.busy.remove(&work).map(|_| ended(work, end))),
+            Message::Ended(..) => Ok(None),
             Message::Checked(work) => Ok(self.busy.remove(&work).map(|_| ended(work, End::Completed))),
             Message::KeeperDied(keeper) => {
                 let slot = self.keepers.iter().find(|(_, of)| **of == keeper).map(|(slot, _)| *slot);
@@ -274,6 +286,7 @@ impl Executor<'_, '_> {
                     return Ok(None);
                 };
                 let end = crate::start::left_by(self.world, keeper, work)?;
+                self.count(work, end);
                 let checked = Script::of(scenario, work).says.checked.is_some();
                 if self.checking.contains(&work) || end == End::Completed && checked {
                     self.check(work);
@@ -284,6 +297,12 @@ impl Executor<'_, '_> {
             }
             Message::Request => Ok(Some(self.world.request())),
         }
+    }
+
+    /// Notes what an attempt used, to be told with the next inputs.
+    fn count(&mut self, work: Work, end: End) {
+        let used = end.used(self.world.scenario, work);
+        self.used.extend(used.map(|used| Input::Used { work, used: Box::new(used) }));
     }
 
     /// What an attempt delivered is looked at; that takes a while.
@@ -335,7 +354,9 @@ impl Executor<'_, '_> {
         self.world.audit.tidy(&self.world.run, &self.world.executor)?;
         match self.conductor.rules().halt() {
             _ if is_finished => {}
-            Some(_) => return Ok(Ended::Full),
+            Some(Halt::NoRoom) => return Ok(Ended::Full),
+            Some(Halt::Budget(_)) => return Ok(Ended::Spent),
+            Some(Halt::NotLoggedIn(_)) => return Ok(Ended::LoggedOut),
             None => return Ok(Ended::Stopped),
         }
         if !rendered {

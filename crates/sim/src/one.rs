@@ -13,6 +13,8 @@ use crate::world::{Happening, Stop, World};
 
 /// Crashes and faults of one run, at most.
 const MOST_STRIKES: u32 = 6;
+/// About so many bytes are the last lines of a journal.
+const LAST_LINES: usize = 600;
 /// A run that takes more executors never ends.
 const MOST_EXECUTORS: u64 = 80;
 
@@ -76,7 +78,11 @@ fn drive(world: &mut World<'_>, operation: Option<u64>, report: &mut Report) -> 
                 let power = world.scenario.weather.power;
                 end(world, power)?;
             }
-            Ok(Ended::Stopped) => end(world, false)?,
+            Ok(Ended::Stopped | Ended::LoggedOut) => end(world, false)?,
+            Ok(Ended::Spent) => {
+                world.raise_budgets();
+                end(world, false)?;
+            }
             Ok(Ended::Full) => {
                 if fault != Some(Fault::Full) {
                     return Err("I12: the disk is said to be full, and it is not".to_owned());
@@ -180,9 +186,13 @@ fn rot(world: &mut World<'_>, power: bool) {
         let blocks = length / 16;
         world.executor.misplace(JOURNAL, world.chance.index(blocks), world.chance.index(blocks));
     } else {
-        world.executor.flip(JOURNAL, world.chance.index(length * 8));
+        // Half of the time at the end, where damage is hardest to tell from what a power cut leaves.
+        let from = if world.chance.once_in(2) { length.saturating_sub(LAST_LINES) } else { 0 };
+        world.executor.flip(JOURNAL, from * 8 + world.chance.index((length - from) * 8));
     }
-    world.audit.rotten = world.run.fingerprint() != before;
+    if world.run.fingerprint() != before {
+        world.audit.spoiled(&world.executor);
+    }
     world.note(|| "the journal is spoiled".to_owned());
 }
 

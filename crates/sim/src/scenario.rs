@@ -1,7 +1,7 @@
 //! What one seed stands for: tasks, choices about the run, and which kinds of trouble there are. Each seed switches each
 //! kind on or off, so that some meet without the others in their way.
 
-use team_executor_core::run::{Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
+use team_executor_core::run::{Backoff, Budget, Budgets, Cadence, Measure, Policy, TaskPolicy, WaveFailed};
 use team_executor_core::{
     Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
     TaskIndex, TaskStatus,
@@ -47,16 +47,28 @@ pub struct Weather {
     pub judges: bool,
     /// What becomes of each task is the same however often it is tried.
     pub steady: bool,
+    /// Workers say what they use, and there are budgets.
+    pub money: bool,
+    /// Some tasks can be done by several agents.
+    pub fallbacks: bool,
 }
 
 impl Scenario {
     /// What a seed stands for; nothing if its tasks make no graph, which no seed does.
     pub fn new(seed: u64) -> Option<Self> {
         let mut chance = Chance::new(&[seed, 1]);
-        let weather = Weather::new(&mut chance);
+        let mut more = Chance::new(&[seed, 5]);
+        let weather = Weather { money: more.once_in(3), fallbacks: more.once_in(3), ..Weather::new(&mut chance) };
         let tasks = tasks(&mut chance);
         let graph = Graph::seal(&tasks).graph?;
-        let policy = policy(&mut chance, &weather, tasks.len(), seed);
+        let mut policy = policy(&mut chance, &weather, tasks.len(), seed);
+        if weather.money {
+            policy.budgets = budgets(&mut more, &tasks);
+        }
+        if weather.fallbacks {
+            let tasks = (0..).map(TaskIndex).take(tasks.len());
+            policy.fallbacks = tasks.filter_map(|task| Some((task, fallbacks(&mut more)?))).collect();
+        }
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
         Some(Self { seed, session, graph, policy, weather })
     }
@@ -87,6 +99,8 @@ impl Weather {
             intruders: chance.once_in(4),
             judges: chance.once_in(2),
             steady,
+            money: false,
+            fallbacks: false,
         }
     }
 }
@@ -153,6 +167,38 @@ fn policy(chance: &mut Chance, weather: &Weather, tasks: usize, seed: u64) -> Po
     }
 }
 
+/// Small ones, so that they are in the way now and then.
+fn budgets(chance: &mut Chance, tasks: &[Task]) -> Budgets {
+    let of = |chance: &mut Chance| {
+        let most = Some(chance.below(40 * tasks.len() as u64));
+        match chance.pick(Measure::ALL) {
+            Measure::Usd => Budget { usd: most, ..Budget::default() },
+            Measure::Tokens => Budget { tokens: most, ..Budget::default() },
+            Measure::Turns => Budget { turns: most, ..Budget::default() },
+            Measure::Wall => Budget { wall: most, tokens: most, ..Budget::default() },
+        }
+    };
+    let mut budgets = Budgets::default();
+    if chance.once_in(2) {
+        budgets.run = of(chance);
+    }
+    for (index, task) in (0..).map(TaskIndex).zip(tasks) {
+        if chance.once_in(4) {
+            budgets.roles.insert(task.role.clone(), of(chance));
+        }
+        if chance.once_in(8) {
+            budgets.tasks.insert(index, of(chance));
+        }
+    }
+    budgets
+}
+
+/// Whose quotas others use who can do a task, too, if there are any. The same one may come twice.
+fn fallbacks(chance: &mut Chance) -> Option<Vec<u32>> {
+    let others = chance.below(4);
+    (others > 0).then(|| (0..others).map(|_| chance.count(4)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +215,7 @@ mod tests {
         assert!(any(|s| s.tasks().iter().any(|task| task.status.is_over())));
         assert!(any(|s| s.weather.rot) && any(|s| !s.weather.power));
         assert!(any(|s| s.policy.tasks.values().any(|own| own.asks)) && any(|s| s.policy.rounds == 0));
+        assert!(any(|s| s.policy.budgets.run.usd.is_some()) && any(|s| !s.policy.budgets.tasks.is_empty()));
+        assert!(any(|s| !s.policy.fallbacks.is_empty() && s.policy.budgets.are_open()));
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Started {
     pub(crate) syncer: Option<SimSyncer>,
     /// What the rules are told first; nothing if everything is over.
     pub(crate) first: Option<Input>,
+    /// What the workers of earlier executors used, which the rules are told before.
+    pub(crate) used: Vec<Input>,
     /// What ended well and is still to be checked.
     pub(crate) unchecked: Vec<Work>,
     /// An earlier executor had begun the run.
@@ -53,20 +55,22 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
     world.audit.reserved(&world.executor);
     let scenario = world.scenario;
     let all = records.iter().skip(1).map(String::as_str);
-    let replayed = rules(scenario.tasks(), &scenario.graph, "simulated", scenario.policy.clone(), all);
+    let replayed = rules(scenario.tasks(), &scenario.graph, "simulated", world.policy.clone(), all);
     let rules = replayed.map_err(|error| Stop::Broken(format!("I12: {error}")))?;
     world.audit.look(&world.executor)?;
     world.audit.replayed(&rules)?;
     let began = records.len() > 1;
     let number = world.incarnation;
     world.note(|| format!("executor {number} starts: {} records, rebooted {rebooted}", records.len()));
-    let mut unchecked = Vec::new();
+    let (mut unchecked, mut used) = (Vec::new(), Vec::new());
     let first = if *rules.stage() == Stage::Finished {
         None
     } else if began {
-        let (harvested, left) = harvest(world, &rules)?;
-        unchecked.clone_from(&left);
-        Some(Input::Recovered { now: world.time(), alive: left, harvested, rebooted })
+        let harvest = harvest(world, &rules)?;
+        unchecked.clone_from(&harvest.unchecked);
+        used = harvest.used;
+        let (alive, harvested) = (harvest.unchecked, harvest.ended);
+        Some(Input::Recovered { now: world.time(), alive, harvested, rebooted })
     } else {
         harvest(world, &rules)?; // a worker can only be there if its claim is
         Some(Input::Start { now: world.time() })
@@ -78,7 +82,7 @@ pub(crate) fn start(world: &mut World<'_>) -> Result<Started, Stop> {
         journal.sync_beside(Box::new(syncer.clone()));
     }
     let conductor = Conductor::new(scenario.tasks(), rules, journal);
-    Ok(Started { lock, conductor, syncer, first, began, unchecked })
+    Ok(Started { lock, conductor, syncer, first, used, began, unchecked })
 }
 
 /// Takes the lock, and finds out whether the machine was started since someone else had it.
@@ -143,8 +147,16 @@ fn reopen_journal(world: &mut World<'_>) -> Result<(Journal<SimFile>, Vec<String
     Ok((journal, records))
 }
 
-/// What became of the workers of earlier executors, and what of it is still to be checked; none of them lives after this.
-fn harvest(world: &mut World<'_>, rules: &Run) -> Result<(Vec<WorkEnded>, Vec<Work>), Stop> {
+/// What became of the workers of earlier executors.
+struct Harvest {
+    ended: Vec<WorkEnded>,
+    /// What of it is still to be checked.
+    unchecked: Vec<Work>,
+    used: Vec<Input>,
+}
+
+/// Finds out what became of the workers of earlier executors; none of them lives after this.
+fn harvest(world: &mut World<'_>, rules: &Run) -> Result<Harvest, Stop> {
     let names = failing(world, world.ledgers.list())?;
     let mut ends = BTreeMap::new();
     for name in names {
@@ -155,16 +167,17 @@ fn harvest(world: &mut World<'_>, rules: &Run) -> Result<(Vec<WorkEnded>, Vec<Wo
     world.audit.before_recovery(&world.ledgers, &alive)?;
     // What is lost is said, or is left to the rules.
     let say_lost = world.chance.once_in(2);
-    let (mut ended, mut unchecked) = (Vec::new(), Vec::new());
+    let (mut ended, mut unchecked, mut used) = (Vec::new(), Vec::new(), Vec::new());
     for work in rules.at_work() {
         let end = ends.get(&ledger::key(work)).copied().unwrap_or(End::Interrupted);
+        used.extend(end.used(world.scenario, work).map(|used| Input::Used { work, used: Box::new(used) }));
         if end == End::Completed && Script::of(world.scenario, work).says.checked.is_some() {
             unchecked.push(work);
         } else if say_lost || end != End::Interrupted {
             ended.push(WorkEnded { work, outcome: end.outcome(world.scenario, work) });
         }
     }
-    Ok((ended, unchecked))
+    Ok(Harvest { ended, unchecked, used })
 }
 
 /// Waits until the keeper that has this ledger is gone, and reads it.

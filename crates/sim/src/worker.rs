@@ -1,7 +1,7 @@
 //! What a simulated worker does, and how its end is written and told.
 
 use team_executor_agents::{Ended, Limit};
-use team_executor_core::run::{ErrorClass, Judgement, Outcome, Work};
+use team_executor_core::run::{ErrorClass, Judgement, Outcome, Used, Work};
 use team_executor_core::{Complexity, TaskIndex, Verdict};
 
 use crate::chance::Chance;
@@ -44,6 +44,8 @@ pub enum End {
     Transient,
     /// It is not; there is no quota.
     Quota,
+    /// It is not; nobody is logged in.
+    Auth,
     /// It is not; no attempt can help.
     Fatal,
     /// It took too long.
@@ -57,12 +59,14 @@ pub enum End {
 }
 
 /// The exit codes of workers that end by themselves.
-const CODES: [(End, i32); 4] = [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Fatal, 3)];
+const CODES: [(End, i32); 5] =
+    [(End::Completed, 0), (End::Transient, 1), (End::Quota, 2), (End::Fatal, 3), (End::Auth, 4)];
 
-const WORDS: [(End, &str); 8] = [
+const WORDS: [(End, &str); 9] = [
     (End::Completed, "completed"),
     (End::Transient, "transient"),
     (End::Quota, "quota"),
+    (End::Auth, "auth"),
     (End::Fatal, "fatal"),
     (End::TimedOut, "timed_out"),
     (End::CouldNotStart, "could_not_start"),
@@ -81,6 +85,7 @@ impl Script {
         let end = match chance.below(if rough { 10 } else { 1 }) {
             0..5 => End::Completed,
             5 => End::Fatal,
+            6 if !weather.steady && weather.fallbacks => chance.pick(&[End::Quota, End::Quota, End::Auth]),
             6 if !weather.steady => chance.pick(&[End::Quota, End::Fatal, End::Shortage, End::Shortage]),
             7 => chance.pick(&[End::TimedOut, End::CouldNotStart]),
             _ => End::Transient,
@@ -148,6 +153,24 @@ impl End {
         }
     }
 
+    /// What an attempt used that ended so, if it says that.
+    pub fn used(self, scenario: &Scenario, work: Work) -> Option<Used> {
+        let mut chance = Chance::new(&[scenario.seed, 6, u64::from(work.task.0), u64::from(work.attempt)]);
+        let never_ran = matches!(self, Self::CouldNotStart | Self::Shortage | Self::Interrupted);
+        if !scenario.weather.money || never_ran || chance.once_in(5) {
+            return None;
+        }
+        Some(Used {
+            agent: "simulated".to_owned(),
+            input: chance.below(60),
+            output: chance.below(40),
+            cost_micros: (!chance.once_in(3)).then(|| chance.below(100)),
+            turns: (!chance.once_in(3)).then(|| chance.below(100)),
+            wall_ms: chance.below(100),
+            ..Used::default()
+        })
+    }
+
     /// A word for it.
     pub fn word(self) -> &'static str {
         WORDS.iter().find(|(end, _)| *end == self).map_or("", |(_, word)| word)
@@ -161,6 +184,7 @@ impl End {
             Self::Completed => Script::of(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
+            Self::Auth => failed(ErrorClass::Auth),
             Self::Shortage => failed(ErrorClass::Shortage),
             Self::Fatal => failed(ErrorClass::Fatal),
             Self::TimedOut => Outcome::TimedOut { error },

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use team_executor_core::Timestamp;
-use team_executor_core::run::Work;
+use team_executor_core::run::{Budget, Policy, Work};
 use team_executor_store::Disk as _;
 use team_executor_store::lock::Lock;
 use team_executor_store::sim_disk::SimDisk;
@@ -43,6 +43,8 @@ pub struct World<'s> {
     pub run: SimDisk,
     pub(crate) executor: SimDisk,
     pub(crate) ledgers: SimDisk,
+    /// The choices about the run, as they are now.
+    pub(crate) policy: Policy,
     /// Who looks on.
     pub audit: Auditor<'s>,
     /// What everything depends on that nothing else decides.
@@ -113,6 +115,7 @@ impl<'s> World<'s> {
             executor: run.another_folder(),
             ledgers: run.another_folder(),
             run,
+            policy: scenario.policy.clone(),
             audit: Auditor::new(scenario),
             chance: Chance::new(&[scenario.seed, 3]),
             incarnation: 0,
@@ -126,6 +129,17 @@ impl<'s> World<'s> {
             order: 0,
             trace: None,
         }
+    }
+
+    /// Somebody lets the run use more.
+    pub(crate) fn raise_budgets(&mut self) {
+        let more = |amount: &mut Option<u64>| *amount = amount.map(|amount| 2 * amount + 50);
+        let budgets = &mut self.policy.budgets;
+        let all = budgets.roles.values_mut().chain(budgets.tasks.values_mut()).chain([&mut budgets.run]);
+        for Budget { usd, tokens, turns, wall } in all {
+            [usd, tokens, turns, wall].into_iter().for_each(more);
+        }
+        self.audit.budgets_are(&self.policy.budgets);
     }
 
     /// What the clock on the wall says.

@@ -1,6 +1,6 @@
 //! What the auditor works out by itself about the tasks: who waits for whom, the waves, whose quota.
 
-use team_executor_core::run::{Cadence, WaveFailed};
+use team_executor_core::run::{Budgets, Cadence, WaveFailed};
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
 
 use crate::scenario::Scenario;
@@ -13,6 +13,7 @@ pub(crate) struct Facts {
     pub(crate) slots: usize,
     pub(crate) interruptions: u32,
     pub(crate) wave_failed: WaveFailed,
+    pub(crate) budgets: Budgets,
     /// In microseconds: after the first failure, at most, and how much more by chance in percent.
     pub(crate) backoff: (i64, i64, i64),
 }
@@ -26,19 +27,22 @@ pub(crate) struct TaskFacts {
     pub(crate) wave: u32,
     pub(crate) turn: u8,
     pub(crate) priority: Priority,
-    pub(crate) pool: u32,
+    pub(crate) role: String,
+    /// Whose quotas can be used, the one that is wanted first.
+    pub(crate) quotas: Vec<u32>,
     pub(crate) retries: u32,
     pub(crate) rounds: u32,
     /// The run pauses after it, it is switched off, or it is not for simpler work than this.
     pub(crate) asks: bool,
     pub(crate) is_off: bool,
     pub(crate) least: Option<Complexity>,
-    /// The role whose one resident worker has it.
-    pub(crate) resident: Option<String>,
+    /// The one resident worker of its role has it.
+    pub(crate) resident: bool,
 }
 
 impl Facts {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    /// The budgets may have changed since the scenario was made.
+    pub(crate) fn of(scenario: &Scenario, budgets: &Budgets) -> Self {
         let mut tasks: Vec<TaskFacts> = Vec::new();
         for (index, task) in (0..).zip(scenario.tasks()) {
             let needs = task.dependencies.iter().filter_map(|id| super::reader::task(id.as_str()));
@@ -58,13 +62,17 @@ impl Facts {
                     2
                 },
                 priority: task.priority,
-                pool: own.pool,
+                role: task.role.to_string(),
+                quotas: std::iter::once(&own.pool)
+                    .chain(scenario.policy.fallbacks.get(&TaskIndex(index)).into_iter().flatten())
+                    .copied()
+                    .collect(),
                 retries: own.retries.unwrap_or(scenario.policy.retries),
                 rounds: own.rounds.unwrap_or(scenario.policy.rounds),
                 asks: own.asks,
                 is_off: own.is_off,
                 least: own.least,
-                resident: resident.then(|| task.role.to_string()),
+                resident,
             });
         }
         let policy = &scenario.policy;
@@ -75,8 +83,15 @@ impl Facts {
             slots: policy.slots as usize,
             interruptions: policy.interruptions,
             wave_failed: policy.wave_failed,
+            budgets: budgets.clone(),
             backoff: (micros(policy.backoff.first.0), micros(policy.backoff.cap.0), i64::from(policy.backoff.jitter)),
         }
+    }
+
+    /// Whether one resident worker has both tasks.
+    pub(crate) fn share_a_worker(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.tasks[one], &self.tasks[other]);
+        one.resident && other.resident && one.role == other.role
     }
 
     /// The shortest and the longest wait after so many failures.

@@ -1,10 +1,11 @@
 //! The auditor: keeps its own books of what the outside world saw, and finds what is broken. It decides nothing by asking
-//! the code that is under test. The names I1 to I15 are those of the invariants in CONTRIBUTING.md.
+//! the code that is under test. The names I1 to I16 are those of the invariants in CONTRIBUTING.md.
 
 mod facts;
 mod files;
 mod judging;
 mod model;
+mod money;
 mod reader;
 mod workers;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use team_executor_core::TaskStatus;
-use team_executor_core::run::{Event, Run, Work};
+use team_executor_core::run::{Budgets, Event, Run, Used, Work};
 use team_executor_store::run_folder::{JOURNAL, RESERVE};
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{History, records};
@@ -43,15 +44,27 @@ pub struct Auditor<'s> {
     /// What was said to be so.
     announced: Vec<String>,
     /// How workers really ended.
-    truth: BTreeMap<Work, (End, Says)>,
+    truth: BTreeMap<Work, Truth>,
     starts: Vec<workers::Starts>,
     /// What must count after a recovery, and how often the task had been sent back before.
     expected: Vec<(Work, End, u32)>,
     power_cuts: u32,
     /// How much room is kept for the journal.
     reserve: usize,
+    /// The current executor has the journal: what comes into it is by the choices that are made now.
+    is_open: bool,
     /// Something durable was spoiled: what is lost by that is not held against anyone, if it is noticed.
     pub rotten: bool,
+    /// So many records are known to have been durable even so.
+    proved: usize,
+}
+
+/// How a worker really ended.
+#[derive(Debug, Clone)]
+struct Truth {
+    end: End,
+    says: Says,
+    used: Option<Used>,
 }
 
 /// A journal, read up to some moment.
@@ -66,11 +79,12 @@ impl Book {
         Self { reader: Reader::default(), model: Model::new(facts) }
     }
 
-    fn read(&mut self, bytes: &[u8], judge: Option<&BTreeMap<Work, (End, Says)>>) -> Verdict {
+    fn read(&mut self, bytes: &[u8], judge: Option<&BTreeMap<Work, Truth>>) -> Verdict {
         demand!(bytes.len() >= self.reader.offset, "I7: the journal has become shorter");
         for record in self.reader.added(bytes) {
             if let Some(truth) = judge {
                 self.model.judge(record, truth)?;
+                self.model.judge_money(record, truth)?;
             }
             self.model.apply(record);
         }
@@ -81,7 +95,7 @@ impl Book {
 impl<'s> Auditor<'s> {
     /// Empty books.
     pub fn new(scenario: &'s Scenario) -> Self {
-        let facts = Rc::new(Facts::of(scenario));
+        let facts = Rc::new(Facts::of(scenario, &scenario.policy.budgets));
         Self {
             scenario,
             written: Book::new(&facts),
@@ -94,15 +108,22 @@ impl<'s> Auditor<'s> {
             expected: Vec::new(),
             power_cuts: 0,
             reserve: 0,
+            is_open: false,
             rotten: false,
+            proved: 0,
         }
+    }
+
+    /// From the next executor on there are these budgets.
+    pub fn budgets_are(&mut self, budgets: &Budgets) {
+        self.facts = Rc::new(Facts::of(self.scenario, budgets));
     }
 
     /// Reads what was added to the journal.
     pub fn look(&mut self, executor: &SimDisk) -> Verdict {
-        let Self { written, durable, truth, .. } = self;
+        let Self { written, durable, truth, is_open, .. } = self;
         let read = executor.peek(JOURNAL, |cached, synced| {
-            written.read(cached, Some(truth))?;
+            written.read(cached, is_open.then_some(truth))?;
             durable.read(synced, None)
         });
         read.unwrap_or(Ok(()))
@@ -123,13 +144,21 @@ impl<'s> Auditor<'s> {
         });
         self.promised = promised.unwrap_or_default();
         self.power_cuts += u32::from(power);
+        self.is_open = false;
         self.written = Book::new(&self.facts);
         self.durable = Book::new(&self.facts);
         Ok(())
     }
 
+    /// Something durable was spoiled.
+    pub fn spoiled(&mut self, executor: &SimDisk) {
+        self.rotten = true;
+        self.proved = executor.peek(JOURNAL, |cached, _| reader::durable(cached)).unwrap_or(0);
+    }
+
     /// A journal was made where there was none, or none with anything in it.
-    pub fn created(&self) -> Verdict {
+    pub fn created(&mut self) -> Verdict {
+        self.is_open = true;
         demand!(self.promised.is_empty() && self.announced.is_empty(), "I1: the journal is begun anew");
         Ok(())
     }
@@ -146,10 +175,7 @@ impl<'s> Auditor<'s> {
         if self.rotten && !cached.starts_with(&self.promised) {
             demand!(history.torn().is_some(), "I12: spoiled bytes are not noticed");
             demand!(self.promised.starts_with(&cached[..own.offset]), "I5: spoiled bytes are believed");
-            demand!(
-                own.offset >= reader::last_durable(&self.promised),
-                "I12: older commits are cut off, and not refused"
-            );
+            demand!(own.records >= self.proved, "I12: older commits are cut off, and not refused");
             return Ok(true);
         }
         demand!(cached.starts_with(&self.promised), "I1, I7: what was promised is not there");
@@ -162,6 +188,7 @@ impl<'s> Auditor<'s> {
         }
         self.durable.read(&synced, None)?;
         self.written = book;
+        self.is_open = true;
         Ok(false)
     }
 
@@ -217,6 +244,7 @@ impl<'s> Auditor<'s> {
             return Err(format!("I12: T{task} could start and does not"));
         }
         demand!(!model.is_held_back(), "I15: what was sent back does not begin anew");
+        demand!(!model.must_halt, "I12: nobody is logged in, and it goes on");
         let running = model.running().count();
         let waits = syncs && running > busy;
         demand!(running == busy || waits, "I12: {running} tasks are in progress, {busy} workers are known");

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use team_executor_core::run::{WaveFailed, Work};
 use team_executor_core::{Complexity, TaskStatus};
 
+use super::Truth;
 use super::facts::{Facts, admits};
 use super::reader::Record;
-use crate::worker::{End, Says};
+use crate::worker::End;
 
 /// A run as its records tell it.
 #[derive(Debug)]
@@ -18,7 +19,13 @@ pub(crate) struct Model {
     pub(crate) tasks: Vec<TaskModel>,
     pub(crate) stage: Stage,
     pub(crate) merged: u32,
+    /// Until when which quotas cannot be used, and with whose agents nobody is logged in.
     held: BTreeMap<u32, i64>,
+    pub(super) closed: BTreeSet<u32>,
+    /// It must halt, because nobody is logged in with any agent for a task.
+    pub(super) must_halt: bool,
+    /// What attempts used, in the order of the measures.
+    pub(super) used: BTreeMap<Work, [u64; 4]>,
     clock: i64,
     /// The clock when the rules last had to start what can start.
     settled: i64,
@@ -39,6 +46,8 @@ pub(crate) struct TaskModel {
     pub(crate) attempt: u32,
     pub(crate) intended: u32,
     pub(crate) slot: i64,
+    /// Which of the agents has it.
+    choice: usize,
     failures: u32,
     interruptions: u32,
     refusals: u32,
@@ -84,6 +93,7 @@ impl Model {
             attempt: 0,
             intended: 0,
             slot: -1,
+            choice: 0,
             failures: 0,
             interruptions: 0,
             refusals: 0,
@@ -102,6 +112,9 @@ impl Model {
             stage: Stage::NotBegun,
             merged: 0,
             held: BTreeMap::new(),
+            closed: BTreeSet::new(),
+            must_halt: false,
+            used: BTreeMap::new(),
             clock: i64::MIN,
             settled: i64::MIN,
             recalled: BTreeSet::new(),
@@ -137,14 +150,38 @@ impl Model {
 
     /// Whether the task can start now, if there is a worker.
     fn can_start(&self, task: usize, clock: i64) -> bool {
-        let (own, state) = (&self.facts.tasks[task], &self.tasks[task]);
-        state.status == TaskStatus::Pending
+        self.is_wanted(task)
+            && self.tasks[task].not_before <= clock
+            && self.choice(task, clock).is_some()
+            && self.fits(task)
+            && !self.running().any(|other| self.facts.share_a_worker(task, other))
+    }
+
+    /// Whether the task is to be done next, as far as the tasks are concerned.
+    pub(super) fn is_wanted(&self, task: usize) -> bool {
+        self.tasks[task].status == TaskStatus::Pending
             && self.admits(task) == Some(true)
             && !self.is_needless(task)
-            && state.not_before <= clock
-            && self.held.get(&own.pool).is_none_or(|until| *until <= clock)
-            && (own.resident.is_none() || self.running().all(|other| self.facts.tasks[other].resident != own.resident))
             && self.has_its_turn(task)
+    }
+
+    /// Which of its agents would do a task.
+    fn choice(&self, task: usize, clock: i64) -> Option<usize> {
+        self.facts.tasks[task].quotas.iter().position(|quota| self.is_usable(*quota, clock))
+    }
+
+    fn is_usable(&self, quota: u32, clock: i64) -> bool {
+        !self.closed.contains(&quota) && self.held.get(&quota).is_none_or(|until| *until <= clock)
+    }
+
+    /// Whose quota the last attempt at a task used.
+    fn quota(&self, task: usize) -> u32 {
+        self.facts.tasks[task].quotas[self.tasks[task].choice]
+    }
+
+    /// Whether nobody is logged in with any agent for a task.
+    pub(super) fn is_closed(&self, task: usize) -> bool {
+        self.facts.tasks[task].quotas.iter().all(|quota| self.closed.contains(quota))
     }
 
     fn has_room(&self) -> bool {
@@ -171,16 +208,24 @@ impl Model {
             self.clock = at;
         }
         self.clock = self.clock.max(at);
-        if kind != "intended" {
+        if !matches!(kind, "intended" | "used") {
             self.settled = self.clock;
         }
         if matches!(kind, "recovered" | "resumed" | "paused" | "decided" | "stopping") {
             self.is_full = false;
         }
+        let decides = kind == "decided" && record.text("action") != Some("feedback");
+        if decides || matches!(kind, "resumed" | "paused" | "finished") || record.text("then") == Some("ask") {
+            self.closed.clear(); // somebody may have logged in
+        }
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {
             ("recovered", _) => self.fewer = None,
-            ("halted", _) => (self.stage, self.is_full) = (Stage::Draining, true),
+            ("halted", _) => {
+                (self.stage, self.must_halt) = (Stage::Draining, false);
+                self.is_full = record.value("no_room").is_some();
+            }
+            ("used", Some(task)) => self.count(task, attempt(record), record),
             ("began" | "resumed", _) => (self.stage, self.asks_later) = (Stage::Going, false),
             ("paused", _) => (self.stage, self.asks_later) = (Stage::Paused, false),
             ("draining", _) => self.stage = Stage::Draining,
@@ -209,13 +254,14 @@ impl Model {
     }
 
     pub(super) fn reset(&mut self, task: usize, at: i64) {
-        let TaskModel { attempt, intended, returns, .. } = self.tasks[task];
+        let TaskModel { attempt, intended, choice, returns, .. } = self.tasks[task];
         self.recalled.remove(&task);
         self.tasks[task] = TaskModel {
             status: TaskStatus::Pending,
             attempt,
             intended,
             slot: -1,
+            choice,
             failures: 0,
             interruptions: 0,
             refusals: 0,
@@ -240,12 +286,14 @@ impl Model {
 
     fn change(&mut self, kind: &str, task: usize, record: Record<'_>, at: i64) {
         let again = record.number("again");
+        let quota = self.quota(task);
         let own = &mut self.tasks[task];
         own.since = Some(at);
         match kind {
             "claimed" => {
                 own.attempt = attempt(record);
                 own.slot = record.number("slot").unwrap_or(-1);
+                own.choice = choice(record);
                 own.status = TaskStatus::InProgress;
                 return;
             }
@@ -263,17 +311,25 @@ impl Model {
             "failed" if record.text("class") == Some("rejected") => own.rounds += 1,
             "failed" if record.text("class") == Some("quota") => {
                 own.refusals += 1;
-                let held = self.held.entry(self.facts.tasks[task].pool).or_insert(i64::MIN);
-                *held = (*held).max(again.unwrap_or(i64::MIN));
+                let held = self.held.entry(quota).or_insert(i64::MIN);
+                *held = (*held).max(record.number("until").or(again).unwrap_or(i64::MIN));
+            }
+            "failed" if record.text("class") == Some("auth") => {
+                own.refusals += 1;
+                self.closed.insert(quota);
+                let starts_or_waits = matches!(self.stage, Stage::Going | Stage::Paused);
+                self.must_halt |= starts_or_waits && self.is_closed(task);
             }
             "failed" if record.text("class") == Some("shortage") => own.refusals += 1,
             "failed" => own.failures += 1,
             _ => own.interruptions += u32::from(self.stage != Stage::Stopping && self.recalled.is_empty()),
         }
         if matches!(kind, "failed" | "interrupted") {
+            let own = &mut self.tasks[task];
             if kind == "failed" {
                 own.counted.insert(own.attempt);
             }
+            let own = &mut self.tasks[task];
             own.status = if again.is_some() { TaskStatus::Pending } else { TaskStatus::Failed };
             own.not_before = again.unwrap_or(own.not_before);
             if record.text("class") == Some("shortage") {
@@ -286,7 +342,7 @@ impl Model {
     }
 
     /// Whether a record may come next; `truth` is how the workers really ended.
-    pub(crate) fn judge(&self, record: Record<'_>, truth: &BTreeMap<Work, (End, Says)>) -> Result<(), String> {
+    pub(crate) fn judge(&self, record: Record<'_>, truth: &BTreeMap<Work, Truth>) -> Result<(), String> {
         let kind = record.text("type").unwrap_or_default();
         match kind {
             "plan" => return Ok(()),
@@ -296,10 +352,8 @@ impl Model {
                 let asks = self.asks_later || self.stage == Stage::Paused;
                 demand!(!asks && self.recalled.is_empty(), "I12: the run is finished, and somebody was to be asked");
             }
-            "halted" => {
-                let starts_or_waits = matches!(self.stage, Stage::Going | Stage::Paused | Stage::Draining);
-                demand!(starts_or_waits && record.value("no_room").is_some(), "I12: it halts: {}", record.0);
-            }
+            "halted" => return self.judge_halt(record),
+            "used" => return Ok(()),
             "returned" => self.judge_return(record)?,
             "decided" => self.judge_decision(record)?,
             "wave_merged" => self.judge_merge(record)?,
@@ -339,6 +393,7 @@ impl Model {
         demand!(self.admits(task) == Some(true), "I9: claimed before what it needs: {}", record.0);
         demand!(self.has_room() && self.can_start(task, at), "claimed although it cannot start: {}", record.0);
         demand!(attempt(record) > own.attempt, "I8: attempt {} after {}", attempt(record), own.attempt);
+        demand!(self.choice(task, at) == Some(choice(record)), "T{task} is given to the wrong agent: {}", record.0);
         demand!(self.running().all(|other| self.tasks[other].slot != slot), "two tasks in slot {slot}");
         let better = |other: &usize| self.facts.tasks[*other].priority < self.facts.tasks[task].priority;
         let passed = (0..self.tasks.len()).filter(better).find(|other| self.can_start(*other, self.settled));
@@ -368,21 +423,22 @@ impl Model {
         kind: &str,
         task: usize,
         record: Record<'_>,
-        truth: &BTreeMap<Work, (End, Says)>,
+        truth: &BTreeMap<Work, Truth>,
     ) -> Result<(), String> {
         let own = &self.tasks[task];
         let work = Work { task: index(task), attempt: attempt(record) };
         let runs = own.status == TaskStatus::InProgress && own.attempt == work.attempt;
         demand!(runs, "I5: an attempt ends that does not run: {}", record.0);
-        let really = truth.get(&work).copied();
-        let says = really.map(|(_, says)| says).unwrap_or_default();
-        let class = match really.map(|(end, _)| end) {
+        let really = truth.get(&work);
+        let says = really.map(|really| really.says).unwrap_or_default();
+        let class = match really.map(|really| really.end) {
             Some(End::Completed) if says.checked == Some(false) => "rejected",
             Some(End::Completed) => "completed",
             Some(End::Transient | End::TimedOut | End::CouldNotStart) => "transient",
             Some(End::Shortage) if self.running().count() > 1 || self.stage != Stage::Going => "shortage",
             Some(End::Shortage) => "transient",
             Some(End::Quota) => "quota",
+            Some(End::Auth) => "auth",
             Some(End::Fatal) => "fatal",
             // What was about to start when the disk was full is taken back.
             None if self.is_full || self.stage == Stage::Stopping => "shortage",
@@ -405,7 +461,7 @@ impl Model {
             "interrupted" if self.stage == Stage::Stopping || !self.recalled.is_empty() => Some(0),
             "interrupted" if own.interruptions < self.facts.interruptions => Some(0),
             "rejected" if own.rounds < facts.rounds => Some(0),
-            "shortage" => Some(0),
+            "shortage" | "auth" => Some(0),
             "transient" if own.failures < facts.retries => Some(own.failures + 1),
             "quota" => Some(own.refusals + 1),
             _ => None,
@@ -414,13 +470,25 @@ impl Model {
         demand!(times.is_some() == again.is_some(), "I8: wrong about another attempt: {}", record.0);
         let (Some(times), Some(again)) = (times, again) else { return Ok(()) };
         let (least, most) = if times == 0 { (0, 0) } else { self.facts.wait(times) };
-        demand!((least..=most).contains(&(again - at)), "waits {} and not {least} to {most}", again - at);
+        let others = facts.quotas.iter().filter(|quota| said == "quota" && **quota != self.quota(task));
+        // Where another agent can do the task, only the quota waits.
+        let waits = if others.into_iter().any(|quota| self.is_usable(*quota, at)) {
+            demand!(again == at, "another agent could do it at once: {}", record.0);
+            record.number("until").unwrap_or(i64::MIN)
+        } else {
+            again
+        };
+        demand!((least..=most).contains(&waits.saturating_sub(at)), "not {least} to {most} are waited: {}", record.0);
         Ok(())
     }
 }
 
 fn attempt(record: Record<'_>) -> u32 {
     record.number("attempt").and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0)
+}
+
+fn choice(record: Record<'_>) -> usize {
+    record.number("choice").and_then(|choice| usize::try_from(choice).ok()).unwrap_or(0)
 }
 
 /// The number of a task, as the rules have it.

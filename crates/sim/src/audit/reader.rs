@@ -37,15 +37,8 @@ impl Reader {
 
     /// A line that follows the last one.
     fn line<'b>(&mut self, line: &'b [u8]) -> Option<Record<'b>> {
-        let text = std::str::from_utf8(line).ok()?;
-        let (crc, body) = text.split_once(' ')?;
-        let crc = u32::from_str_radix(crc, 16).ok().filter(|crc| *crc == crc32c(body.as_bytes()))?;
-        let mut fields = body.splitn(4, ' ');
-        let follows = u32::from_str_radix(fields.next()?, 16).ok()? == self.crc;
-        let number: usize = fields.next()?.split('-').next()?.parse().ok()?;
-        fields.next()?;
-        let record = Record(fields.next()?);
-        if !follows || number != self.records + 1 {
+        let Line { crc, before, number, record, .. } = Line::of(line)?;
+        if before != self.crc || number != self.records + 1 {
             return None;
         }
         self.crc = crc;
@@ -53,19 +46,34 @@ impl Reader {
     }
 }
 
-/// Where the last line begins that another one says was durable. Its end counts as part of what follows: without it, two
-/// lines are one.
-pub(crate) fn last_durable(journal: &[u8]) -> usize {
-    let (mut starts, mut durable, mut start) = (vec![0], 0, 0);
-    for line in journal.split_inclusive(|byte| *byte == b'\n') {
-        let number = line.split(|byte| *byte == b' ').nth(2).and_then(|number| std::str::from_utf8(number).ok());
-        let mut parts = number.unwrap_or_default().split('-').map(|part| part.parse().unwrap_or(0));
-        let (number, open): (usize, usize) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        durable = durable.max(number.saturating_sub(1 + open));
-        starts.push(start);
-        start += line.len();
+/// A line whose checksum is right.
+struct Line<'b> {
+    crc: u32,
+    /// The checksum of the line before.
+    before: u32,
+    number: usize,
+    /// How many lines before it were not durable.
+    open: usize,
+    record: Record<'b>,
+}
+
+impl<'b> Line<'b> {
+    fn of(line: &'b [u8]) -> Option<Self> {
+        let (crc, body) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+        let crc = u32::from_str_radix(crc, 16).ok().filter(|crc| *crc == crc32c(body.as_bytes()))?;
+        let mut fields = body.splitn(4, ' ');
+        let before = u32::from_str_radix(fields.next()?, 16).ok()?;
+        let (number, open) = fields.next().map(|number| number.split_once('-').unwrap_or((number, "0")))?;
+        let (number, open) = (number.parse().ok()?, open.parse().ok()?);
+        fields.next()?;
+        Some(Self { crc, before, number, open, record: Record(fields.next()?) })
     }
-    starts.get(durable).copied().unwrap_or(start)
+}
+
+/// How many records were durable, by what whole lines say, wherever they are.
+pub(crate) fn durable(journal: &[u8]) -> usize {
+    let lines = journal.split_inclusive(|byte| *byte == b'\n').filter_map(|line| Line::of(line.strip_suffix(b"\n")?));
+    lines.map(|line| line.number.saturating_sub(1 + line.open)).max().unwrap_or(0)
 }
 
 /// A number that tells a text from others.
@@ -136,12 +144,13 @@ mod tests {
 
     #[test]
     fn a_journal_is_read_up_to_its_first_bad_line() {
-        let good = "8a229c50 00000000 1 3 {\"kind\":\"epoch\"}\nd07e8208 8a229c50 +2 3 {}\n";
+        let good = "8a229c50 00000000 1 3 {\"kind\":\"epoch\"}\n393a4a24 8a229c50 2-1 3 {}\n";
         let mut reader = Reader::default();
         assert_eq!(reader.added(&good.as_bytes()[..60]).len(), 1);
         assert_eq!(reader.added(good.as_bytes()).len(), 1);
         assert_eq!((reader.offset, reader.has("{}"), reader.has("[]")), (good.len(), true, false));
         assert_eq!(Reader::default().added(good.replace("epoch", "epocH").as_bytes()).len(), 0);
+        assert_eq!((durable(good.as_bytes()), durable(good.replace("2-1", "2").as_bytes())), (0, 0));
         assert_eq!(Reader::default().added(good.split_inclusive('\n').nth(1).unwrap().as_bytes()).len(), 0);
     }
 

@@ -9,7 +9,7 @@ use team_executor_store::sim_disk::SimDisk;
 
 use super::model::{demand, index};
 use super::reader::{Record, task};
-use super::{Auditor, Verdict};
+use super::{Auditor, Truth, Verdict};
 use crate::worker::{End, Script};
 
 /// What is known of the workers of one task.
@@ -17,7 +17,7 @@ use crate::worker::{End, Script};
 pub(super) struct Starts {
     last: u32,
     count: u32,
-    /// Ends that spend nothing: refusals for want of quota, and workers that were ended on purpose.
+    /// Ends that spend nothing: refusals for want of quota or login, and workers that were ended on purpose.
     free: u32,
 }
 
@@ -62,7 +62,7 @@ impl Auditor<'_> {
         for other in alive {
             demand!(other.work.task != started.work.task, "I3: T{name} has two workers");
             demand!(other.incarnation == started.incarnation, "I4: a worker of an earlier executor is alive");
-            let shared = facts.resident.is_some() && self.facts.tasks[other.work.task.get()].resident == facts.resident;
+            let shared = self.facts.share_a_worker(task, other.work.task.get());
             demand!(!shared, "I3: T{name} and T{} share a resident worker", other.work.task.0);
         }
         demand!(alive.len() < self.facts.slots, "I3: more workers than slots");
@@ -81,15 +81,17 @@ impl Auditor<'_> {
 
     /// A worker has ended, or could not start.
     pub fn ended(&mut self, work: Work, end: End) {
-        self.truth.insert(work, (end, Script::of(self.scenario, work).says));
+        let (says, used) = (Script::of(self.scenario, work).says, end.used(self.scenario, work));
+        self.truth.insert(work, Truth { end, says, used });
         if let Some(starts) = self.starts.get_mut(work.task.get()) {
-            starts.free += u32::from(end == End::Quota);
+            starts.free += u32::from(matches!(end, End::Quota | End::Auth));
         }
     }
 
     /// What a task delivered before is checked again, without a worker.
     pub fn checked_again(&mut self, work: Work) {
-        self.truth.insert(work, (End::Completed, Script::of(self.scenario, work).says));
+        let says = Script::of(self.scenario, work).says;
+        self.truth.insert(work, Truth { end: End::Completed, says, used: None });
     }
 
     /// A worker was ended on purpose.
@@ -165,7 +167,8 @@ fn end_of(line: &str) -> Option<(Work, End)> {
     let end = match record.number("exit") {
         _ if !right || !body.starts_with("{\"ended\"") => return None,
         Some(code) => {
-            [End::Completed, End::Transient, End::Quota, End::Fatal].get(usize::try_from(code).ok()?).copied()?
+            let codes = [End::Completed, End::Transient, End::Quota, End::Fatal, End::Auth];
+            codes.get(usize::try_from(code).ok()?).copied()?
         }
         None if body.contains("\"limit\"") => End::TimedOut,
         None if body.contains("(os error 24)") => End::Shortage,
