@@ -1,5 +1,7 @@
 //! How a worker ended.
 
+use std::{fmt, io};
+
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -42,12 +44,23 @@ pub enum Ended {
     Stopped,
     /// We ended it, because the executor was gone.
     Interrupted,
-    /// It never ran, for this reason.
-    CouldNotStart(String),
+    /// It never ran.
+    CouldNotStart(Obstacle),
+}
+
+/// Why a worker never ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Obstacle {
+    /// In words for people.
+    pub reason: String,
+    /// What was lacking, if that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lack: Option<Lack>,
 }
 
 /// What the system has none left of at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lack {
     /// Open files, processes or memory, which others give back when they end.
     Means,
@@ -79,11 +92,7 @@ pub struct Stream {
 impl Lack {
     /// What is lacking, if that is what an error of the system says.
     pub fn of(error: &std::io::Error) -> Option<Self> {
-        error.raw_os_error().and_then(Self::of_code)
-    }
-
-    fn of_code(code: i32) -> Option<Self> {
-        match Errno::from_raw_os_error(code) {
+        match Errno::from_io_error(error)? {
             Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM => Some(Self::Means),
             Errno::NOSPC | Errno::DQUOT => Some(Self::Room),
             _ => None,
@@ -91,13 +100,21 @@ impl Lack {
     }
 }
 
-impl Ended {
-    /// What was lacking, if that is why it could not start. A reason ends with the system's own words, which end with the
-    /// number of the error.
-    pub fn lacked(&self) -> Option<Lack> {
-        let Self::CouldNotStart(reason) = self else { return None };
-        let (_, code) = reason.strip_suffix(')')?.rsplit_once(" (os error ")?;
-        Lack::of_code(code.parse().ok()?)
+impl Obstacle {
+    /// Something else than the system is in the way.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), lack: None }
+    }
+
+    /// What the system says about something.
+    pub fn about(what: impl fmt::Display, error: &io::Error) -> Self {
+        Self { reason: format!("{what}: {error}"), lack: Lack::of(error) }
+    }
+}
+
+impl From<io::Error> for Obstacle {
+    fn from(error: io::Error) -> Self {
+        Self { reason: error.to_string(), lack: Lack::of(&error) }
     }
 }
 
@@ -125,7 +142,6 @@ mod tests {
 
     #[test]
     fn what_was_lacking_is_told_from_other_reasons() {
-        let lacked = |reason: &str| Ended::CouldNotStart(reason.to_owned()).lacked();
         for (errno, lack) in [
             (Errno::MFILE, Some(Lack::Means)),
             (Errno::NFILE, Some(Lack::Means)),
@@ -135,10 +151,12 @@ mod tests {
             (Errno::DQUOT, Some(Lack::Room)),
             (Errno::NOENT, None),
         ] {
-            let error = std::io::Error::from(errno);
-            assert_eq!((Lack::of(&error), lacked(&format!("a worker: {error}"))), (lack, lack), "{error}");
+            let error = io::Error::from(errno);
+            let obstacle = Obstacle::about("a worker", &error);
+            assert_eq!((obstacle.reason.as_str(), obstacle.lack), (&*format!("a worker: {error}"), lack));
+            assert_eq!(Obstacle::from(error).lack, lack);
         }
-        assert_eq!(lacked("x (os error 24): not found in PATH"), None, "only the system's own words count");
-        assert_eq!(Ended::Exit(0).lacked(), None);
+        let words = Obstacle::from(io::Error::other("x (os error 24)"));
+        assert_eq!(words, Obstacle::new("x (os error 24)"), "only what the system says counts");
     }
 }

@@ -34,7 +34,7 @@ mod trial;
 mod unix;
 
 pub use cgroup::abandoned;
-pub use exit::{Ended, Exit, Lack, Limit};
+pub use exit::{Ended, Exit, Lack, Limit, Obstacle};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
 pub use probe::{Unusable, probe};

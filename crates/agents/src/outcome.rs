@@ -50,7 +50,7 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
         Ended::Limit(Limit::FirstOutput) => Some("timed out: no output at all".to_owned()),
         Ended::Limit(Limit::Idle) => Some("timed out: no more output".to_owned()),
         Ended::Limit(Limit::Total) => Some("timed out".to_owned()),
-        Ended::CouldNotStart(reason) => Some(format!("could not start: {reason}")),
+        Ended::CouldNotStart(obstacle) => Some(format!("could not start: {}", obstacle.reason)),
     };
     let (findings, reported) = match produced.result {
         Some(text) => report(text),
@@ -116,6 +116,7 @@ fn words(value: Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Obstacle;
 
     fn completed(findings: &str) -> Outcome {
         Outcome::Completed { findings: findings.to_owned() }
@@ -210,8 +211,8 @@ mod tests {
         assert_eq!(limit(Limit::Total), failed("", "timed out"));
         assert_eq!(limit(Limit::Idle), failed("", "timed out: no more output"));
         assert_eq!(limit(Limit::FirstOutput), failed("", "timed out: no output at all"));
-        let reason = Ended::CouldNotStart("x: not found".into());
-        assert_eq!(judge(&reason, &Produced::default()), failed("", "could not start: x: not found"));
+        let not_there = Ended::CouldNotStart(Obstacle::new("x: not found"));
+        assert_eq!(judge(&not_there, &Produced::default()), failed("", "could not start: x: not found"));
         for ended in [Ended::Interrupted, Ended::Stopped] {
             assert_eq!(judge(&ended, &result(DONE)), Outcome::Interrupted);
         }

@@ -164,7 +164,7 @@ impl Checking {
             Some(Ended::Exit(code)) => format!("exit code {code}"),
             Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
             Some(Ended::Limit(Limit::FirstOutput | Limit::Idle | Limit::Total)) => "timed out".to_owned(),
-            Some(Ended::CouldNotStart(why)) => format!("could not start: {why}"),
+            Some(Ended::CouldNotStart(obstacle)) => format!("could not start: {}", obstacle.reason),
         };
         let id = scene.session.tasks[judged.work.task.get()].id.as_str();
         let logs = check_logs(&scene.run.path, id, judged.work.attempt, judged.nth);

@@ -1,6 +1,6 @@
 //! What a simulated worker does, and how its end is written and told.
 
-use team_executor_agents::{Ended, Limit};
+use team_executor_agents::{Ended, Lack, Limit, Obstacle};
 use team_executor_core::run::{ErrorClass, Judgement, Outcome, Used, Work};
 use team_executor_core::{Complexity, TaskIndex, Verdict};
 
@@ -136,8 +136,10 @@ impl End {
         match (self, CODES.iter().find(|(end, _)| *end == self)) {
             (_, Some((_, code))) => Ended::Exit(*code),
             (Self::TimedOut, _) => Ended::Limit(Limit::Total),
-            (Self::CouldNotStart, _) => Ended::CouldNotStart("no".to_owned()),
-            (Self::Shortage, _) => Ended::CouldNotStart("too many open files (os error 24)".to_owned()),
+            (Self::CouldNotStart, _) => Ended::CouldNotStart(Obstacle::new("no")),
+            (Self::Shortage, _) => {
+                Ended::CouldNotStart(Obstacle { lack: Some(Lack::Means), ..Obstacle::new("no more") })
+            }
             _ => Ended::Interrupted,
         }
     }
@@ -147,7 +149,7 @@ impl End {
         match ended {
             Ended::Exit(code) => CODES.iter().find(|(_, known)| known == code).map_or(Self::Transient, |(end, _)| *end),
             Ended::Limit(_) => Self::TimedOut,
-            Ended::CouldNotStart(_) if ended.lacked().is_some() => Self::Shortage,
+            Ended::CouldNotStart(Obstacle { lack: Some(_), .. }) => Self::Shortage,
             Ended::CouldNotStart(_) => Self::CouldNotStart,
             Ended::Signal(_) | Ended::Stopped | Ended::Interrupted => Self::Interrupted,
         }

@@ -12,7 +12,7 @@ use super::lifeline::Lifeline;
 use super::tree::Tree;
 use super::{answer, answer_if_heard};
 use crate::capture::Capture;
-use crate::exit::{Ended, Exit, Limit};
+use crate::exit::{Ended, Exit, Limit, Obstacle};
 use crate::protocol::{Answer, Assignment, Limits, Request};
 use crate::unix::Started;
 
@@ -237,7 +237,7 @@ impl<'a> Custody<'a> {
 
 /// One worker at a time.
 fn refuse(key: &str) {
-    let ended = Ended::CouldNotStart("the keeper has a worker already".to_owned());
+    let ended = Ended::CouldNotStart(Obstacle::new("the keeper has a worker already"));
     let exit = Box::new(Exit::without_run(key, ended, 0));
     answer(&Answer::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
 }

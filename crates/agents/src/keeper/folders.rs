@@ -33,7 +33,7 @@ impl Folders {
         }
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            Err(error) => Err(error),
             Ok(()) => {
                 mark(path);
                 Ok(())

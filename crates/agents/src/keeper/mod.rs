@@ -21,6 +21,7 @@ use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_sign
 
 use crate::capture::CHUNK;
 use crate::cgroup::Cgroup;
+use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment, Request, encode};
@@ -36,9 +37,7 @@ pub const ARGUMENT: &str = "__keeper";
 /// input, answers go out by standard output.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(2);
-    let Some(Ok(ledger)) = arguments.next().map(|path| Ledger::create(Path::new(&path))) else {
-        return ExitCode::FAILURE;
-    };
+    let Some(ledger) = arguments.next() else { return ExitCode::FAILURE };
     let cgroup = arguments.next().and_then(|path| Cgroup::named(Path::new(&path)));
     // One that cannot be entered is done without. Entering takes long, and here nobody waits for it but this keeper.
     let cgroup = cgroup.filter(|cgroup| cgroup.take(std::process::id()).is_ok());
@@ -50,35 +49,74 @@ pub fn main() -> ExitCode {
     let _already_leads = setsid();
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
-    let mut lifeline = Lifeline::new();
+    match serve(Path::new(&ledger), cgroup.as_ref()) {
+        End::Closed => ExitCode::SUCCESS,
+        End::Misunderstood => ExitCode::FAILURE,
+        // Nobody else is left to remove it.
+        End::Alone => cgroup.map_or(Ok(()), Cgroup::leave).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+    }
+}
+
+/// How the work of a keeper ends.
+enum End {
+    /// The executor needs it no more.
+    Closed,
+    /// The executor thinks of another attempt.
+    Misunderstood,
+    /// The executor is gone.
+    Alone,
+}
+
+/// Runs one worker after the other.
+fn serve(ledger: &Path, cgroup: Option<&Cgroup>) -> End {
+    let (mut lifeline, mut last) = (Lifeline::new(), None);
+    let ledger = match ledger_at(ledger, &mut lifeline, &mut last) {
+        Ok(ledger) => ledger,
+        Err(end) => return end,
+    };
     let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
-    let spawner = Spawner::new();
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, spawner, buffer };
-    let mut last: Option<Box<Assignment>> = None;
+    let mut keeper = Keeper { ledger, cgroup, folders, score, spawner: Spawner::new(), buffer };
+    loop {
+        match next(&mut lifeline, &mut last) {
+            Ok(assignment) => {
+                keeper.run(&assignment, &mut lifeline);
+                last = Some(assignment);
+            }
+            Err(end) => return end,
+        }
+    }
+}
+
+/// The attempt that it is to run next.
+fn next(lifeline: &mut Lifeline, last: &mut Option<Box<Assignment>>) -> Result<Box<Assignment>, End> {
     while let Some(request) = lifeline.next() {
-        let assignment = match (request, last.take()) {
-            (Request::Run(assignment), _) => assignment,
+        match (request, last.take()) {
+            (Request::Run(assignment), _) => return Ok(assignment),
             (Request::Next(difference), Some(mut last)) if last.key == difference.after => {
                 last.with(*difference);
-                last
+                return Ok(last);
             }
-            // An executor that thinks of another one is not understood.
-            (Request::Next(_), _) => return ExitCode::FAILURE,
+            (Request::Next(_), _) => return Err(End::Misunderstood),
             // It ended in the meantime.
-            (Request::End { .. }, before) => {
-                last = before;
-                continue;
-            }
-            (Request::Close {}, _) => return ExitCode::SUCCESS,
-        };
-        keeper.run(&assignment, &mut lifeline);
-        last = Some(assignment);
+            (Request::End { .. }, before) => *last = before,
+            (Request::Close {}, _) => return Err(End::Closed),
+        }
     }
-    drop(keeper);
-    // Nobody else is left to remove it.
-    match cgroup.map_or(Ok(()), Cgroup::leave) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+    Err(End::Alone)
+}
+
+/// The keeper's ledger. As long as none can be made nothing is started: nobody would find out what became of it.
+fn ledger_at(path: &Path, lifeline: &mut Lifeline, last: &mut Option<Box<Assignment>>) -> Result<Ledger, End> {
+    loop {
+        let error = match Ledger::create(path) {
+            Ok(ledger) => return Ok(ledger),
+            Err(error) => error,
+        };
+        let assignment = next(lifeline, last)?;
+        let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
+        let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
+        answer(&Answer::Ended { exit, unrecorded: None });
+        *last = Some(assignment);
     }
 }
 

@@ -12,7 +12,7 @@ use super::folders::Folders;
 use super::lifeline::Lifeline;
 use crate::capture::Capture;
 use crate::cgroup::Cgroup;
-use crate::exit::{Ended, Exit};
+use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment};
@@ -36,9 +36,9 @@ impl Keeper<'_> {
         let mut exit = Exit::without_run(&assignment.key, Ended::Interrupted, wall_clock());
         // A new executor sees the ledger's lock. If ours died before it was taken, nothing may start.
         if !lifeline.is_gone()
-            && let Err(error) = self.start_and_keep(assignment, lifeline, &mut exit)
+            && let Err(obstacle) = self.start_and_keep(assignment, lifeline, &mut exit)
         {
-            exit.ended = Ended::CouldNotStart(error.to_string());
+            exit.ended = Ended::CouldNotStart(obstacle);
         }
         exit.ended_at = wall_clock().max(exit.started_at);
         let entry = Entry::Ended(exit);
@@ -48,11 +48,16 @@ impl Keeper<'_> {
         }
     }
 
-    fn start_and_keep(&mut self, assignment: &Assignment, lifeline: &mut Lifeline, exit: &mut Exit) -> io::Result<()> {
+    fn start_and_keep(
+        &mut self,
+        assignment: &Assignment,
+        lifeline: &mut Lifeline,
+        exit: &mut Exit,
+    ) -> Result<(), Obstacle> {
         let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
         self.ledger.note(&Entry::Started { key: assignment.key.clone(), keeper: std::process::id(), cgroup })?;
         if let Some(folder) = &assignment.artifacts {
-            self.folders.give(folder)?;
+            self.folders.give(folder).map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
         let (out, out_pipe) = io::pipe()?;
         let (err, err_pipe) = io::pipe()?;
@@ -75,10 +80,10 @@ impl Keeper<'_> {
 }
 
 /// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
-fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[io::PipeWriter; 2]) -> io::Result<Started> {
+fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[io::PipeWriter; 2]) -> Result<Started, Obstacle> {
     let input = assignment.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
-    let stdin = File::open(input).map_err(|error| named(&input.display().to_string(), &error))?;
-    let of_program = |error| named(&assignment.program, &error);
+    let stdin = File::open(input).map_err(|error| Obstacle::about(input.display(), &error))?;
+    let of_program = |error| Obstacle::about(&assignment.program, &error);
     let args = std::iter::once(&assignment.program).chain(&assignment.args).map(|arg| text(arg));
     let env = assignment.env.iter().map(|(name, value)| variable(name, value));
     let program = Program {
@@ -89,13 +94,13 @@ fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[io::PipeWrit
         streams: [stdin.as_fd(), outputs[0].as_fd(), outputs[1].as_fd()],
     };
     spawner.start(&program).map_err(|not| match not {
-        NotStarted::NoFolder(error) => named(&assignment.cwd.display().to_string(), &error),
+        NotStarted::NoFolder(error) => Obstacle::about(assignment.cwd.display(), &error),
         NotStarted::Other(error) => of_program(error),
     })
 }
 
 /// The program's file. A name without a slash is looked for in the worker's own `PATH`, not in ours.
-fn find(assignment: &Assignment) -> io::Result<PathBuf> {
+fn find(assignment: &Assignment) -> Result<PathBuf, Obstacle> {
     let program = Path::new(&assignment.program);
     if assignment.program.contains('/') {
         return Ok(assignment.cwd.join(program));
@@ -103,13 +108,8 @@ fn find(assignment: &Assignment) -> io::Result<PathBuf> {
     let path = assignment.env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
     let mut candidates = std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program));
     let is_program = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
-    candidates.find(is_program).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::NotFound, format!("{}: not found in PATH ({path})", assignment.program))
-    })
-}
-
-fn named(what: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
+    let not_found = || Obstacle::new(format!("{}: not found in PATH ({path})", assignment.program));
+    candidates.find(is_program).ok_or_else(not_found)
 }
 
 /// Milliseconds since 1970, to be shown only.

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::capture::CHUNK;
-use crate::exit::{Ended, Exit};
+use crate::exit::{Ended, Exit, Obstacle};
 use crate::protocol::{Answer, Assignment, Request};
 use kept::Kept;
 
@@ -90,7 +90,7 @@ impl Keepers {
             Ok(())
         });
         if let Err(error) = told {
-            let ended = Ended::CouldNotStart(format!("no keeper took the attempt: {error}"));
+            let ended = Ended::CouldNotStart(Obstacle::about("no keeper took the attempt", &error));
             let exit = Box::new(Exit::without_run(&key, ended, 0));
             self.untold.push(KeeperEvent::Ended { slot, exit, unrecorded: None });
         }

@@ -32,7 +32,7 @@ fn what_cannot_be_started_says_why() {
         let mut assignment = world.assignment(task, &[]);
         change(&mut assignment);
         match world.run_assignment(assignment).ended {
-            Ended::CouldNotStart(reason) => reason,
+            Ended::CouldNotStart(obstacle) => obstacle.reason,
             other => panic!("{other:?}"),
         }
     };

@@ -94,8 +94,24 @@ fn a_keeper_that_died_while_idle_is_replaced() {
 /// Why an attempt was not begun.
 fn refusal(event: &KeeperEvent) -> &str {
     let KeeperEvent::Ended { exit, .. } = event else { panic!("{event:?}") };
-    let Ended::CouldNotStart(reason) = &exit.ended else { panic!("{exit:?}") };
-    reason
+    let Ended::CouldNotStart(obstacle) = &exit.ended else { panic!("{exit:?}") };
+    &obstacle.reason
+}
+
+#[test]
+fn a_keeper_without_a_ledger_starts_nothing_and_says_so_until_there_is_one() {
+    let world = World::new();
+    let ledgers = world.ledgers();
+    fs::remove_dir_all(&ledgers).unwrap();
+    for task in ["a", "b"] {
+        let Ended::CouldNotStart(obstacle) = world.run(task, &[]).ended else { panic!("{task} was started") };
+        assert_eq!(obstacle.reason, "the keeper has no ledger: No such file or directory (os error 2)");
+    }
+    fs::create_dir(&ledgers).unwrap();
+    // It sees that when it has refused once more.
+    assert!(matches!(world.run("c", &[]).ended, Ended::CouldNotStart(_)));
+    assert_eq!(world.run("d", &[]).ended, Ended::Exit(0));
+    assert_eq!(fs::read_dir(&ledgers).unwrap().count(), 1);
 }
 
 #[test]

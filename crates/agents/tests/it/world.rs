@@ -31,6 +31,11 @@ impl World {
         Self { dir, keepers, events: RefCell::default(), silence: std::io::pipe().unwrap() }
     }
 
+    /// Where the keepers write down what happens.
+    pub(crate) fn ledgers(&self) -> PathBuf {
+        ledgers(self.dir.path())
+    }
+
     /// Runs a worker in a slot.
     pub(crate) fn start(&self, slot: usize, assignment: Assignment) {
         self.keepers.borrow_mut().start(slot, assignment);

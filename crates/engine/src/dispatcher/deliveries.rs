@@ -1,6 +1,6 @@
 //! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
 
-use team_executor_agents::{Ended, Exit, Lack};
+use team_executor_agents::{Ended, Exit, Lack, Obstacle};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Used, Work, WorkEnded};
 
@@ -77,8 +77,8 @@ impl Dispatcher<'_> {
 
     /// What an attempt came to, with what its dialect demands.
     pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
-        if let (Ended::CouldNotStart(reason), Some(lack)) = (&exit.ended, exit.ended.lacked()) {
-            if lack == Lack::Room {
+        if let Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) }) = &exit.ended {
+            if *lack == Lack::Room {
                 self.conductor.disk_is_full();
             }
             let error = format!("could not start: {reason}");

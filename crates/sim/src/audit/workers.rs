@@ -171,7 +171,7 @@ fn end_of(line: &str) -> Option<(Work, End)> {
             codes.get(usize::try_from(code).ok()?).copied()?
         }
         None if body.contains("\"limit\"") => End::TimedOut,
-        None if body.contains("(os error 24)") => End::Shortage,
+        None if body.contains("\"lack\":\"means\"") => End::Shortage,
         None if body.contains("\"could_not_start\"") => End::CouldNotStart,
         None => End::Interrupted,
     };
