@@ -58,8 +58,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Agents, printer: &mut Printe
     }
     let wanted = all.iter().filter(|(name, _)| options.name.is_empty() || options.name.contains(name));
     let is_trusted = options.trust_project || config.trusts_project();
-    let rows = wanted.map(|(name, agent)| row(name, agent, options.test, is_trusted, &place));
-    let agents: Vec<Row<'_>> = rows.collect();
+    // Some take seconds to answer, so they are asked side by side.
+    let agents: Vec<Row<'_>> = std::thread::scope(|scope| {
+        let place = &place;
+        let asked = wanted.map(|(name, agent)| scope.spawn(move || row(name, agent, options.test, is_trusted, place)));
+        let asked: Vec<_> = asked.collect();
+        asked.into_iter().map(|row| row.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
     // Who is not installed is no failure of a test, unless it was asked for by name.
     let failed = |row: &Row<'_>| if row.usable { row.why.is_some() } else { !options.name.is_empty() };
     let exit = if options.test && agents.iter().any(failed) { Exit::Unfinished } else { Exit::Fine };

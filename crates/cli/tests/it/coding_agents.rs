@@ -302,6 +302,27 @@ fn who_can_do_tasks_is_listed_and_tested() {
     assert!(unknown.code == Some(2) && unknown.stderr.contains("did you mean `claude`?"), "{unknown}");
 }
 
+/// Each of the two says its version only when the other one is being asked.
+#[test]
+fn agents_are_asked_side_by_side() {
+    let world = world(&[("A", ""), ("B", "")]);
+    for (agent, first, second) in [(CLAUDE, "echo >one", "cat two"), (CODEX, "cat one", "echo >two")] {
+        fake(&world, agent, "");
+        let path = world.dir().join("bin").join(agent.0);
+        let waits = format!("then cd \"${{0%/*}}\" && {{ {first}; {second}; }} >/dev/null 2>&1; echo");
+        std::fs::write(&path, read(path.clone()).replacen("then echo", &waits, 1)).expect("written");
+    }
+    let pipes = std::process::Command::new("mkfifo").args(["one", "two"]).current_dir(world.dir().join("bin")).status();
+    assert!(pipes.expect("mkfifo runs").success());
+    let listed = world.run(&["agents", "--format", "json", "claude", "codex"]);
+    let listing: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    assert_eq!(
+        [&listing["agents"][0]["version"], &listing["agents"][1]["version"]],
+        ["2.1.325", "0.166.0"],
+        "{listed}"
+    );
+}
+
 #[test]
 fn a_program_that_the_project_chose_is_not_even_asked_for_its_version_before_it_is_trusted() {
     let world = world(&[("A", "")]);
