@@ -61,7 +61,9 @@ pub(crate) fn run(quick: bool) -> Outcome {
     let begin = Instant::now();
     for (n, step) in steps.iter().enumerate() {
         println!("[{}/{}] {}: {}", n + 1, steps.len(), step.name, step.rerun());
+        let step_begin = Instant::now();
         run_step(step)?;
+        println!("[{}/{}] {}: {:.1} s", n + 1, steps.len(), step.name, step_begin.elapsed().as_secs_f64());
     }
     println!("all {} steps passed in {:.1} s", steps.len(), begin.elapsed().as_secs_f64());
     Ok(())
