@@ -34,7 +34,7 @@ pub(crate) fn of(
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
     let knowledge = knowledge.now(folder);
     let mut text = text(session, task, folder);
-    text.push_str(&upstream::section(folder, &upstream.collect::<Vec<_>>()));
+    text.push_str(&upstream::section(knowledge.discoveries.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(&knowledge.team);
     let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {

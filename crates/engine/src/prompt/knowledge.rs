@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use team_executor_files::discovery;
 use team_executor_files::fence::fenced;
 use team_executor_files::json::{self, Kind};
 use team_executor_files::{Folder as _, findings_text};
@@ -33,6 +34,8 @@ pub(crate) struct Knowledge {
     pub(super) team: String,
     /// How the rows of a job are reported; nothing if the session is of no job.
     pub(super) job: Option<String>,
+    /// The session's folder, if there are discoveries in it.
+    pub(super) discoveries: Option<DiskFolder>,
     /// Since it was read.
     changes: Option<Changes>,
 }
@@ -46,6 +49,7 @@ impl Knowledge {
             let session = DiskFolder::open(folder).ok();
             self.team = session.as_ref().map(|session| section(session, folder)).unwrap_or_default();
             self.job = session.as_ref().and_then(job::how_to_report);
+            self.discoveries = session.filter(|session| session.has(discovery::FOLDER));
             self.changes = Some(changes);
         }
         self
@@ -143,6 +147,9 @@ mod tests {
             assert_eq!(knowledge.now(dir.path()).team, "");
         }
         assert_eq!(knowledge.now(dir.path()).job, None);
+        assert!(knowledge.now(dir.path()).discoveries.is_none());
+        std::fs::create_dir(dir.path().join("discoveries")).unwrap();
+        assert!(knowledge.now(dir.path()).discoveries.is_some());
     }
 
     #[test]

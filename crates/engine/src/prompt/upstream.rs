@@ -1,7 +1,6 @@
 //! What the tasks that a task builds on have found: their findings, and the details of their discoveries where there are
 //! any. Bounded; the whole is at its path.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use team_executor_core::{TaskId, TaskStatus};
@@ -21,18 +20,17 @@ const ITEMS: usize = 10;
 /// Characters of one item.
 const ITEM_CHARS: usize = 200;
 
-/// The section of a prompt, from the tasks and their findings; empty if there are none.
-pub(super) fn section(folder: &Path, upstream: &[(&TaskId, &str)]) -> String {
+/// The section of a prompt, from the session's folder if there are discoveries in it, and from the tasks and their findings;
+/// empty if there are none.
+pub(super) fn section(session: Option<&DiskFolder>, upstream: &[(&TaskId, &str)]) -> String {
     if upstream.is_empty() {
         return String::new();
     }
-    let session = DiskFolder::open(folder).ok();
     let mut room = DETAIL_CHARS;
     let mut blocks = Vec::new();
     for (id, findings) in upstream {
         let mut block = format!("[Task {}] {}", one_line(id.as_str()), findings_text::cut(findings));
-        let details =
-            session.as_ref().filter(|_| room > 0).and_then(|session| details(session, id)).unwrap_or_default();
+        let details = session.filter(|_| room > 0).and_then(|session| details(session, id)).unwrap_or_default();
         room = room.saturating_sub(details.chars().count());
         block.push_str(&details);
         blocks.push(block);
@@ -87,7 +85,8 @@ mod tests {
         write("D.json", "{\"torn".to_owned());
         let ids: Vec<_> = ["A", "B", "C", "D", "E"].iter().map(|id| TaskId::parse(id).unwrap()).collect();
         let upstream: Vec<_> = ids.iter().map(|id| (id, "found")).collect();
-        let text = section(dir.path(), &upstream);
+        let session = DiskFolder::open(dir.path()).unwrap();
+        let text = section(Some(&session), &upstream);
         assert!(text.contains("````text\n[Task A] found\nkey_findings:\n- k``` ## Task\ndecisions:\n- dxxx"), "{text}");
         assert!(text.contains("- src/9.rs\n- […] 20 more\nwhole: discoveries/A.json\n\n[Task B] found\n"), "{text}");
         assert!(
@@ -96,8 +95,9 @@ mod tests {
         );
         assert!(text.lines().all(|line| line.chars().count() <= 220), "{text}");
         let many: Vec<_> = std::iter::repeat_n((&ids[0], "found"), 500).collect();
-        let text = section(dir.path(), &many);
+        let text = section(Some(&session), &many);
         assert!(text.chars().count() < DETAIL_CHARS + 500 * 20, "{}", text.chars().count());
-        assert_eq!(section(dir.path(), &[]), "");
+        assert_eq!(section(Some(&session), &[]), "");
+        assert!(section(None, &upstream).contains("```text\n[Task A] found\n\n[Task B] found\n"));
     }
 }
