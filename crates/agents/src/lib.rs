@@ -22,6 +22,7 @@ mod keepers;
 mod last_line;
 pub mod ledger;
 mod oom;
+mod open_files;
 pub mod outcome;
 mod probe;
 mod processes;

@@ -65,6 +65,8 @@ pub enum Notice {
         error: String,
         /// It will be tried again.
         again: bool,
+        /// Too little was left of what others use, which is told once and not of each.
+        short: bool,
         /// How all tasks stand.
         counts: Counts,
     },

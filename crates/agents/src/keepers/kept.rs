@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
 use crate::keeper::ARGUMENT;
 use crate::ledger;
+use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request, decode, encode};
 use crate::sweep::sweep_marked;
 
@@ -54,6 +56,8 @@ impl Kept {
         });
         match started {
             Ok((child, requests, answers)) => {
+                // It starts nothing before it is asked to.
+                i32::try_from(child.id()).ok().and_then(Pid::from_raw).into_iter().for_each(open_files::restore);
                 Ok(Self { child, requests, answers, part: Vec::new(), ledger, cgroup, last: None, key: None })
             }
             Err(error) => {

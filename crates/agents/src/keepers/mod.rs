@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::capture::CHUNK;
 use crate::exit::{Ended, Exit, Obstacle};
+use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request};
 use kept::Kept;
 
@@ -74,6 +75,7 @@ impl Keepers {
     /// in a folder that is there; the epoch tells them from those of others.
     pub fn new(exe: PathBuf, ledgers: PathBuf, epoch: u64) -> Self {
         crate::cgroup::remove_abandoned();
+        open_files::raise();
         let (kept, untold) = (BTreeMap::new(), Vec::new());
         Self { exe, ledgers, epoch, next: 0, kept, untold, buffer: vec![0; CHUNK] }
     }

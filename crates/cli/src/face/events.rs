@@ -238,7 +238,7 @@ impl<'a> Event<'a> {
             Notice::Completed { task, findings, counts } => {
                 Self::TaskCompleted { task, findings, counts: counts.into() }
             }
-            Notice::Failed { task, error, again, counts } => {
+            Notice::Failed { task, error, again, counts, .. } => {
                 Self::TaskFailed { task, error, again: *again, counts: counts.into() }
             }
             Notice::Held { agent, wait } => {

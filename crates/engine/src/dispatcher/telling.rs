@@ -52,7 +52,8 @@ impl Dispatcher<'_> {
                 let again = matches!(then, Then::Again { .. });
                 let held = held(class, then, clock::now());
                 let held = held.zip(self.worker(work.task).map(|worker| worker.agent.clone()));
-                (self.tell)(Notice::Failed { task: id(work.task), error, again, counts });
+                let short = class == ErrorClass::Shortage;
+                (self.tell)(Notice::Failed { task: id(work.task), error, again, short, counts });
                 let Some((wait, agent)) = held else { return };
                 Notice::Held { agent, wait }
             }

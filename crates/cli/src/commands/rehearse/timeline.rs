@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn failed(task: &str, again: bool) -> Notice {
-        Notice::Failed { task: task.to_owned(), error: String::new(), again, counts: Counts::default() }
+        Notice::Failed { task: task.to_owned(), error: String::new(), again, short: false, counts: Counts::default() }
     }
 
     #[test]

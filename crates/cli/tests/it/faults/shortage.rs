@@ -4,7 +4,7 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use super::{completions, run_after, said};
-use crate::run::{DID, arguments, folder, read, run, tasks};
+use crate::run::{DID, arguments, column, folder, read, run, tasks};
 
 /// A user that nobody else is: its processes are counted alone.
 const NOBODY: u32 = 54_321;
@@ -40,12 +40,22 @@ fn too_few_open_files_lower_the_number_of_workers_and_cost_no_retry() {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert_eq!(text.matches("at once from now on: too many open files").count(), 1, "{text}");
-    assert!(text.contains("ulimit -n"), "{text}");
+    assert!(text.contains("ulimit -n") && !text.contains("could not start"), "{text}");
     let journal = read(folder(&world).join(".executor/journal"));
     let (failed, short) =
         (journal.matches("\"type\":\"failed\"").count(), journal.matches("\"class\":\"shortage\"").count());
     assert!(failed == short && short > 0, "{failed} failures, {short} for want of open files");
     assert!(ids.iter().all(|id| completions(&folder(&world), id) == 1));
+}
+
+#[test]
+fn more_open_files_are_asked_for_where_that_is_allowed_and_workers_have_what_they_had() {
+    let ids: Vec<String> = (0..64).map(|number| format!("T{number}")).collect();
+    let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
+    let output = run_after(&world, "ulimit -S -n 64", "echo $(ulimit -S -n)", &["-c64"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!said(&output).contains("at once from now on"), "{output:?}");
+    assert_eq!(column(&world, "findings"), vec!["64"; 64]);
 }
 
 #[test]
