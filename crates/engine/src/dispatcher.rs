@@ -74,8 +74,9 @@ struct Dispatcher<'t> {
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
-    /// It was told that there are fewer workers than were chosen.
+    /// It was told that there are fewer workers than were chosen, for want of something, or of knowledge.
     told_shortage: bool,
+    told_at_first: bool,
     /// A person is being asked.
     asking: bool,
     /// What agents want to be allowed, the oldest first.
@@ -141,6 +142,7 @@ impl Dispatcher<'_> {
         for refused in taken.refused.into_iter().flatten() {
             (self.tell)(Notice::Warning(refused.to_string()));
         }
+        self.tell_at_first();
         self.go_on(taken.effects)
     }
 

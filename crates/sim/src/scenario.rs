@@ -64,6 +64,7 @@ impl Scenario {
         let mut policy = policy(&mut chance, &weather, tasks.len(), seed);
         if weather.money {
             policy.budgets = budgets(&mut more, &tasks);
+            policy.slots = more.pick(&[policy.slots, policy.slots, 8]);
         }
         if weather.fallbacks {
             let tasks = (0..).map(TaskIndex).take(tasks.len());

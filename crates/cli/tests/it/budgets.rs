@@ -52,6 +52,21 @@ fn a_run_stops_before_it_uses_more_than_its_budget_and_goes_on_with_a_higher_one
 }
 
 #[test]
+fn before_it_is_known_what_a_worker_uses_few_are_started_and_that_is_told_once() {
+    let ids = ["A", "B", "C", "D", "E", "F", "G", "H"];
+    let world = world(&ids.map(|id| (id, "")));
+    agent(&world);
+    let run = world.run(&["run", "--session=S", "-y", "-c8", "--budget-tokens", "100000"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(told.matches("warning: only 4 workers at first: there is a budget").count(), 1, "{run}");
+    let journal = read(folder(&world).join(".executor/journal"));
+    let kinds: Vec<&str> = journal.lines().filter_map(|line| line.split('"').nth(3)).collect();
+    let first = kinds.iter().position(|kind| *kind == "used").expect("it is said what was used");
+    assert_eq!(kinds[..first].iter().filter(|kind| **kind == "claimed").count(), 4, "{kinds:?}");
+}
+
+#[test]
 fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
     let world = world(&[("A", ""), ("B", "")]);
     agent(&world);

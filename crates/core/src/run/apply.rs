@@ -129,6 +129,7 @@ impl Run {
         (task.verdict, task.complexity) = judged.map_or((None, None), |judged| (judged.verdict, judged.complexity));
         self.left(work, &[TaskStatus::Completed], at);
         self.state.slots.raise();
+        self.state.spending.is_known = true;
         match judged.map(|judged| &judged.then) {
             None | Some(JudgedThen::GoOn) => {}
             Some(JudgedThen::Ask(cause)) => self.pause_after(work.task, *cause),

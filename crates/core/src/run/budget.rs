@@ -2,8 +2,9 @@
 //!
 //! An attempt starts only if it fits into every budget that it comes under: what was used, what the attempts that run will
 //! probably use, and what one more will, are together not more than the budget. What an attempt will probably use is what
-//! others of its role used on average, or else others of the run. Nothing that runs is ended. When nothing runs and a budget
-//! is in the way of everything that could, the run stops, and the next incarnation goes on, if its budgets let it.
+//! others of its role used on average, or else others of the run; before anybody knows, few run at once. Nothing that runs is
+//! ended. When nothing runs and a budget is in the way of everything that could, the run stops, and the next incarnation goes
+//! on, if its budgets let it.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,9 @@ use super::used::Account;
 use crate::graph::TaskIndex;
 use crate::ids::RoleName;
 use crate::task::words;
+
+/// So many attempts that come under a budget run at once before it is known what one uses.
+pub const AT_FIRST: usize = 4;
 
 words! {
     /// What is counted.
@@ -113,7 +117,27 @@ pub struct Bound {
 impl Run {
     /// Whether one more attempt of a pool fits into all budgets.
     pub(super) fn fits(&self, pool: &Pool) -> bool {
-        self.bound_of(pool).is_none()
+        self.bound_of(pool).is_none() && !self.waits_to_know(pool)
+    }
+
+    /// Whether something could start if it were known what attempts use.
+    pub fn must_learn(&self) -> bool {
+        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
+        queued.map(|pool| &self.facts.pools[pool]).any(|pool| self.waits_to_know(pool))
+    }
+
+    fn waits_to_know(&self, pool: &Pool) -> bool {
+        let of_task = |work: &Work| &self.facts.pools[self.facts.tasks[work.task.get()].pool];
+        !self.state.spending.is_known
+            && self.has_budget(pool)
+            && self.at_work().filter(|work| self.has_budget(of_task(work))).count() >= AT_FIRST
+    }
+
+    /// Whether attempts of a pool come under a budget.
+    fn has_budget(&self, pool: &Pool) -> bool {
+        let Budgets { run, roles, .. } = &self.policy.budgets;
+        let of_role = |role: usize| !run.is_open() || roles.contains_key(&self.facts.roles[role]);
+        pool.task.is_some() || pool.role.is_some_and(of_role)
     }
 
     /// What is left of the budgets of a task and its role; nothing if neither bounds this.

@@ -48,6 +48,8 @@ pub(super) struct Spending {
     used: BTreeMap<Work, Used>,
     /// The attempts of each conversation.
     conversations: BTreeMap<String, Vec<Work>>,
+    /// Somebody has said what an attempt used, or has completed one and said nothing.
+    pub(super) is_known: bool,
     pub(super) run: Account,
     /// By the number of the role.
     pub(super) roles: BTreeMap<usize, Account>,
@@ -101,10 +103,11 @@ impl Run {
     /// An attempt used this; ignored if that is known.
     pub(super) fn count(&mut self, work: Work, used: &Used) {
         let Some(role) = self.facts.tasks.get(work.task.get()).map(|task| task.role) else { return };
-        let Spending { used: known, conversations, run, roles, tasks } = &mut self.state.spending;
+        let Spending { used: known, conversations, is_known, run, roles, tasks } = &mut self.state.spending;
         if known.contains_key(&work) {
             return;
         }
+        *is_known = true;
         run.add(used);
         roles.entry(role).or_default().add(used);
         tasks.entry(work.task).or_default().add(used);

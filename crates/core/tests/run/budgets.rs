@@ -58,6 +58,26 @@ fn nothing_starts_that_would_probably_use_more_than_is_left_and_what_runs_is_kep
 }
 
 #[test]
+fn before_anybody_knows_what_an_attempt_uses_few_run_that_come_under_a_budget() {
+    let tasks = ["A:", "B:", "C:", "D:", "E:", "F:", "G:"];
+    let (mut drive, step) = Drive::start(Plan::new(&tasks, of_run(6, tokens(1000))));
+    assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("A B C D", true));
+    let step = drive.end("A", failed(ErrorClass::Transient));
+    assert_eq!(drive.started(&step), "E", "nobody knows more");
+    uses(&mut drive, 1, 100);
+    let step = drive.complete("B");
+    assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("F G", false));
+    // One that is completed and says nothing is one that never says it.
+    let (mut drive, _) = Drive::start(Plan::new(&tasks, of_run(6, tokens(1000))));
+    let step = drive.complete("A");
+    assert_eq!(drive.started(&step), "E F G");
+    // Where there is a budget for a task only, it is about that task.
+    let of_task = [(index(0), tokens(9))].into();
+    let (drive, step) = Drive::start(Plan::new(&tasks, policy(6, Budgets { tasks: of_task, ..Budgets::default() })));
+    assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("A B C D E F", false));
+}
+
+#[test]
 fn the_next_incarnation_goes_on_if_it_may_use_more() {
     let plan = |most| Plan::new(&["A:", "B: A"], of_run(1, tokens(most)));
     let (mut drive, first) = Drive::start(plan(100));

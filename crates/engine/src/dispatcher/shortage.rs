@@ -1,6 +1,6 @@
-//! What people are told when the system has too little for as many workers as were chosen.
+//! What people are told when there are fewer workers than were chosen.
 
-use team_executor_core::run::{ErrorClass, Event};
+use team_executor_core::run::{AT_FIRST, ErrorClass, Event};
 
 use super::Dispatcher;
 use crate::notice::Notice;
@@ -17,6 +17,15 @@ impl Dispatcher<'_> {
         let why = system_words(error);
         let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
         (self.tell)(Notice::Warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
+    }
+
+    /// Says once that few start before it is known what they use.
+    pub(super) fn tell_at_first(&mut self) {
+        if !self.told_at_first && self.rules().must_learn() {
+            self.told_at_first = true;
+            let why = "there is a budget, and what one uses is known only when the first has ended";
+            (self.tell)(Notice::Warning(format!("only {AT_FIRST} workers at first: {why}")));
+        }
     }
 }
 

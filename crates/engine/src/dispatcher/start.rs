@@ -117,6 +117,7 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);
     let job = Job::of(&options.folder)?;
+    let told_at_first = options.budgets.are_open();
     let mut dispatcher = Dispatcher {
         checking,
         options,
@@ -138,6 +139,7 @@ pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report,
         ending: None,
         asked_to_stop: false,
         told_shortage: false,
+        told_at_first,
         asking: false,
         permissions: VecDeque::new(),
         patience: None,

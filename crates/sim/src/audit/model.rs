@@ -26,6 +26,8 @@ pub(crate) struct Model {
     pub(super) must_halt: bool,
     /// What attempts used, in the order of the measures.
     pub(super) used: BTreeMap<Work, [u64; 4]>,
+    /// Somebody has said what an attempt used, or has completed one and said nothing.
+    pub(super) is_known: bool,
     clock: i64,
     /// The clock when the rules last had to start what can start.
     settled: i64,
@@ -115,6 +117,7 @@ impl Model {
             closed: BTreeSet::new(),
             must_halt: false,
             used: BTreeMap::new(),
+            is_known: false,
             clock: i64::MIN,
             settled: i64::MIN,
             recalled: BTreeSet::new(),
@@ -299,6 +302,7 @@ impl Model {
             }
             "completed" => {
                 own.status = TaskStatus::Completed;
+                self.is_known = true;
                 self.fewer = self.fewer.map(|fewer| fewer + 1);
                 own.complexity = record.text("complexity").and_then(Complexity::from_word);
                 return self.heed(record);

@@ -28,7 +28,14 @@ impl Model {
             let bounds = budget.map(bounds).unwrap_or_default();
             (0..4).all(|measure| bounds[measure].is_none_or(|most| self.is_left(most, measure, task, comes_under)))
         };
-        fits(Some(&budgets.run), &|_| true)
+        let has_budget = |task: usize| {
+            let of_role = budgets.roles.keys().any(|name| name.as_str() == facts.tasks[task].role);
+            budgets.run != Budget::default() || of_role || budgets.tasks.contains_key(&index(task))
+        };
+        let blind =
+            !self.is_known && has_budget(task) && self.running().filter(|other| has_budget(*other)).count() >= 4;
+        !blind
+            && fits(Some(&budgets.run), &|_| true)
             && fits(of_role, &|other| facts.tasks[other].role == *role)
             && fits(budgets.tasks.get(&index(task)), &|other| other == task)
     }
@@ -61,6 +68,7 @@ impl Model {
         let tokens = number("tokens_in") + number("tokens_out");
         let amounts = [number("cost_micros"), tokens, number("turns"), number("wall_ms")];
         self.used.insert(Work { task: index(task), attempt }, amounts);
+        self.is_known = true;
     }
 
     /// Whether it may stop now by itself.
