@@ -50,7 +50,7 @@ fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
 struct Dispatcher<'t> {
     /// What is being judged. The first to go: it writes to the run.
     checking: Checking,
-    options: Options,
+    options: &'t Options,
     at: RunAt,
     conductor: Conductor<RealFile>,
     views: Views<RealDisk>,

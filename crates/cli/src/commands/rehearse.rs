@@ -71,7 +71,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
     let indexed = (0..).map(TaskIndex).zip(&session.tasks);
     let takes = |(index, task): (TaskIndex, &Task)| duration(task.id.as_str(), acts.slow.contains(&index));
     let mut timeline = Timeline::new(indexed.map(takes));
-    let options = Options {
+    let mut options = Options {
         folder,
         current: place.current,
         environment: place.environment,
@@ -98,7 +98,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
     };
     let mut face = if format == Format::Json { Face::Events } else { Face::Lines };
     let mut failed = None;
-    let result = engine::run(options, &mut |notice: Notice| {
+    let result = engine::run(&mut options, &mut |notice: Notice| {
         timeline.note(&notice, graph);
         if failed.is_none() {
             failed = face.tell(notice, printer).err();

@@ -116,7 +116,7 @@ fn once(
         Format::Text => Face::Lines,
     };
     let ask = !options.start.yes && std::io::stdin().is_terminal();
-    let run = Options {
+    let mut run = Options {
         folder: place.folder,
         current: place.current,
         exe: place.exe,
@@ -144,13 +144,15 @@ fn once(
     let current = run.current.clone();
     let mut failed = None;
     let mut was_asked = false;
-    let result = engine::run(run, &mut |notice| {
+    let result = engine::run(&mut run, &mut |notice| {
         was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. } | Notice::Asks { .. });
         if failed.is_none() {
             failed = face.tell(notice, printer).err();
         }
     });
     drop(face);
+    // The program is about to end: to free 100,000 tasks one by one would only take time.
+    std::mem::forget(run);
     let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
     let command = ending::resume(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()), halted);
     let session = escape::shell_word(&format!("--session={}", opened.path));

@@ -85,7 +85,7 @@ impl Dispatcher<'_> {
             return Outcome::Failed { class: ErrorClass::Shortage, error };
         }
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
-        let end = ends::of(&self.options, &self.at, task, work, worker, exit);
+        let end = ends::of(self.options, &self.at, task, work, worker, exit);
         self.concluded(work, end)
     }
 
@@ -104,7 +104,7 @@ impl Dispatcher<'_> {
 
     /// Notes what an attempt used, to be told with the next inputs.
     fn count(&mut self, work: Work, used: Option<Box<Used>>) {
-        let used = used.map(|used| resident::own_part(used, &self.options, self.rules(), work));
+        let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
         self.used.extend(used.map(|used| Input::Used { work, used }));
     }
 
@@ -117,7 +117,7 @@ impl Dispatcher<'_> {
     pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
         let task = &self.session.tasks[work.task.get()];
         let worker = self.worker(work.task);
-        let used = worker.and_then(|worker| ends::used_by_lost(&self.options, &self.at, task, work, worker, exit));
+        let used = worker.and_then(|worker| ends::used_by_lost(self.options, &self.at, task, work, worker, exit));
         let Some(end) = ends::reported(&self.at, task, work) else {
             self.count(work, used);
             return Outcome::Interrupted;
@@ -127,7 +127,7 @@ impl Dispatcher<'_> {
 
     /// What judges attempts, and what these are about.
     pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
-        let scene = Scene { options: &self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        let scene = Scene { options: self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
         (&mut self.checking, scene)
     }
 }

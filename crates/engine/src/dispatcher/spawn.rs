@@ -39,9 +39,9 @@ impl Dispatcher<'_> {
         };
         let task = &self.session.tasks[work.task.get()];
         let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
-        let assignment = assign::of(&self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
+        let assignment = assign::of(self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
         let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
-        let (rules, options) = (self.conductor.rules(), &self.options);
+        let (rules, options) = (self.conductor.rules(), self.options);
         let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
         self.keepers.start(slot, assignment);

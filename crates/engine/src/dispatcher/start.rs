@@ -34,37 +34,35 @@ use crate::{adopt, clock, layout, replay, talk, views};
 /// How many changes to the session's own state are told one by one.
 const CHANGES_TOLD: usize = 20;
 
-/// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left.
-pub fn run(mut options: Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
+/// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left. The tasks of the
+/// options may be changed by it.
+pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
-    let before = run_at::finished(&options).map(|done| replay::before(&mut options, done)).transpose()?.flatten();
+    let before = run_at::finished(options).map(|done| replay::before(options, done)).transpose()?.flatten();
     let anew = match before {
-        Some(Before::Report(report)) => {
-            // The program ends with this: to free 100,000 tasks one by one would only take time.
-            std::mem::forget(options);
-            return Ok(*report);
-        }
+        Some(Before::Report(report)) => return Ok(*report),
         Some(Before::Anew) if options.run.is_some() => {
             return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
         }
         before => before.is_some(),
     };
+    let options = &*options;
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
-    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(&options, anew)?;
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(options, anew)?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
     at.keep_room(&mut journal);
-    let (mut session, rules) = replay::replay(&options, &at.id, &plan, &history)?;
+    let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
     let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
     let resumption = Resumed {
         stated: &options.session,
         rules: &rules,
-        before: &|length| replay::when(&options, &at, &plan, length),
+        before: &|length| replay::when(options, &at, &plan, length),
         journal: at.journal_length(),
         now: clock::now(),
     };
