@@ -21,8 +21,8 @@ use crate::sweep::sweep_marked;
 #[derive(Debug)]
 pub(super) struct Kept {
     child: Child,
-    /// Its other end is the keeper's lifeline.
-    requests: ChildStdin,
+    /// Its other end is the keeper's lifeline. Nothing if something could not be said by it.
+    requests: Option<ChildStdin>,
     answers: ChildStdout,
     /// Of an answer that has not come whole.
     part: Vec<u8>,
@@ -58,7 +58,8 @@ impl Kept {
             Ok((child, requests, answers)) => {
                 // It starts nothing before it is asked to.
                 i32::try_from(child.id()).ok().and_then(Pid::from_raw).into_iter().for_each(open_files::restore);
-                Ok(Self { child, requests, answers, part: Vec::new(), ledger, cgroup, last: None, key: None })
+                let (requests, part) = (Some(requests), Vec::new());
+                Ok(Self { child, requests, answers, part, ledger, cgroup, last: None, key: None })
             }
             Err(error) => {
                 drop(cgroup.map(Cgroup::remove));
@@ -89,9 +90,11 @@ impl Kept {
         Ok(())
     }
 
-    /// Asks it for something.
+    /// Asks it for something. One that cannot be asked is hung up on: it ends its worker, and itself.
     pub(super) fn request(&mut self, request: &Request) -> io::Result<()> {
-        self.requests.write_all(&encode(request)?)
+        let request = encode(request)?;
+        let Some(requests) = &mut self.requests else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        requests.write_all(&request).inspect_err(|_| self.requests = None)
     }
 
     /// Reads once what it says; there must be something to read. Nothing means that it is gone, or talks nonsense, which
@@ -135,5 +138,25 @@ fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("the keeper ended with code {code}"),
         (None, signal) => format!("the keeper was killed by signal {}", signal.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_cannot_be_asked_is_hung_up_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut kept = Kept::start(Path::new("/bin/true"), dir.path().join("ledger")).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        kept.requests = Some(OwnedFd::from(full).into());
+        assert_eq!(kept.request(&Request::Close {}).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(kept.requests.is_none(), "the end of its lifeline tells it");
+        assert_eq!(kept.request(&Request::Close {}).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(kept.put_away().exit, None);
     }
 }
