@@ -38,6 +38,11 @@ pub const ARGUMENT: &str = "__keeper";
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(2);
     let Some(ledger) = arguments.next() else { return ExitCode::FAILURE };
+    let mut talk = Talk { lifeline: Lifeline::new(), last: None };
+    let ledger = match talk.ledger_at(Path::new(&ledger)) {
+        Ok(ledger) => ledger,
+        Err(end) => return end.code(),
+    };
     let cgroup = arguments.next().and_then(|path| Cgroup::named(Path::new(&path)));
     // One that cannot be entered is done without. Entering takes long, and here nobody waits for it but this keeper.
     let cgroup = cgroup.filter(|cgroup| cgroup.take(std::process::id()).is_ok());
@@ -49,15 +54,28 @@ pub fn main() -> ExitCode {
     let _already_leads = setsid();
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
-    match serve(Path::new(&ledger), cgroup.as_ref()) {
-        End::Closed => ExitCode::SUCCESS,
-        End::Misunderstood => ExitCode::FAILURE,
+    let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
+    let spawner = Spawner::new();
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, spawner, buffer };
+    let end = loop {
+        match talk.next() {
+            Ok(assignment) => {
+                keeper.run(&assignment, &mut talk.lifeline);
+                talk.last = Some(assignment);
+            }
+            Err(end) => break end,
+        }
+    };
+    drop(keeper);
+    match cgroup {
         // Nobody else is left to remove it.
-        End::Alone => cgroup.map_or(Ok(()), Cgroup::leave).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some(cgroup) if end == End::Alone => cgroup.leave().map_or(ExitCode::FAILURE, |()| end.code()),
+        _ => end.code(),
     }
 }
 
 /// How the work of a keeper ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The executor needs it no more.
     Closed,
@@ -67,56 +85,51 @@ enum End {
     Alone,
 }
 
-/// Runs one worker after the other.
-fn serve(ledger: &Path, cgroup: Option<&Cgroup>) -> End {
-    let (mut lifeline, mut last) = (Lifeline::new(), None);
-    let ledger = match ledger_at(ledger, &mut lifeline, &mut last) {
-        Ok(ledger) => ledger,
-        Err(end) => return end,
-    };
-    let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
-    let mut keeper = Keeper { ledger, cgroup, folders, score, spawner: Spawner::new(), buffer };
-    loop {
-        match next(&mut lifeline, &mut last) {
-            Ok(assignment) => {
-                keeper.run(&assignment, &mut lifeline);
-                last = Some(assignment);
-            }
-            Err(end) => return end,
-        }
+impl End {
+    fn code(self) -> ExitCode {
+        if self == Self::Misunderstood { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 
-/// The attempt that it is to run next.
-fn next(lifeline: &mut Lifeline, last: &mut Option<Box<Assignment>>) -> Result<Box<Assignment>, End> {
-    while let Some(request) = lifeline.next() {
-        match (request, last.take()) {
-            (Request::Run(assignment), _) => return Ok(assignment),
-            (Request::Next(difference), Some(mut last)) if last.key == difference.after => {
-                last.with(*difference);
-                return Ok(last);
-            }
-            (Request::Next(_), _) => return Err(End::Misunderstood),
-            // It ended in the meantime.
-            (Request::End { .. }, before) => *last = before,
-            (Request::Close {}, _) => return Err(End::Closed),
-        }
-    }
-    Err(End::Alone)
+/// What the executor asks for.
+struct Talk {
+    lifeline: Lifeline,
+    /// The last attempt.
+    last: Option<Box<Assignment>>,
 }
 
-/// The keeper's ledger. As long as none can be made nothing is started: nobody would find out what became of it.
-fn ledger_at(path: &Path, lifeline: &mut Lifeline, last: &mut Option<Box<Assignment>>) -> Result<Ledger, End> {
-    loop {
-        let error = match Ledger::create(path) {
-            Ok(ledger) => return Ok(ledger),
-            Err(error) => error,
-        };
-        let assignment = next(lifeline, last)?;
-        let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
-        let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
-        answer(&Answer::Ended { exit, unrecorded: None });
-        *last = Some(assignment);
+impl Talk {
+    /// The attempt that is to run next.
+    fn next(&mut self) -> Result<Box<Assignment>, End> {
+        while let Some(request) = self.lifeline.next() {
+            match (request, self.last.take()) {
+                (Request::Run(assignment), _) => return Ok(assignment),
+                (Request::Next(difference), Some(mut last)) if last.key == difference.after => {
+                    last.with(*difference);
+                    return Ok(last);
+                }
+                (Request::Next(_), _) => return Err(End::Misunderstood),
+                // It ended in the meantime.
+                (Request::End { .. }, last) => self.last = last,
+                (Request::Close {}, _) => return Err(End::Closed),
+            }
+        }
+        Err(End::Alone)
+    }
+
+    /// The keeper's ledger. As long as none can be made nothing is started: nobody would find out what became of it.
+    fn ledger_at(&mut self, path: &Path) -> Result<Ledger, End> {
+        loop {
+            let error = match Ledger::create(path) {
+                Ok(ledger) => return Ok(ledger),
+                Err(error) => error,
+            };
+            let assignment = self.next()?;
+            let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
+            let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
+            answer(&Answer::Ended { exit, unrecorded: None });
+            self.last = Some(assignment);
+        }
     }
 }
 
