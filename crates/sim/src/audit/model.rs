@@ -1,16 +1,13 @@
-//! The auditor's own idea of a run: what each record may say and what it does, written plainly and without a look at the
-//! rules that are under test.
+//! The auditor's own idea of a run: what each record does, written plainly and without a look at the rules that are under test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use team_executor_core::run::{WaveFailed, Work};
+use team_executor_core::run::Work;
 use team_executor_core::{Complexity, TaskStatus};
 
-use super::Truth;
 use super::facts::{Facts, admits};
 use super::reader::Record;
-use crate::worker::End;
 
 /// A run as its records tell it.
 #[derive(Debug)]
@@ -28,9 +25,9 @@ pub(crate) struct Model {
     pub(super) used: BTreeMap<Work, [u64; 4]>,
     /// Somebody has said what an attempt used, or has completed one and said nothing.
     pub(super) is_known: bool,
-    clock: i64,
+    pub(super) clock: i64,
     /// The clock when the rules last had to start what can start.
-    settled: i64,
+    pub(super) settled: i64,
     /// What was sent back and has not begun anew.
     pub(super) recalled: BTreeSet<usize>,
     /// A person is to be asked when the run goes on.
@@ -50,9 +47,9 @@ pub(crate) struct TaskModel {
     pub(crate) slot: i64,
     /// Which of the agents has it.
     choice: usize,
-    failures: u32,
-    interruptions: u32,
-    refusals: u32,
+    pub(super) failures: u32,
+    pub(super) interruptions: u32,
+    pub(super) refusals: u32,
     not_before: i64,
     /// The attempts that failed, and were not interrupted.
     pub(crate) counted: BTreeSet<u32>,
@@ -152,7 +149,7 @@ impl Model {
     }
 
     /// Whether the task can start now, if there is a worker.
-    fn can_start(&self, task: usize, clock: i64) -> bool {
+    pub(super) fn can_start(&self, task: usize, clock: i64) -> bool {
         self.is_wanted(task)
             && self.tasks[task].not_before <= clock
             && self.choice(task, clock).is_some()
@@ -169,16 +166,16 @@ impl Model {
     }
 
     /// Which of its agents would do a task.
-    fn choice(&self, task: usize, clock: i64) -> Option<usize> {
+    pub(super) fn choice(&self, task: usize, clock: i64) -> Option<usize> {
         self.facts.tasks[task].quotas.iter().position(|quota| self.is_usable(*quota, clock))
     }
 
-    fn is_usable(&self, quota: u32, clock: i64) -> bool {
+    pub(super) fn is_usable(&self, quota: u32, clock: i64) -> bool {
         !self.closed.contains(&quota) && self.held.get(&quota).is_none_or(|until| *until <= clock)
     }
 
     /// Whose quota the last attempt at a task used.
-    fn quota(&self, task: usize) -> u32 {
+    pub(super) fn quota(&self, task: usize) -> u32 {
         self.facts.tasks[task].quotas[self.tasks[task].choice]
     }
 
@@ -187,7 +184,7 @@ impl Model {
         self.facts.tasks[task].quotas.iter().all(|quota| self.closed.contains(quota))
     }
 
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         let most = self.fewer.unwrap_or(usize::MAX).min(self.facts.slots);
         self.stage == Stage::Going && self.recalled.is_empty() && self.running().count() < most
     }
@@ -344,154 +341,13 @@ impl Model {
             }
         }
     }
-
-    /// Whether a record may come next; `truth` is how the workers really ended.
-    pub(crate) fn judge(&self, record: Record<'_>, truth: &BTreeMap<Work, Truth>) -> Result<(), String> {
-        let kind = record.text("type").unwrap_or_default();
-        match kind {
-            "plan" => return Ok(()),
-            "began" => demand!(self.stage == Stage::NotBegun, "I5: the run begins twice"),
-            "finished" => {
-                demand!(self.all_over(), "I12: the run is finished and a task is not over");
-                let asks = self.asks_later || self.stage == Stage::Paused;
-                demand!(!asks && self.recalled.is_empty(), "I12: the run is finished, and somebody was to be asked");
-            }
-            "halted" => return self.judge_halt(record),
-            "used" => return Ok(()),
-            "returned" => self.judge_return(record)?,
-            "decided" => self.judge_decision(record)?,
-            "wave_merged" => self.judge_merge(record)?,
-            _ => {}
-        }
-        let Some(task) = record.task("task") else { return Ok(()) };
-        demand!(task < self.tasks.len(), "a task that there is not: {}", record.0);
-        let at = record.number("at").unwrap_or(i64::MIN).max(self.clock);
-        match kind {
-            "claimed" => self.judge_claim(task, record, at),
-            "skipped" => self.judge_skip(task, record),
-            _ => self.judge_end(kind, task, record, truth),
-        }
-    }
-
-    fn judge_merge(&self, record: Record<'_>) -> Result<(), String> {
-        let wave = self.merged + 1;
-        demand!(record.number("wave") == Some(i64::from(wave)), "a wave is left out: {}", record.0);
-        let of_wave = |(task, _): &(usize, &TaskModel)| self.facts.tasks[*task].wave == wave;
-        let tasks: Vec<_> = self.tasks.iter().enumerate().filter(of_wave).map(|(_, task)| task).collect();
-        demand!(tasks.iter().all(|task| task.status.is_over()), "wave {wave} is merged too early");
-        let failed = tasks.iter().any(|task| task.status == TaskStatus::Failed && task.attempt > 0);
-        let all_failed = failed && tasks.iter().all(|task| task.status != TaskStatus::Completed);
-        let then = match self.facts.wave_failed {
-            WaveFailed::Ask if all_failed => "ask",
-            WaveFailed::Abort if all_failed && !self.all_over() => "abort",
-            _ => "go_on",
-        };
-        demand!(record.text("then") == Some(then), "after wave {wave} it must {then}: {}", record.0);
-        Ok(())
-    }
-
-    fn judge_claim(&self, task: usize, record: Record<'_>, at: i64) -> Result<(), String> {
-        let slot = record.number("slot").unwrap_or(-1);
-        let own = &self.tasks[task];
-        demand!(own.status != TaskStatus::Completed, "I2: a completed task is claimed: {}", record.0);
-        demand!(self.admits(task) == Some(true), "I9: claimed before what it needs: {}", record.0);
-        demand!(self.has_room() && self.can_start(task, at), "claimed although it cannot start: {}", record.0);
-        demand!(attempt(record) > own.attempt, "I8: attempt {} after {}", attempt(record), own.attempt);
-        demand!(self.choice(task, at) == Some(choice(record)), "T{task} is given to the wrong agent: {}", record.0);
-        demand!(self.running().all(|other| self.tasks[other].slot != slot), "two tasks in slot {slot}");
-        let better = |other: &usize| self.facts.tasks[*other].priority < self.facts.tasks[task].priority;
-        let passed = (0..self.tasks.len()).filter(better).find(|other| self.can_start(*other, self.settled));
-        demand!(passed.is_none(), "T{task} starts before T{}, which is more urgent", passed.unwrap_or(0));
-        Ok(())
-    }
-
-    fn judge_skip(&self, task: usize, record: Record<'_>) -> Result<(), String> {
-        demand!(self.tasks[task].status == TaskStatus::Pending, "skipped and not pending: {}", record.0);
-        let by_rule = record.text("person").is_none();
-        if record.value("switched_off").or(record.value("too_simple")).is_some() {
-            let right = self.admits(task) == Some(true) && self.is_needless(task);
-            demand!(right, "I9: said not to be needed, and it is: {}", record.0);
-            return Ok(());
-        }
-        demand!(!by_rule || self.admits(task) == Some(false), "skipped without a reason: {}", record.0);
-        for (key, status) in [("dependency_failed", TaskStatus::Failed), ("dependency_skipped", TaskStatus::Skipped)] {
-            let Some(on) = record.task(key) else { continue };
-            let right = self.facts.tasks[task].needs.contains(&on) && self.tasks[on].status == status;
-            demand!(right, "skipped for a wrong reason: {}", record.0);
-        }
-        Ok(())
-    }
-
-    fn judge_end(
-        &self,
-        kind: &str,
-        task: usize,
-        record: Record<'_>,
-        truth: &BTreeMap<Work, Truth>,
-    ) -> Result<(), String> {
-        let own = &self.tasks[task];
-        let work = Work { task: index(task), attempt: attempt(record) };
-        let runs = own.status == TaskStatus::InProgress && own.attempt == work.attempt;
-        demand!(runs, "I5: an attempt ends that does not run: {}", record.0);
-        let really = truth.get(&work);
-        let says = really.map(|really| really.says).unwrap_or_default();
-        let class = match really.map(|really| really.end) {
-            Some(End::Completed) if says.checked == Some(false) => "rejected",
-            Some(End::Completed) => "completed",
-            Some(End::Transient | End::TimedOut | End::CouldNotStart) => "transient",
-            Some(End::Shortage) if self.running().count() > 1 || self.stage != Stage::Going => "shortage",
-            Some(End::Shortage) => "transient",
-            Some(End::Quota) => "quota",
-            Some(End::Auth) => "auth",
-            Some(End::Fatal) => "fatal",
-            // What was about to start when the disk was full is taken back.
-            None if self.is_full || self.stage == Stage::Stopping => "shortage",
-            Some(End::Interrupted) | None => "interrupted",
-        };
-        let said = if kind == "failed" { record.text("class").unwrap_or_default() } else { kind };
-        demand!(said == "interrupted" || said == class, "I1: said {said}, it really was {class}: {}", record.0);
-        if said == "completed" {
-            self.judge_judgement(task, says, record)?;
-        }
-        self.judge_then(task, said, record)
-    }
-
-    /// Whether there is another attempt, and when.
-    fn judge_then(&self, task: usize, said: &str, record: Record<'_>) -> Result<(), String> {
-        let (own, facts) = (&self.tasks[task], &self.facts.tasks[task]);
-        let at = record.number("at").unwrap_or(0);
-        let times = match said {
-            "completed" => return Ok(()),
-            "interrupted" if self.stage == Stage::Stopping || !self.recalled.is_empty() => Some(0),
-            "interrupted" if own.interruptions < self.facts.interruptions => Some(0),
-            "rejected" if own.rounds < facts.rounds => Some(0),
-            "shortage" | "auth" => Some(0),
-            "transient" if own.failures < facts.retries => Some(own.failures + 1),
-            "quota" => Some(own.refusals + 1),
-            _ => None,
-        };
-        let again = record.number("again");
-        demand!(times.is_some() == again.is_some(), "I8: wrong about another attempt: {}", record.0);
-        let (Some(times), Some(again)) = (times, again) else { return Ok(()) };
-        let (least, most) = if times == 0 { (0, 0) } else { self.facts.wait(times) };
-        let others = facts.quotas.iter().filter(|quota| said == "quota" && **quota != self.quota(task));
-        // Where another agent can do the task, only the quota waits.
-        let waits = if others.into_iter().any(|quota| self.is_usable(*quota, at)) {
-            demand!(again == at, "another agent could do it at once: {}", record.0);
-            record.number("until").unwrap_or(i64::MIN)
-        } else {
-            again
-        };
-        demand!((least..=most).contains(&waits.saturating_sub(at)), "not {least} to {most} are waited: {}", record.0);
-        Ok(())
-    }
 }
 
-fn attempt(record: Record<'_>) -> u32 {
+pub(super) fn attempt(record: Record<'_>) -> u32 {
     record.number("attempt").and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0)
 }
 
-fn choice(record: Record<'_>) -> usize {
+pub(super) fn choice(record: Record<'_>) -> usize {
     record.number("choice").and_then(|choice| usize::try_from(choice).ok()).unwrap_or(0)
 }
 
