@@ -101,19 +101,29 @@ fn cost(tasks: usize, layered: bool) -> Cost {
 #[test]
 fn sixteen_times_as_many_tasks_cost_about_sixteen_times_as_much() {
     for layered in [false, true] {
-        let (few, many) = (cost(FEW, layered), cost(FEW * TIMES, layered));
-        let pairs = [
-            ("load", few.load, many.load),
-            ("plan", few.plan, many.plan),
-            ("run", few.run, many.run),
-            ("resume", few.resume, many.resume),
-        ];
-        for (part, few, many) in pairs {
-            let most = few.max(Duration::from_millis(5)) * u32::try_from(TIMES * 2).unwrap();
-            assert!(
-                many < most,
-                "{part}, layered {layered}: {few:?} for {FEW} tasks, {many:?} for {TIMES} times as many"
-            );
+        // Neighbours may disturb a measurement, but not three of them.
+        let mut too_much = String::new();
+        let is_linear = (0..3).any(|_| {
+            too_much = excess(&cost(FEW, layered), &cost(FEW * TIMES, layered));
+            too_much.is_empty()
+        });
+        assert!(is_linear, "layered {layered}: {too_much}");
+    }
+}
+
+/// Which parts cost too much for so many tasks.
+fn excess(few: &Cost, many: &Cost) -> String {
+    let pairs = [
+        ("load", few.load, many.load),
+        ("plan", few.plan, many.plan),
+        ("run", few.run, many.run),
+        ("resume", few.resume, many.resume),
+    ];
+    let mut text = String::new();
+    for (part, few, many) in pairs {
+        if many >= few.max(Duration::from_millis(5)) * u32::try_from(TIMES * 2).unwrap() {
+            write!(text, "{part}: {few:?} for {FEW} tasks, {many:?} for {TIMES} times as many; ").unwrap();
         }
     }
+    text
 }
