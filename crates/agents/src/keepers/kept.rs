@@ -57,7 +57,7 @@ impl Kept {
         match started {
             Ok((child, requests, answers)) => {
                 // It starts nothing before it is asked to.
-                i32::try_from(child.id()).ok().and_then(Pid::from_raw).into_iter().for_each(open_files::restore);
+                open_files::restore(Pid::from_child(&child));
                 let (requests, part) = (Some(requests), Vec::new());
                 Ok(Self { child, requests, answers, part, ledger, cgroup, last: None, key: None })
             }

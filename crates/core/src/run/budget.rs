@@ -122,8 +122,8 @@ impl Run {
 
     /// Whether something could start if it were known what attempts use.
     pub fn must_learn(&self) -> bool {
-        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
-        !self.state.spending.is_known && queued.map(|pool| &self.facts.pools[pool]).any(|pool| self.waits_to_know(pool))
+        let mut queued = self.queued_pools().map(|pool| &self.facts.pools[pool]);
+        !self.state.spending.is_known && queued.any(|pool| self.waits_to_know(pool))
     }
 
     fn waits_to_know(&self, pool: &Pool) -> bool {

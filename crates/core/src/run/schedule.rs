@@ -23,8 +23,12 @@ impl Run {
     }
 
     fn open_pools(&self) -> impl Iterator<Item = usize> {
-        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
-        queued.filter(|pool| self.is_open(*pool))
+        self.queued_pools().filter(|pool| self.is_open(*pool))
+    }
+
+    /// The pools in which something could start, if there were nothing else in the way.
+    pub(super) fn queued_pools(&self) -> impl Iterator<Item = usize> {
+        (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some())
     }
 
     /// The best task that can start, whether or not there is a slot.
@@ -72,8 +76,7 @@ impl Run {
 
     /// The first time at which something can start that cannot start now; nothing if that is not a matter of time.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
-        let queued = (0..self.facts.pools.len()).filter(|pool| self.state.queue.best(*pool).is_some());
-        let held = queued.map(|pool| &self.facts.pools[pool]).filter(|pool| self.fits(pool));
+        let held = self.queued_pools().map(|pool| &self.facts.pools[pool]).filter(|pool| self.fits(pool));
         let held = held.filter_map(|pool| self.usable_at(pool.chain));
         let pool_of = |task: &TaskIndex| &self.facts.pools[self.facts.tasks[task.get()].pool];
         let waiting = self.state.waiting.iter().find(|(_, task)| self.fits(pool_of(task))).map(|(until, _)| *until);

@@ -330,7 +330,6 @@ impl Model {
             if kind == "failed" {
                 own.counted.insert(own.attempt);
             }
-            let own = &mut self.tasks[task];
             own.status = if again.is_some() { TaskStatus::Pending } else { TaskStatus::Failed };
             own.not_before = again.unwrap_or(own.not_before);
             if record.text("class") == Some("shortage") {
