@@ -59,22 +59,19 @@ impl Cgroup {
         fs::write(self.0.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Kills all inside and waits until they are gone. Says how many there were; a cgroup that is gone had none.
+    /// Kills all inside and waits until they are gone. Says how many there were; a cgroup that is gone had none, and one
+    /// may be removed by another executor as soon as it is empty.
     pub(crate) fn kill(&self) -> io::Result<usize> {
-        unless_gone(self.kill_all())
-    }
-
-    fn kill_all(&self) -> io::Result<usize> {
-        let count = fs::read_to_string(self.0.join("cgroup.procs"))?.lines().count();
-        fs::write(self.0.join("cgroup.kill"), "1")?;
+        let processes = unless_gone(fs::read_to_string(self.0.join("cgroup.procs")))?;
+        unless_gone(fs::write(self.0.join("cgroup.kill"), "1"))?;
         let until = Instant::now() + PATIENCE;
-        while fs::read_to_string(self.0.join("cgroup.events"))?.contains("populated 1") {
+        while unless_gone(fs::read_to_string(self.0.join("cgroup.events")))?.contains("populated 1") {
             if Instant::now() > until {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             thread::sleep(Duration::from_millis(1));
         }
-        Ok(count)
+        Ok(processes.lines().count())
     }
 
     /// Removes it, unless its last process did; there must be none inside.
@@ -167,6 +164,21 @@ mod tests {
             assert!(!path.exists());
             // Another one may have been faster.
             assert_eq!(cgroup.kill().unwrap(), 0);
+            cgroup.remove().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_killed_is_counted_also_when_another_executor_removes_it_meanwhile() {
+        for _ in 0..20 {
+            let Some(cgroup) = Cgroup::create() else { return };
+            let mut inside = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
+            cgroup.take(inside.id()).unwrap();
+            let path = cgroup.path().to_owned();
+            let other = thread::spawn(move || while fs::remove_dir(&path).is_err() {});
+            assert_eq!(cgroup.kill().unwrap(), 1);
+            inside.wait().unwrap();
+            other.join().unwrap();
             cgroup.remove().unwrap();
         }
     }

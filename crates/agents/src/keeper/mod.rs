@@ -38,7 +38,7 @@ pub const ARGUMENT: &str = "__keeper";
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(2);
     let Some(ledger) = arguments.next() else { return ExitCode::FAILURE };
-    let mut talk = Talk { lifeline: Lifeline::new(), last: None };
+    let mut talk = Talk { lifeline: Lifeline::new(), last: None, waiting: None };
     let ledger = match talk.ledger_at(Path::new(&ledger)) {
         Ok(ledger) => ledger,
         Err(end) => return end.code(),
@@ -96,11 +96,16 @@ struct Talk {
     lifeline: Lifeline,
     /// The last attempt.
     last: Option<Box<Assignment>>,
+    /// One that was asked for and not begun.
+    waiting: Option<Box<Assignment>>,
 }
 
 impl Talk {
     /// The attempt that is to run next.
     fn next(&mut self) -> Result<Box<Assignment>, End> {
+        if let Some(assignment) = self.waiting.take() {
+            return Ok(assignment);
+        }
         while let Some(request) = self.lifeline.next() {
             match (request, self.last.take()) {
                 (Request::Run(assignment), _) => return Ok(assignment),
@@ -124,11 +129,14 @@ impl Talk {
                 Ok(ledger) => return Ok(ledger),
                 Err(error) => error,
             };
-            let assignment = self.next()?;
-            let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
-            let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
-            answer(&Answer::Ended { exit, unrecorded: None });
-            self.last = Some(assignment);
+            // An attempt is refused only if there was still none when it had come.
+            if let Some(assignment) = self.waiting.take() {
+                let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
+                let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
+                answer(&Answer::Ended { exit, unrecorded: None });
+                self.last = Some(assignment);
+            }
+            self.waiting = Some(self.next()?);
         }
     }
 }
