@@ -1,7 +1,7 @@
 //! An attempt whose worker ended well stays in its slot until what it delivered is judged: first by the checker, then by
 //! the commands that the user configured, one after the other. Most attempts deliver nothing and are over at once.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
     pub(crate) cwd: &'s Path,
+    /// The attempts that are known to have left no result.
+    pub(crate) silent: &'s BTreeSet<Work>,
 }
 
 /// Everything that is being judged.
@@ -93,7 +95,7 @@ impl Checking {
         let task = &scene.session.tasks[work.task.get()];
         artifacts > 0
             || scene.options.workers.of(work.task).is_some_and(|worker| worker.demands.of_nothing())
-            || reports(scene, task, work.attempt).iter().any(|report| report.exists())
+            || reports(scene, work).iter().any(|report| report.exists())
             || work.attempt > 1 && self.checker.registry().has(&task.id)
     }
 
@@ -287,22 +289,22 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
         attempt: work.attempt,
         priority: task.priority,
         at: clock::now(),
-        reports: reports(scene, task, work.attempt),
+        reports: reports(scene, work),
         demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
     }
 }
 
 /// Where an attempt may have named artifacts.
-fn reports(scene: &Scene<'_>, task: &Task, attempt: u32) -> Vec<PathBuf> {
-    let id = task.id.as_str();
-    let result = scene.run.result(id, attempt);
+fn reports(scene: &Scene<'_>, work: Work) -> Vec<PathBuf> {
+    let id = scene.session.tasks[work.task.get()].id.as_str();
+    let result = (!scene.silent.contains(&work)).then(|| scene.run.result(id, work.attempt));
     let of_dialect = (scene.options.dialect == Dialect::TasksJson)
         .then(|| scene.options.folder.join(discovery::FOLDER).join(format!("{}.json", component(id))));
-    std::iter::once(result).chain(of_dialect).collect()
+    result.into_iter().chain(of_dialect).collect()
 }
 
 fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
-    let Scene { options, run, session, cwd } = *scene;
+    let Scene { options, run, session, cwd, .. } = *scene;
     let worker = options.workers.of(work.task)?;
     let check = Check { attempt: work.attempt, nth, verify };
     assign::of_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()

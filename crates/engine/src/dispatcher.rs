@@ -12,7 +12,7 @@ mod telling;
 
 pub use self::start::run;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,8 @@ struct Dispatcher<'t> {
     cwd: PathBuf,
     /// What runs where.
     slots: BTreeMap<usize, Work>,
+    /// Attempts that left no result, until their end is told: nobody looks for one again.
+    silent: BTreeSet<Work>,
     /// What attempts used, told with the next inputs.
     used: Vec<Input>,
     wake: Option<Timestamp>,

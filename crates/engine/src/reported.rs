@@ -1,10 +1,11 @@
 //! What a worker reports beyond how its task ended: a score, what it found in detail, what others should know. It is taken
 //! over when the end of its attempt is durable, and again after a crash: to do it twice changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use team_executor_core::run::{Event, Run, Then};
+use team_executor_core::run::{Event, Run, Then, Work};
 use team_executor_core::{RoleName, Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::discovery::{self, TaskDiscovery};
 use team_executor_files::json::{self, Kind, Value};
@@ -24,6 +25,8 @@ pub(crate) struct Reports<'a, D> {
     pub(crate) session: &'a Path,
     /// That of the discoveries, if the dialect has one.
     pub(crate) discoveries: Option<&'a D>,
+    /// The attempts that are known to have left no result.
+    pub(crate) silent: &'a BTreeSet<Work>,
 }
 
 impl<D: Disk> Reports<'_, D> {
@@ -35,7 +38,7 @@ impl<D: Disk> Reports<'_, D> {
             _ => return Vec::new(),
         };
         let task = session.tasks.get_mut(work.task.get());
-        task.map(|task| self.of_attempt(task, work.attempt, over)).unwrap_or_default()
+        task.map(|task| self.of_attempt(task, *work, over)).unwrap_or_default()
     }
 
     /// Takes over what an earlier executor did not get to.
@@ -45,15 +48,19 @@ impl<D: Disk> Reports<'_, D> {
             let Some(view) = rules.view(index) else { continue };
             if view.attempt > 0 && view.status != TaskStatus::InProgress {
                 let over = Some(view.status).filter(|status| status.is_over());
-                problems.extend(self.of_attempt(task, view.attempt, over));
+                problems.extend(self.of_attempt(task, Work { task: index, attempt: view.attempt }, over));
             }
         }
         problems
     }
 
-    fn of_attempt(&self, task: &mut Task, attempt: u32, over: Option<TaskStatus>) -> Vec<String> {
+    fn of_attempt(&self, task: &mut Task, work: Work, over: Option<TaskStatus>) -> Vec<String> {
+        let (is_silent, attempt) = (self.silent.contains(&work), work.attempt);
+        if is_silent && self.discoveries.is_none() {
+            return Vec::new();
+        }
         let name = format!("{}.json", component(task.id.as_str()));
-        let result = outcome::result(&self.run.result(task.id.as_str(), attempt));
+        let result = if is_silent { None } else { outcome::result(&self.run.result(task.id.as_str(), attempt)) };
         let result = result.and_then(|text| Report::read(text, &name));
         let left = self.discoveries.and_then(|disk| disk.read(&name).ok());
         let left = left.and_then(|bytes| Report::read(String::from_utf8_lossy(&bytes).into_owned(), &name));

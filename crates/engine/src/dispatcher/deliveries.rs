@@ -91,6 +91,9 @@ impl Dispatcher<'_> {
 
     fn concluded(&mut self, work: Work, end: End) -> Outcome {
         let End { result, outcome, used, problems } = end;
+        if result.is_none() {
+            self.silent.insert(work);
+        }
         self.count(work, used);
         let task = &self.session.tasks[work.task.get()];
         tell_problems(problems, self.tell);
@@ -125,9 +128,15 @@ impl Dispatcher<'_> {
         self.concluded(work, End { used, ..end })
     }
 
-    /// What judges attempts, and what these are about.
+    /// What attempts are about.
+    pub(super) fn scene(&self) -> Scene<'_> {
+        let Self { options, at, session, cwd, silent, .. } = self;
+        Scene { options, run: at, session, cwd, silent }
+    }
+
+    /// The same, and what judges attempts.
     pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
-        let scene = Scene { options: self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
-        (&mut self.checking, scene)
+        let Self { checking, options, at, session, cwd, silent, .. } = self;
+        (checking, Scene { options, run: at, session, cwd, silent })
     }
 }

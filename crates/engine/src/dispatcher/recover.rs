@@ -6,7 +6,7 @@ use team_executor_agents::{Ended, Harvest};
 use team_executor_core::run::{Input, Work, WorkEnded};
 
 use super::Dispatcher;
-use crate::checking::{self, Scene};
+use crate::checking;
 use crate::clock;
 use crate::options::Failure;
 
@@ -19,7 +19,7 @@ impl Dispatcher<'_> {
         let ledgers = self.at.ledgers();
         let at_work: Vec<Work> = self.rules().at_work().collect();
         let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
-        let scene = Scene { options: self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
+        let scene = self.scene();
         let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();
         let all = [keys.as_slice(), checks.as_slice()].concat();
         let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
@@ -47,8 +47,7 @@ impl Dispatcher<'_> {
         let alive = due.iter().map(|(_, work, _)| *work).collect();
         self.slots.extend(due.iter().map(|(slot, work, _)| (*slot, *work)));
         self.take(vec![Input::Recovered { now: clock::now(), alive, harvested, rebooted }])?;
-        let scene = Scene { options: self.options, run: &self.at, session: &self.session, cwd: &self.cwd };
-        self.checking.recover(&scene, self.conductor.rules());
+        self.checking.recover(&self.scene(), self.rules());
         if due.is_empty() {
             return harvest.forget().map_err(Failure::disk("clear", ledgers));
         }

@@ -1,6 +1,6 @@
 //! Everything that a run needs is opened, in the order in which it is needed; then the loop begins.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -75,7 +75,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     let mut problems = adopted.warnings;
     let started = Instant::now();
     if resumed {
-        let reports = Reports { run: &at, session: &options.folder, discoveries: views.discoveries() };
+        let discoveries = views.discoveries();
+        let reports = Reports { run: &at, session: &options.folder, discoveries, silent: &BTreeSet::new() };
         problems.extend(reports.catch_up(&mut session, &rules));
     }
     problems.extend(views.begin(&mut session, &rules, at.journal_length()));
@@ -132,6 +133,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         outbox,
         cwd,
         slots: BTreeMap::new(),
+        silent: BTreeSet::new(),
         used: Vec::new(),
         wake: None,
         ending: None,

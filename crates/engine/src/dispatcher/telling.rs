@@ -14,8 +14,16 @@ use crate::reported::Reports;
 impl Dispatcher<'_> {
     /// Tells what has happened, and takes over what the worker reported besides.
     pub(super) fn announce(&mut self, event: Event) {
-        let reports = Reports { run: &self.at, session: &self.options.folder, discoveries: self.views.discoveries() };
+        let reports = Reports {
+            run: &self.at,
+            session: &self.options.folder,
+            discoveries: self.views.discoveries(),
+            silent: &self.silent,
+        };
         tell_problems(reports.take_over(&mut self.session, &event), self.tell);
+        if let Event::Completed { work, .. } | Event::Failed { work, .. } | Event::Interrupted { work, .. } = &event {
+            self.silent.remove(work);
+        }
         let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
         tell_problems(problems, self.tell);
         let counts = self.rules().counts();
