@@ -63,15 +63,15 @@ impl Harvest {
         self.attempts.get(key)?.exit.as_ref()
     }
 
-    /// Ends what is left of an attempt whose keeper was killed, and says how many processes that were.
-    pub fn sweep(&self, key: &str) -> io::Result<usize> {
-        let cgroup = self.attempts.get(key).and_then(|left| Cgroup::named(left.cgroup.as_ref()?));
+    /// Ends what is left of attempts whose keepers were killed, and says how many processes that were. All processes of
+    /// the machine are looked at, once for all attempts.
+    pub fn sweep(&self, keys: &[&str]) -> io::Result<usize> {
         let mut count = 0;
-        if let Some(cgroup) = cgroup {
+        for cgroup in keys.iter().filter_map(|key| Cgroup::named(self.attempts.get(*key)?.cgroup.as_ref()?)) {
             count += cgroup.kill()?;
             cgroup.remove()?;
         }
-        Ok(count + sweep_marked(key)?)
+        Ok(count + sweep_marked(&keys.iter().copied().collect())?)
     }
 
     /// Removes the ledgers. Everything that they say must be durable elsewhere.
@@ -117,7 +117,7 @@ mod tests {
         let harvest = Harvest::gather(folder, &keys, Duration::ZERO).unwrap().unwrap();
         assert_eq!(harvest.exit("k").map(|exit| &exit.ended), Some(&Ended::Exit(0)));
         assert_eq!((harvest.exit("lost"), harvest.exit("other")), (None, None));
-        assert_eq!(harvest.sweep("lost").unwrap(), 0);
+        assert_eq!(harvest.sweep(&["lost"]).unwrap(), 0);
         harvest.forget().unwrap();
         assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
     }

@@ -32,10 +32,48 @@ pub(crate) fn one(pid: i32) -> Option<Process> {
     parse(pid, &String::from_utf8_lossy(&stat))
 }
 
-/// Those that a process started or took over.
+/// Those that a process started or took over. What is asked about ourselves is exact: only we can forget a child.
 pub(crate) fn children(of: Pid) -> Vec<Process> {
-    let of = of.as_raw_nonzero().get();
-    all().into_iter().filter(|process| process.parent == of).collect()
+    let of = number(of);
+    match named_children(of) {
+        Some(pids) => pids.into_iter().filter_map(one).collect(),
+        None => all().into_iter().filter(|process| process.parent == of).collect(),
+    }
+}
+
+/// Those below a process, at any depth.
+pub(crate) fn below(of: Pid) -> Vec<Process> {
+    if named_children(number(of)).is_none() {
+        let mut all = all();
+        let below = descendants(&all, &[of]);
+        all.retain(|process| below.contains(&number(process.pid)));
+        return all;
+    }
+    let mut found: Vec<Process> = Vec::new();
+    let mut waiting = vec![of];
+    while let Some(pid) = waiting.pop() {
+        for child in children(pid) {
+            if found.iter().all(|known| known.pid != child.pid) {
+                waiting.push(child.pid);
+                found.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// The children of a process by what its threads name as theirs: that takes no look at all the others. Nothing where the
+/// kernel does not tell.
+fn named_children(of: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten() {
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(names) => children.extend(names.split_ascii_whitespace().filter_map(|name| name.parse::<i32>().ok())),
+            Err(_) if !thread.path().exists() => {} // it has ended since
+            Err(_) => return None,
+        }
+    }
+    Some(children)
 }
 
 /// Those of the given processes that are below some of them, at any depth; the given ones are not among them.
@@ -70,6 +108,11 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::process::{Child, Command, Stdio};
+
+    use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
     use super::*;
 
     fn process(pid: i32, parent: i32) -> Process {
@@ -92,6 +135,38 @@ mod tests {
         assert_eq!(descendants(&chain, &[Pid::from_raw(99_000).unwrap()]).len(), 999);
         let circle = [process(2, 3), process(3, 2)];
         assert_eq!(descendants(&circle, &[Pid::from_raw(2).unwrap()]), [2, 3].into());
+    }
+
+    /// A shell that has started a child.
+    fn shell() -> Child {
+        let mut shell = Command::new("/bin/sh");
+        let mut shell = shell.args(["-c", "sleep 60 & echo; wait"]).stdout(Stdio::piped()).spawn().unwrap();
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        shell
+    }
+
+    #[test]
+    fn children_are_named_whichever_thread_started_them_and_also_when_they_have_ended() {
+        let me = rustix::process::getpid();
+        let mut shells = [shell(), std::thread::spawn(shell).join().unwrap()];
+        let pids = shells.each_ref().map(Pid::from_child);
+        let sleeps: Vec<_> = pids.iter().flat_map(|pid| children(*pid)).collect();
+        assert_eq!(sleeps.len(), 2);
+        let is_sleep = |process: &Process| sleeps.contains(process);
+        assert_eq!(below(me).iter().filter(|process| is_sleep(process)).count(), 2);
+        shells[0].kill().unwrap();
+        waitid(WaitId::Pid(pids[0]), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        let of_test = |found: Vec<Process>| {
+            let ours = found.into_iter().filter(|process| pids.contains(&process.pid));
+            ours.map(|process| (number(process.pid), process)).collect::<BTreeMap<_, _>>()
+        };
+        let found = of_test(children(me));
+        assert_eq!((found.len(), found[&number(pids[0])].ended), (2, true));
+        assert_eq!(found, of_test(all()), "as whoever looks at all of them sees it");
+        for sleep in sleeps {
+            kill_process(sleep.pid, Signal::KILL).unwrap();
+        }
+        shells.iter_mut().for_each(|shell| assert!(shell.wait().is_ok()));
     }
 
     #[test]

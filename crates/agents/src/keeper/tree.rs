@@ -44,9 +44,7 @@ impl Tree {
 
     /// How many live processes there are besides the worker.
     pub(super) fn count_others(&self) -> usize {
-        let all = processes::all();
-        let below = processes::descendants(&all, &[getpid()]);
-        all.iter().filter(|it| it.pid != self.worker && !it.ended && below.contains(&number(it.pid))).count()
+        processes::below(getpid()).iter().filter(|it| it.pid != self.worker && !it.ended).count()
     }
 
     /// Asks the worker's group to end, and whatever else is our child.

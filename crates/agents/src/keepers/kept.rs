@@ -128,7 +128,7 @@ impl Kept {
         let Some(key) = key else { return Gone { reason, exit: None } };
         let exit = ledger::ended(&ledger, &key);
         if exit.is_none() {
-            let _as_far_as_found = sweep_marked(&key);
+            let _as_far_as_found = sweep_marked(&[key.as_str()].into());
         }
         Gone { reason, exit }
     }

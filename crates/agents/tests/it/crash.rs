@@ -168,8 +168,8 @@ fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
     assert!(command.env("TEAM_EXECUTOR_ATTEMPT", &key).status().unwrap().success());
     pulse.wait_alive(2);
     let harvest = harvest(dir.path(), &key);
-    assert_eq!(harvest.sweep("another/attempt/1").unwrap(), 0);
-    assert_eq!(harvest.sweep(&key).unwrap(), 2);
+    assert_eq!(harvest.sweep(&["another/attempt/1"]).unwrap(), 0);
+    assert_eq!(harvest.sweep(&["another/attempt/1", &key]).unwrap(), 2);
     pulse.wait_dead();
 }
 
@@ -188,10 +188,10 @@ fn when_both_are_killed_the_next_executor_ends_what_is_left() {
     executor.kill();
     let harvest = harvest(dir.path(), &assignment.key);
     assert_eq!(harvest.exit(&assignment.key), None);
-    let swept = harvest.sweep(&assignment.key).unwrap();
+    let swept = harvest.sweep(&[&assignment.key]).unwrap();
     assert!(swept >= 4, "{swept}: {harvest:?}");
     pulse.wait_dead();
-    assert_eq!(harvest.sweep(&assignment.key).unwrap(), 0);
+    assert_eq!(harvest.sweep(&[&assignment.key]).unwrap(), 0);
 }
 
 #[test]

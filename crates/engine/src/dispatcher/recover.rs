@@ -24,17 +24,14 @@ impl Dispatcher<'_> {
         let all = [keys.as_slice(), checks.as_slice()].concat();
         let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
-        for key in &checks {
-            harvest.sweep(key).map_err(Failure::disk("end what is left of", key))?;
-        }
+        // Of the others a keeper says that nothing is left.
+        let unknown: Vec<&str> = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none()).collect();
+        harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", &self.at.path))?;
         let (mut harvested, mut due) = (Vec::new(), Vec::new());
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {
                 Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
-                _ => {
-                    harvest.sweep(&key).map_err(Failure::disk("end what is left of", &key))?;
-                    self.lost(work, harvest.exit(&key))
-                }
+                exit => self.lost(work, exit),
             };
             let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
             let slot = self.rules().view(work.task).and_then(|view| view.slot);
