@@ -36,11 +36,11 @@ pub(crate) struct End {
 
 /// What an attempt came to. To look again after a crash changes nothing.
 pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker: Option<&Worker>, exit: &Exit) -> End {
-    if matches!(exit.ended, Ended::Stopped | Ended::Interrupted)
-        && let Some(end) = reported(run, task, work)
-    {
+    if matches!(exit.ended, Ended::Stopped | Ended::Interrupted) {
         let used = worker.and_then(|worker| used_by_lost(options, run, task, work, worker, Some(exit)));
-        return End { used, ..end };
+        // Whatever it said last, or did not say, it was not let to its end.
+        let unreported = || End { result: None, outcome: Outcome::Interrupted, used: None, problems: Vec::new() };
+        return End { used, ..reported(run, task, work).unwrap_or_else(unreported) };
     }
     let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {

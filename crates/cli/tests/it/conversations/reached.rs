@@ -36,6 +36,24 @@ fn an_agent_is_spoken_to_interrupted_and_waited_for() {
     assert!(gone.code == Some(2) && gone.stderr.contains("no agent converses about task 'A' now\nhelp: "), "{gone}");
 }
 
+/// R: X-03
+#[test]
+fn a_conversation_that_is_ended_with_the_run_has_not_failed_and_is_begun_again() {
+    // Without another try: what failed would be over.
+    let world = world(&["A"], "if [ -e again ]; then done_with 'at last'; else say 'not yet'; printf . >beats; fi", "");
+    let mut pulse = pulse(&world);
+    let executor = start(&world);
+    pulse.wait_alive(1);
+    let stopped = world.run(&["stop", "--now", "--session=S"]);
+    assert_eq!(stopped.code, Some(0), "{stopped}");
+    let (code, out) = end(executor);
+    assert_eq!(code, Some(130), "{out}");
+    assert_eq!((column(&world, "status"), column(&world, "error")), (vec!["pending".to_owned()], vec![String::new()]));
+    world.write("again", "");
+    let run = world.run(&RUN);
+    assert_eq!((run.code, column(&world, "findings")), (Some(0), vec!["at last".to_owned()]), "{run}");
+}
+
 #[test]
 fn a_conversation_that_a_person_closes_has_failed_and_is_not_tried_again() {
     let world = world(&["A"], "printf . >beats", "");
