@@ -112,10 +112,12 @@ fn of_agent(
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
         return End { result: written, outcome: failed(trouble, setup), used, problems };
     }
-    if setup.converses && setup.adapter.must_report() && written.is_none() && stream.report().is_none() {
+    let by_itself = matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_));
+    let must_report = by_itself && setup.converses && setup.adapter.must_report();
+    if must_report && written.is_none() && stream.report().is_none() {
         return End { result: None, outcome: failed(stream.unreported(exit.ended_at), setup), used, problems };
     }
-    let reported = stream.report().filter(|_| matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_)));
+    let reported = stream.report().filter(|_| by_itself);
     let result = match (&written, reported) {
         (None, Some(reported)) => {
             let text = joined(None, reported);

@@ -29,6 +29,13 @@ fn an_agent_of_the_protocol_does_a_task_and_what_it_used_is_known() {
 }
 
 #[test]
+fn who_falls_silent_is_ended_and_has_timed_out() {
+    let world = world(&["A"], "say 'wait a moment'", "idle = \"200ms\"");
+    let run = world.run(&RUN);
+    assert_eq!((run.code, rows(&world)["A"]["error"].as_str()), (Some(1), "timed out: no more output"), "{run}");
+}
+
+#[test]
 fn who_ends_well_with_an_error_as_its_last_words_has_failed_for_its_reason() {
     let body = "case $TEAM_EXECUTOR_TASK in A) say 'unexpected status 400 Bad Request'; turn end_turn ;; *) turn refusal ;; esac";
     let world = world(&["A", "B"], body, "");
