@@ -23,7 +23,7 @@ fn main() -> Outcome<()> {
     }
     world.write("S/tasks.csv", table);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
-    let agent = format!("{} spawn hang ; beat {} hang", fake_agent().display(), pulse.arg());
+    let agent = format!("{} spawn hang ';' beat {} hang", fake_agent().display(), pulse.arg());
     let start = || -> Outcome<Child> {
         let mut command = world.command(&["--session=S", "-y", "-c", &workers.to_string(), "--agent-command", &agent]);
         Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
