@@ -43,8 +43,11 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
         return End { used, ..reported(run, task, work).unwrap_or_else(unreported) };
     }
     let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
+    let unsettled = written.as_ref().filter(|text| !text.is_empty()).and_then(|_| settle(run, task, work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
-        return of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
+        let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
+        end.problems.extend(unsettled);
+        return end;
     }
     let produced = Produced {
         result: written.as_deref(),
@@ -54,7 +57,14 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
     };
     let outcome = outcome::of(exit, &produced);
     let used = worker.and_then(|worker| time_of(options, worker, Some(exit)));
-    End { result: written, outcome, used, problems: Vec::new() }
+    End { result: written, outcome, used, problems: unsettled.into_iter().collect() }
+}
+
+/// Makes a result that a worker wrote durable: once its end is, nobody asks it again.
+fn settle(run: &RunAt, task: &Task, attempt: u32) -> Option<String> {
+    let sync = |path: &Path| File::open(path)?.sync_all();
+    let settled = sync(&run.result(task.id.as_str(), attempt)).and_then(|()| sync(&run.agents()));
+    settled.err().map(|error| format!("{}: a power cut may take its result: {error}", task.id))
 }
 
 /// What an attempt used whose worker was lost, as far as its agent had said it.
@@ -186,7 +196,7 @@ fn joined(written: Option<&str>, reported: Value) -> String {
 fn keep(run: &RunAt, task: &str, attempt: u32, text: &str) -> Option<String> {
     let name = result_name(task, attempt);
     let disk = RealDisk::open_folder(&run.agents()).map_err(|errno| errno.to_string());
-    let put = |disk| replace(&disk, &name, text.as_bytes(), Durability::Rendered).map_err(|error| error.to_string());
+    let put = |disk| replace(&disk, &name, text.as_bytes(), Durability::Durable).map_err(|error| error.to_string());
     disk.and_then(put).err().map(|error| format!("{task}: its result was not kept: {error}"))
 }
 

@@ -207,10 +207,36 @@ fn a_session_file_that_was_away_at_the_end_is_brought_up_to_date_by_the_next_sta
     assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done"));
 }
 
+/// Whether system calls can be looked at and changed.
+fn has_strace() -> bool {
+    Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
+    if !has_strace() {
+        println!("strace cannot be used here; that a result is made durable was not tried");
+        return;
+    }
+    let world = tasks(&[("A", "")]);
+    let worker = r#"printf '{"status":"completed","findings":"x"}' >"$TEAM_EXECUTOR_RESULT""#;
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
+    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
+    let run = command.current_dir(world.dir()).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    let calls = read(world.dir().join("calls"));
+    let at = |what: &[&str]| calls.lines().position(|call| what.iter().all(|part| call.contains(part)));
+    let written =
+        [&["fsync", "/A.1.result.json>"][..], &["fsync", "/agents>"], &["pwrite64", "\\\"type\\\":\\\"completed"]];
+    let order = written.map(at);
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}: {calls}");
+}
+
 /// What the kernel says about the file system is changed on its way to the program.
 #[test]
 fn a_network_file_system_is_refused_unless_it_is_allowed() {
-    if !Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success()) {
+    if !has_strace() {
         println!("strace cannot be used here; that a network file system is refused was not tried");
         return;
     }
