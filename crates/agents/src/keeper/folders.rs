@@ -68,7 +68,6 @@ impl Drop for Folders {
     }
 }
 
-/// How much there is in a folder. The standard library would ask for more memory than a worker's end is worth.
 /// Gives an empty folder the time by which it is known. One that does not take it is read each time.
 fn mark(path: &Path) {
     let never = FileTimes::new().set_modified(UNIX_EPOCH + NEVER);
