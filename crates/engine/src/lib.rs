@@ -44,6 +44,7 @@ mod resident;
 pub mod run_at;
 pub mod runs;
 mod session_status;
+mod signals;
 mod stale;
 mod status;
 pub mod talk;

@@ -1,5 +1,6 @@
 //! What a person sees on a terminal.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
 use team_executor_testkit::{Gate, Screen, World};
@@ -154,6 +155,18 @@ fn every_task_is_shown_with_its_wave_and_mode_and_confirmed_before_the_start() {
             terminal.glass()
         );
     }
+}
+
+#[test]
+fn at_the_last_question_a_signal_ends_the_program() {
+    let world = world_of_one();
+    let mut terminal = start(&world, "true", &[], (80, 24));
+    terminal.wait_for("Start? [Y/n]");
+    terminal.type_in("y\n");
+    terminal.wait_for("Your choice [1]:");
+    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    assert_eq!(terminal.end().signal(), Some(2), "{}", terminal.glass());
 }
 
 fn world_of_one() -> World {

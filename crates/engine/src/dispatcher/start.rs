@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use team_executor_agents::Keepers;
 use team_executor_agents::environment::depth;
 use team_executor_core::{Reconciliation, Session, SessionStatus};
@@ -29,6 +27,7 @@ use crate::report::Report;
 use crate::reported::Reports;
 use crate::resident::Residents;
 use crate::run_at::{self, Opened};
+use crate::signals::Listening;
 use crate::{adopt, clock, layout, replay, talk, views};
 
 /// How many changes to the session's own state are told one by one.
@@ -90,12 +89,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     }
 
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
-    let mut caught = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::disk("catch", "signals"))?;
-    let signal_handle = caught.handle();
     let (signals, requests) = (outbox.clone(), outbox.clone());
-    let listen = move || caught.forever().try_for_each(|_| signals.send(Message::Signal));
-    let listener = std::thread::Builder::new().name("signals".to_owned()).spawn(listen);
-    listener.map_err(Failure::disk("listen to", "signals"))?;
+    let listening = Listening::begin(move || signals.send(Message::Signal));
+    let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
     let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
     if let Err(error) = &server {
         tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
@@ -154,7 +150,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     // What was missing, if the folders are gone, is only what was needed next.
     let gone = |failure| dispatcher.at.must_be_there(&dispatcher.options.folder).err().unwrap_or(failure);
     let result = result.map_err(gone);
-    signal_handle.close();
+    drop(listening);
     drop(dispatcher.inbox); // who asked too late is told so
     drop(server); // while the lock is held
     result

@@ -1,11 +1,11 @@
 //! How a run ends, and how it goes on from there.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use team_executor_testkit::{Gate, Pulse, World};
 
-use super::{DID, column, interrupt, read, rows, run, start, tasks};
+use super::{DID, arguments, column, interrupt, read, rows, run, start, tasks};
 use crate::fixtures::world as fixture;
 
 /// A task that shows that it runs and then waits, and one behind it.
@@ -51,6 +51,21 @@ fn resume(world: &World, said: &str) -> Output {
     let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
     let program = env!("CARGO_BIN_EXE_team-executor");
     Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).output().expect("it runs")
+}
+
+/// As `nohup` does it, and a shell for what it starts in the background.
+#[test]
+fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
+    let mut waiting = Waiting::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_team-executor")]);
+    command.args(arguments("--session=S", &waiting.worker, &[])).current_dir(waiting.world.dir());
+    let executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    waiting.pulse.wait_alive(1);
+    let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    waiting.gate.open();
+    assert_eq!((end(executor).0, column(&waiting.world, "findings")), (Some(0), vec!["did A".into(), "did B".into()]));
 }
 
 /// R: X-03

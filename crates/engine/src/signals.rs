@@ -1,0 +1,60 @@
+//! The signals that ask the program to end. While a run goes on, the run decides what they mean. Before and after that they
+//! end the program, as they would if nobody had ever listened: at a question that nobody wants to answer, for instance.
+
+use std::ffi::c_int;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::{Handle, Signals};
+
+/// Whether nobody listens, so that a signal does what it usually does.
+static NOBODY: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Somebody listens until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Listening(Handle);
+
+impl Listening {
+    /// Tells of each signal, until nobody wants to hear of them. What whoever started the program wants it not to hear,
+    /// with `nohup` or in the background of a script, is not listened to.
+    pub(crate) fn begin<E>(tell: impl Fn() -> Result<(), E> + Send + 'static) -> io::Result<Self> {
+        let heard: Vec<c_int> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+        let nobody = match NOBODY.get() {
+            Some(nobody) => nobody,
+            None => {
+                let nobody = Arc::new(AtomicBool::new(true));
+                for signal in &heard {
+                    register_conditional_default(*signal, Arc::clone(&nobody))?;
+                }
+                NOBODY.get_or_init(|| nobody)
+            }
+        };
+        let mut signals = Signals::new(&heard)?;
+        let handle = signals.handle();
+        nobody.store(false, Ordering::SeqCst);
+        let listening = Self(handle);
+        let listen = move || signals.forever().try_for_each(|_| tell().map_err(drop));
+        thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+        Ok(listening)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(nobody) = NOBODY.get() {
+            nobody.store(true, Ordering::SeqCst);
+        }
+        self.0.close();
+    }
+}
+
+/// Whether a signal is ignored, as the program found it or left it.
+fn is_ignored(signal: c_int) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
