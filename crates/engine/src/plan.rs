@@ -1,12 +1,13 @@
 //! The first record of a journal: what is decided once, when a run is made, and never changes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cadence, Policy};
 use team_executor_core::{Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
+use team_executor_store::run_folder::project_root;
 
 use crate::judgement;
 
@@ -55,6 +56,15 @@ impl Plan {
         out.end_object();
         out.end_object();
         out.finish().trim_end().to_owned()
+    }
+
+    /// The plan of the run in a folder. A session below the `.workflow` of a project is where the project is now, which may
+    /// have been moved since the run was made.
+    pub(crate) fn of_run(json: &str, run: &Path) -> Option<Self> {
+        let mut plan = Self::read(json)?;
+        let below = plan.session.strip_prefix(project_root(&plan.session, Path::new(""))).ok()?;
+        plan.session = run.ancestors().nth(3)?.join(below);
+        Some(plan)
     }
 
     /// Whether the session still has the tasks that the run was made for.

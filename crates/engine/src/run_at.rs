@@ -1,7 +1,7 @@
 //! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,12 @@ pub struct RunAt {
     /// When it was made.
     pub begun: Timestamp,
     executor: RealDisk,
+    /// It was made for a session at another path, with whose project it was moved here, or copied.
+    pub(crate) is_moved: bool,
     /// Which folder the executor's own is.
     inode: u64,
+    /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
+    session: Option<File>,
     lock: Lock<RealFile>,
 }
 
@@ -191,7 +195,7 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
         return None;
     }
     let history = History::read(bytes).ok()?;
-    let plan = Plan::read(history.records().next()?.json)?;
+    let plan = Plan::of_run(history.records().next()?.json, &path)?;
     let is_other = !plan.is_of(&options.session);
     Some(Done { id, path, plan, history, is_other })
 }
@@ -211,9 +215,25 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     if let Some(id) = nameless(&runs, &options.folder) {
         return Err(Failure::Nameless(id));
     }
-    match chosen(options, &runs).filter(|_| !anew) {
-        Some(id) => reopen(&options.session, &project, id),
-        None => create(options, &project),
+    let found = chosen(options, &runs).filter(|_| !anew);
+    // Whoever has the run says more of itself than whoever has only the session; but nothing is made in vain.
+    let held = if found.is_none() { hold_session(&options.folder)? } else { None };
+    let mut opened = match found {
+        Some(id) => reopen(&options.session, &project, id)?,
+        None => create(options, &project)?,
+    };
+    opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
+    Ok(opened)
+}
+
+/// Keeps executors away that would run the session from the folder of another project. Where a folder cannot be locked
+/// there is only the lock of the run.
+fn hold_session(folder: &Path) -> Result<Option<File>, Failure> {
+    let Ok(held) = File::open(folder) else { return Ok(None) };
+    match held.try_lock() {
+        Ok(()) => Ok(Some(held)),
+        Err(TryLockError::WouldBlock) => Err(Failure::Held("its run is in another folder".to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
     }
 }
 
@@ -260,7 +280,8 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
         BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
         let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
-        Some((Plan::read(std::str::from_utf8(&bytes[record.json.clone()]).ok()?)?, name))
+        let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;
+        Some((Plan::of_run(json, &runs.join(&name))?, name))
     })
 }
 
@@ -357,10 +378,12 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
     let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
     let torn = history.torn().is_some();
-    let plan = history.records().next().and_then(|record| Plan::read(record.json));
-    let Some(plan) = plan else {
+    let first = history.records().next().map(|record| record.json).unwrap_or_default();
+    let plan = Plan::read(first).zip(Plan::of_run(first, &run.path));
+    let Some((made, plan)) = plan else {
         return Err(records::Unreadable::Unknown("plan".to_owned()).into());
     };
+    run.is_moved = made.session != plan.session;
     if !plan.is_of(session) {
         let path = run.path.display();
         return Err(Failure::Changed(format!(
@@ -395,7 +418,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();
-    Ok(RunAt { id, path, begun: clock::now(), executor, inode, lock })
+    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode, session: None, lock })
 }
 
 pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

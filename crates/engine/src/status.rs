@@ -195,7 +195,7 @@ pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> R
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
-    let plan = history.records().next().and_then(|record| Plan::read(record.json));
+    let plan = history.records().next().and_then(|record| Plan::of_run(record.json, path));
     let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
     if !plan.is_of(session) {
         return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));

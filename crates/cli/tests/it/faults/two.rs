@@ -25,6 +25,23 @@ fn of_two_that_start_at_once_one_does_the_work_and_the_other_says_so() {
     }
 }
 
+/// A session that is below no `.workflow/` has its runs where it is run.
+#[test]
+fn a_session_that_is_run_from_another_folder_is_held() {
+    let held = Held::new();
+    let elsewhere = held.world.dir().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a folder");
+    let mut second = held.world.command(&arguments("--session=../S", "echo again >>../again", &[]));
+    let second = second.current_dir(&elsewhere).output().expect("it runs");
+    let said = super::said(&second);
+    assert!(second.status.code() == Some(4) && said.contains("another executor holds this session"), "{said}");
+    assert!(!held.world.dir().join("again").exists());
+    let runs = elsewhere.join(".workflow/.csv-wave");
+    let made = std::fs::read_dir(runs).expect("the folder of runs").filter_map(Result::ok);
+    assert_eq!(made.filter(|entry| entry.path().is_dir()).count(), 0, "no run is made in vain");
+    held.finish();
+}
+
 /// A run whose only worker waits at a gate that is not in the project.
 struct Held {
     world: World,

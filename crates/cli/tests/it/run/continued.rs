@@ -28,6 +28,32 @@ fn resume(world: &World, words: &[&str]) -> Run {
     world.run(&[words, &["--agent-command", DID, "-y"]].concat())
 }
 
+#[test]
+fn a_run_moves_with_its_project() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    world.copy_tree(world.dir().join("S"), "p/.workflow/.team/S");
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let waits = format!(
+        "echo $TEAM_EXECUTOR_TASK >>{}/ran; [ $TEAM_EXECUTOR_TASK = A ] || {{ exec 9>{}; printf . >&9; sleep 60; }}",
+        world.dir().display(),
+        pulse.arg()
+    );
+    let mut first = world.command(&arguments("--session=p/.workflow/.team/S", &waits, &[]));
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    pulse.wait_alive(1);
+    first.kill().and_then(|()| first.wait()).expect("it is killed");
+    pulse.wait_dead();
+    std::fs::rename(world.dir().join("p"), world.dir().join("q")).expect("it is moved");
+    let session = "--session=q/.workflow/.team/S";
+    let status = world.run(&["status", session]);
+    assert!(status.code == Some(0) && status.stdout.contains("1/2"), "{status}");
+    let went_on = world.run(&arguments(session, "echo $TEAM_EXECUTOR_TASK >>../ran", &[]));
+    assert_eq!(went_on.code, Some(0), "{went_on}");
+    assert_eq!(super::read(world.dir().join("ran")), "A\nB\nB\n", "{went_on}");
+    let again = world.run(&arguments(session, "false", &[]));
+    assert!(again.code == Some(0) && again.stdout.contains("is finished; nothing was done"), "{again}");
+}
+
 /// R: W-01
 #[test]
 fn a_run_is_continued_by_its_name_or_as_the_newest_that_is_not_finished() {
