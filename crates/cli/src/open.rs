@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
+use team_executor_engine as engine;
 use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load, stated_id};
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{DiskFolder, OpenError};
@@ -114,7 +115,16 @@ pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
         Finding::error(Code::Usage, format!("{what} cannot be found: {error}")).help("check where you are with: pwd")
     };
     let folder = path.canonicalize().map_err(|error| unusable("the session folder", error))?;
+    must_be_no_run(&folder)?;
     Ok(Place { folder, current: current()? })
+}
+
+/// Refuses the folder of a run, which looks like a session: whoever runs it would do everything beside the run again.
+pub(crate) fn must_be_no_run(folder: &Path) -> Result<(), Failure> {
+    let Some(session) = engine::runs::session_of(folder) else { return Ok(()) };
+    let finding = Finding::error(Code::Usage, format!("{} is the folder of a run", folder.display()));
+    let session = escape::shell_word(&session.display().to_string());
+    Err(finding.help(format!("name its session: --session={session}")).into())
 }
 
 /// Where the program was started.

@@ -7,6 +7,7 @@ use team_executor_store::run_folder::project_root;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::open;
 
 /// Where a run takes place.
 pub(crate) struct Place {
@@ -34,6 +35,7 @@ impl Place {
             Some(session) => session.canonicalize().map_err(|error| cannot("the session folder", error))?,
             None => current.clone(),
         };
+        open::must_be_no_run(&folder)?;
         let variables = std::env::vars_os();
         let as_texts = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))

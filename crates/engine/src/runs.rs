@@ -42,6 +42,12 @@ pub fn project(session: Option<&Path>, current: &Path) -> PathBuf {
     session.map_or_else(|| current.to_owned(), |session| project_root(session, current))
 }
 
+/// The session of the run in a folder, if it is the folder of one. It is absolute.
+pub fn session_of(folder: &Path) -> Option<PathBuf> {
+    let mut runs = run_at::all(folder.parent()?).into_iter();
+    runs.find(|(_, path)| path == folder).map(|(plan, _)| plan.session)
+}
+
 /// The name and the folder of a session's newest run; nothing if it was never run.
 pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     let project = project_root(session, current);

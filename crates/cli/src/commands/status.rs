@@ -76,6 +76,7 @@ pub(super) fn journal(status: &Status) -> PathBuf {
 pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Option<Status>, Failure> {
     let cannot = |what: String| Failure::from(Finding::error(Code::Usage, what).help("check the path of the session"));
     let folder = Path::new(path).canonicalize().map_err(|error| cannot(error.to_string()))?;
+    open::must_be_no_run(&folder)?;
     let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
     engine::status(session, graph, &folder, &current).map_err(|failure| {
         let named = escape::shell_word(&format!("--session={path}"));

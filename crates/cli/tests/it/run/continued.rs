@@ -29,6 +29,22 @@ fn resume(world: &World, words: &[&str]) -> Run {
 }
 
 #[test]
+fn the_folder_of_a_run_is_not_taken_for_a_session() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(world.run(&arguments("--session=S", DID, &[])).code, Some(0));
+    let run = super::folder(&world);
+    let before = world.tree();
+    let session = format!("--session={}", run.display());
+    for words in [&arguments(&session, DID, &[])[..], &["status", &session], &["rehearse", &session]] {
+        let refused = world.run(words);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        let help = format!("is the folder of a run\nhelp: name its session: --session={}/S\n", world.dir().display());
+        assert!(refused.stderr.ends_with(&help), "{refused}");
+    }
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
 fn a_run_moves_with_its_project() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.copy_tree(world.dir().join("S"), "p/.workflow/.team/S");
