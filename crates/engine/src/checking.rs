@@ -17,7 +17,7 @@ use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Registry, Roots, Veri
 use crate::assign::Check;
 use crate::inbox::Outbox;
 use crate::options::{Failure, Options};
-use crate::run_at::{RunAt, check_logs};
+use crate::run_at::{RunAt, check_logs, logs};
 use crate::{assign, clock, outcome};
 
 /// How much is told of what a command printed last.
@@ -46,6 +46,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) cwd: &'s Path,
     /// The attempts that are known to have left no result.
     pub(crate) silent: &'s BTreeSet<Work>,
+    /// The executor is about to end: nothing more is started.
+    pub(crate) is_stopping: bool,
 }
 
 /// Everything that is being judged.
@@ -100,9 +102,14 @@ impl Checking {
     }
 
     /// Begins to judge an attempt.
-    pub(crate) fn begin(&mut self, scene: &Scene<'_>, slot: usize, work: Work, outcome: Outcome) {
+    pub(crate) fn begin(&mut self, scene: &Scene<'_>, slot: usize, work: Work, outcome: Outcome) -> Next {
+        if scene.is_stopping {
+            self.left.push((slot, work, outcome));
+            return Next::Leave;
+        }
         self.checker.begin(slot, delivered(scene, work));
         self.wait_for(slot, work, outcome);
+        Next::Wait
     }
 
     /// Judges again what the last attempt at a task delivered: no worker runs in this one.
@@ -110,7 +117,9 @@ impl Checking {
         let task = &scene.session.tasks[work.task.get()].id;
         let last = self.checker.registry().attempt(task).unwrap_or(work.attempt.saturating_sub(1));
         let result = outcome::result(&scene.run.result(task.as_str(), last));
-        let produced = Produced { result: result.as_deref(), ..Produced::default() };
+        let [out, _] = logs(&scene.run.path, task.as_str(), last);
+        let printed = tail(&out);
+        let produced = Produced { result: result.as_deref(), last_line: printed.lines().last(), ..Produced::default() };
         let findings = match judge(&Ended::Exit(0), &produced) {
             Said::Completed { findings } => Some(findings),
             Said::Failed { .. } | Said::Interrupted => None,
@@ -157,10 +166,7 @@ impl Checking {
         let why = match exit.map(|exit| &exit.ended) {
             Some(Ended::Exit(0)) => return self.next(scene, slot),
             _ if judged.outcome == Outcome::Interrupted => return self.next(scene, slot),
-            Some(Ended::Stopped | Ended::Interrupted) => {
-                self.left.extend(self.slots.remove(&slot).map(|judged| (slot, judged.work, judged.outcome)));
-                return Next::Leave;
-            }
+            Some(Ended::Stopped | Ended::Interrupted) => return self.leave(slot),
             None if tries < TRIES => return self.start(scene, slot, verify, tries + 1),
             None => "its keeper died".to_owned(),
             Some(Ended::Exit(code)) => format!("exit code {code}"),
@@ -238,6 +244,12 @@ impl Checking {
         self.slots.insert(slot, Judged { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
     }
 
+    /// Leaves an attempt to the next executor.
+    fn leave(&mut self, slot: usize) -> Next {
+        self.left.extend(self.slots.remove(&slot).map(|judged| (slot, judged.work, judged.outcome)));
+        Next::Leave
+    }
+
     /// The next command, or the end of all.
     fn next(&mut self, scene: &Scene<'_>, slot: usize) -> Next {
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
@@ -255,6 +267,9 @@ impl Checking {
 
     /// Starts a command, for the first time or again.
     fn start(&mut self, scene: &Scene<'_>, slot: usize, verify: Verify, tries: u32) -> Next {
+        if scene.is_stopping {
+            return self.leave(slot);
+        }
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         match assignment(scene, judged.work, judged.nth, &verify) {
             Some(assignment) => {

@@ -26,8 +26,8 @@ impl Dispatcher<'_> {
         };
         let (checking, scene) = self.checks();
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
-            checking.begin(&scene, slot, work, outcome);
-            return None;
+            let next = checking.begin(&scene, slot, work, outcome);
+            return self.judged(slot, next);
         }
         self.judged(slot, Next::Over(outcome))
     }
@@ -66,7 +66,7 @@ impl Dispatcher<'_> {
         if !self.checking.has_left() {
             return;
         }
-        if *self.rules().stage() != Stage::Stopping {
+        if !self.is_stopping() {
             let (checking, scene) = self.checks();
             let begun = checking.again(&scene);
             self.slots.extend(begun);
@@ -131,12 +131,17 @@ impl Dispatcher<'_> {
     /// What attempts are about.
     pub(super) fn scene(&self) -> Scene<'_> {
         let Self { options, at, session, cwd, silent, .. } = self;
-        Scene { options, run: at, session, cwd, silent }
+        Scene { options, run: at, session, cwd, silent, is_stopping: self.is_stopping() }
     }
 
     /// The same, and what judges attempts.
     pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
+        let is_stopping = self.is_stopping();
         let Self { checking, options, at, session, cwd, silent, .. } = self;
-        (checking, Scene { options, run: at, session, cwd, silent })
+        (checking, Scene { options, run: at, session, cwd, silent, is_stopping })
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.rules().stage() == Stage::Stopping
     }
 }

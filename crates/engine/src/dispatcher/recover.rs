@@ -10,7 +10,7 @@ use crate::checking;
 use crate::clock;
 use crate::options::Failure;
 
-/// How long the keepers of an earlier executor have to end their workers.
+/// How long the keepers of an earlier executor have to end their workers, besides the time that these have themselves.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
 
 impl Dispatcher<'_> {
@@ -22,7 +22,9 @@ impl Dispatcher<'_> {
         let scene = self.scene();
         let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();
         let all = [keys.as_slice(), checks.as_slice()].concat();
-        let harvest = Harvest::gather(&ledgers, &all, KEEPER_PATIENCE).map_err(Failure::disk("look at", &ledgers))?;
+        let graces = self.options.workers.iter().filter_map(|worker| worker.limits.grace_ms);
+        let patience = KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0));
+        let harvest = Harvest::gather(&ledgers, &all, patience).map_err(Failure::disk("look at", &ledgers))?;
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
         // Of the others a keeper says that nothing is left.
         let unknown: Vec<&str> = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none()).collect();

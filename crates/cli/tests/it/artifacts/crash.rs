@@ -61,6 +61,27 @@ fn a_check_that_is_stopped_is_done_again_by_the_next_executor() {
 }
 
 #[test]
+fn no_check_begins_while_the_executor_ends() {
+    let world = tasks(&[("A", "")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    world.write("team-executor.toml", "[tasks.A.checks]\nverify = \"echo judged >> judged\"\n");
+    let worker = format!(
+        "echo A >> worked; echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; {} task update --status completed --findings done; \
+         exec 9>{}; printf . >&9; sleep 600",
+        env!("CARGO_BIN_EXE_team-executor"),
+        pulse.arg()
+    );
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
+    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    assert!(!world.dir().join("judged").exists());
+    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(["worked", "judged"].map(|name| read(world.dir().join(name))), ["A\n", "judged\n"]);
+    assert_eq!(column(&world, "findings"), ["done"]);
+}
+
+#[test]
 fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
     let world = tasks(&[("A", "")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));

@@ -27,11 +27,16 @@ fn what_fails_its_checks_blocks_what_depends_on_it_and_is_done_again_at_most_so_
 
 #[test]
 fn a_delivery_is_checked_again_without_its_worker_when_a_person_says_so() {
+    let result = "echo '{\"status\":\"completed\",\"findings\":\"found\"}' > $TEAM_EXECUTOR_RESULT";
+    [result, "echo on it; echo found"].into_iter().for_each(checked_again);
+}
+
+/// A worker says what it found in one way or the other.
+fn checked_again(says: &str) {
     let world = tasks(&[("A", "")]);
     world.write("team-executor.toml", "[tasks.A.checks]\nverify = [\"test\", \"-e\", \"fine\"]\n");
-    let worker = "echo x >> worked; echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; \
-                  echo '{\"status\":\"completed\",\"findings\":\"found\"}' > $TEAM_EXECUTOR_RESULT";
-    let run = || world.run(&arguments(SESSION, worker, &["--rounds", "0", "--trust-project"]));
+    let worker = format!("echo x >> worked; echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; {says}");
+    let run = || world.run(&arguments(SESSION, &worker, &["--rounds", "0", "--trust-project"]));
     assert_eq!(run().code, Some(3));
     assert_eq!(registered(&world), one("A/a.md", "failed 1.0"));
     world.write("fine", "");
