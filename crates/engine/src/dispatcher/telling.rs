@@ -65,6 +65,10 @@ impl Dispatcher<'_> {
                 let Some((wait, agent)) = held else { return };
                 Notice::Held { agent, wait }
             }
+            Event::Interrupted { work, then: Then::Over, .. } => {
+                let error = self.rules().view(work.task).and_then(|view| view.error).unwrap_or_default().to_owned();
+                Notice::Failed { task: id(work.task), error, again: false, short: false, counts }
+            }
             Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
             Event::Skipped { task, reason, .. } => {
                 Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }

@@ -68,6 +68,22 @@ fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
     assert_eq!((end(executor).0, column(&waiting.world, "findings")), (Some(0), vec!["did A".into(), "did B".into()]));
 }
 
+/// Whatever takes its executor down with it is not started for ever.
+#[test]
+fn a_task_whose_worker_is_lost_again_and_again_has_failed_and_that_is_told() {
+    let world = tasks(&[("A", "")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let worker = format!("exec 9>{}; printf . >&9; sleep 600", pulse.arg());
+    for _ in 0..6 {
+        let mut executor = start(&world, &worker);
+        pulse.wait_alive(1);
+        executor.kill().and_then(|()| executor.wait()).expect("it is killed");
+        pulse.wait_dead();
+    }
+    let last = run(&world, &worker, &[]);
+    assert!(last.code == Some(1) && last.stderr.contains("✗ A its worker was lost 6 times\n"), "{last}");
+}
+
 /// R: X-03
 #[test]
 fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
