@@ -36,7 +36,7 @@ use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::RunAt;
 use crate::views::Views;
-use crate::{clock, control, replay, stale, views};
+use crate::{clock, control, replay, stale, talk, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
@@ -321,6 +321,7 @@ impl Dispatcher<'_> {
 
     fn finish(&mut self) -> Result<Report, Failure> {
         self.keepers.close_all();
+        talk::close_doors(&self.at); // a driver that was killed has left its own
         self.commit()?;
         if *self.rules().stage() == Stage::Finished {
             self.at.give_up_room(); // what is left to be written needs it more

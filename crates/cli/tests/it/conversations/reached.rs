@@ -5,7 +5,7 @@ use team_executor_testkit::World;
 
 use super::{RUN, log, pulse, start, talk, world};
 use crate::run::ends::end;
-use crate::run::{column, read, rows};
+use crate::run::{column, folder, read, rows};
 
 /// R: A-07
 #[test]
@@ -48,6 +48,7 @@ fn a_conversation_that_is_ended_with_the_run_has_not_failed_and_is_begun_again()
     assert_eq!(stopped.code, Some(0), "{stopped}");
     let (code, out) = end(executor);
     assert_eq!(code, Some(130), "{out}");
+    assert!(!folder(&world).join(".executor/talk").exists(), "nobody can be reached any more");
     assert_eq!((column(&world, "status"), column(&world, "error")), (vec!["pending".to_owned()], vec![String::new()]));
     world.write("again", "");
     let run = world.run(&RUN);
