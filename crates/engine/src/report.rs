@@ -13,6 +13,7 @@ use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved};
 use crate::budget::Halted;
+use crate::control::question;
 use crate::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
@@ -53,6 +54,8 @@ pub struct Report {
     pub used: Vec<Spent>,
     /// Why it stopped by itself, if it did.
     pub halt: Option<Halted>,
+    /// Whoever goes on with it finds it at a checkpoint, where a person is to decide.
+    pub at_checkpoint: bool,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -113,6 +116,7 @@ impl Report {
             artifacts: Vec::new(),
             used: usage::of(rules, session),
             halt: rules.halt().map(|why| Halted::of(why, rules, session)),
+            at_checkpoint: question::stays_at_checkpoint(rules, last),
             already: false,
         }
     }

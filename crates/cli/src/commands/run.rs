@@ -154,10 +154,14 @@ fn once(
     // The program is about to end: to free 100,000 tasks one by one would only take time.
     std::mem::forget(run);
     let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
-    let command = ending::resume(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()), halted);
+    let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
+    let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
+    let command = ending::resume(words.into_iter(), halted);
     let session = escape::shell_word(&format!("--session={}", opened.path));
     let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
-    let exit = ending::tell(&report, Some(command.clone()), format, printer)?;
+    let again = ending::Again { resume: &command, session: &session };
+    let exit = ending::tell(&report, Some(again), format, printer)?;
     let named = (opened.path.as_str(), &options.reading);
     let added = proposed::settle(&report, defaults.proposals.value, named, &current, (format, printer))?;
     if added > 0 {

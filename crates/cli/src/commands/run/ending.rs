@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::Style;
+use clap::Parser as _;
 use team_executor_core::run::{Ending, Halt, Measure, Scope};
 use team_executor_engine::Report;
 use team_executor_engine::budget::Halted;
@@ -11,7 +12,7 @@ use team_executor_engine::report::seconds;
 use team_executor_engine::usage::Sum;
 
 use super::super::plan::{joined, list};
-use crate::args::Format;
+use crate::args::{Args, Command, Format};
 use crate::config::files::PROJECT_FILE;
 use crate::config::{Dollars, Time, command, show};
 use crate::escape;
@@ -26,10 +27,18 @@ const LABEL: usize = 16;
 /// What to do about a full disk.
 pub(super) const MAKE_ROOM: &str = "make room on the disk; df -h shows how it is used";
 
+/// What a user can type when a run was stopped.
+pub(in crate::commands) struct Again<'a> {
+    /// The command that goes on.
+    pub(super) resume: &'a str,
+    /// The session as commands name it.
+    pub(super) session: &'a str,
+}
+
 /// Says how a run came out, and with what it can be resumed where it can.
 pub(in crate::commands) fn tell(
     report: &Report,
-    resume: Option<String>,
+    again: Option<Again<'_>>,
     format: Format,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
@@ -40,15 +49,15 @@ pub(in crate::commands) fn tell(
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
-    let resume = resume.filter(|_| !report.is_complete());
+    let again = again.filter(|_| !report.is_complete());
     match format {
-        Format::Json => print_event(&Event::ended(report, resume.as_deref(), exit), printer.out())?,
-        Format::Text => text(report, resume.as_deref(), printer)?,
+        Format::Json => print_event(&Event::ended(report, again.map(|again| again.resume), exit), printer.out())?,
+        Format::Text => text(report, again, printer)?,
     }
     Ok(exit)
 }
 
-fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<(), Failure> {
+fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Result<(), Failure> {
     let width = printer.width();
     let out = printer.out();
     if report.already {
@@ -95,8 +104,12 @@ fn text(report: &Report, resume: Option<&str>, printer: &mut Printer) -> Result<
             writeln!(out, "help: {}", escape::line(&help))?;
         }
     }
-    if let Some(resume) = resume {
+    if let Some(Again { resume, session }) = again {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
+        if report.at_checkpoint {
+            let decide = "team-executor checkpoint improve|revise|recheck|feedback";
+            writeln!(out, "Decide otherwise with: {decide} {}", escape::line(session))?;
+        }
     }
     Ok(())
 }
@@ -170,6 +183,21 @@ fn more(halted: &Halted) -> Option<String> {
     Some(format!("set more `{}` in [{section}.{name}.budget] of {PROJECT_FILE}", bound.measure))
 }
 
+/// The command that goes on past a checkpoint: `resume` with what was given. To run it again is no decision.
+pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
+    let command = |words: &Vec<String>| Args::try_parse_from(words).ok().and_then(|read| read.command);
+    let is_resume = |words: &Vec<String>| matches!(command(words), Some(Command::Resume(_)));
+    if !matches!(command(&args), None | Some(Command::Run(_))) {
+        return args;
+    }
+    let resume = ["resume".to_owned()];
+    let instead = |at: usize| [&args[..at], &resume, &args[at + 1..]].concat();
+    // A folder or a worker may have the name of the command.
+    let named = (1..args.len()).filter(|at| args[*at] == "run").map(instead).find(is_resume);
+    let (program, others) = args.split_at(args.len().min(1));
+    named.unwrap_or_else(|| [program, &resume, others].concat())
+}
+
 /// The command that continues a run: the one that was given, with twice the budget of the run if that was in the way.
 pub(super) fn resume(args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
     let bound = match halted.map(|halted| &halted.why) {
@@ -224,6 +252,19 @@ mod tests {
         assert_eq!(after("x run", bound(Measure::Wall, Scope::Run)), "team-executor run --budget-wall 200s");
         let of_task = bound(Measure::Turns, Scope::Task(team_executor_core::TaskIndex(0)));
         assert_eq!(after(given, of_task), given.replace("x run", "team-executor run"));
+    }
+
+    #[test]
+    fn past_a_checkpoint_leads_only_a_decision() {
+        let after = |line: &str| past_checkpoint(line.split(' ').map(str::to_owned).collect()).join(" ");
+        assert_eq!(after("x run --session=S -y"), "x resume --session=S -y");
+        assert_eq!(after("x resume --session=S -y"), "x resume --session=S -y");
+        assert_eq!(after("x --session=S -y"), "x resume --session=S -y");
+        assert_eq!(after("x --session run -y"), "x resume --session run -y");
+        assert_eq!(after("x --session run run -y"), "x --session run resume -y");
+        assert_eq!(after("x --session resume --agent-command run"), "x resume --session resume --agent-command run");
+        assert_eq!(after("x continue -y"), "x continue -y");
+        assert_eq!(after("x"), "x resume");
     }
 
     #[test]

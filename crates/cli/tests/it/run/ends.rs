@@ -47,7 +47,7 @@ pub(crate) fn end(child: Child) -> (Option<i32>, String) {
 }
 
 /// The command that a run says to resume with, as the shell of its world runs it.
-fn resume(world: &World, said: &str) -> Output {
+pub(super) fn resume(world: &World, said: &str) -> Output {
     let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
     let program = env!("CARGO_BIN_EXE_team-executor");
     Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).output().expect("it runs")

@@ -1,11 +1,13 @@
 //! Work that is judged: sent back by reviewers and by people, stopped by supervisors, put before a person, not needed.
 
 use std::fmt::Write as _;
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 use team_executor_testkit::{Run, Terminal, World};
 
-use super::{arguments, folder, run, tasks};
+use super::ends::{end, resume, wait_for};
+use super::{arguments, folder, interrupt, run, tasks};
 
 /// A worker that does what the file `<task>.sh` in the world says, and otherwise says that it did its task. It counts its
 /// starts in `<task>.log`.
@@ -202,6 +204,51 @@ fn a_person_at_a_terminal_is_asked_and_a_run_alone_does_what_was_chosen() {
     assert_eq!((alone.code, starts(&world, "B")), (Some(0), 1), "{alone}");
     let decisions = &status(&world)["decisions"];
     assert!(decisions[0]["text"].as_str().is_some_and(|text| text.contains("nobody decided")), "{decisions}");
+}
+
+/// The plain command is no decision: it would come to the same checkpoint again.
+#[test]
+fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
+    const OTHERWISE: &str =
+        "\nDecide otherwise with: team-executor checkpoint improve|revise|recheck|feedback --session=S\n";
+    // What is printed is one line.
+    let worker = &SCRIPTED.replace('\n', ";");
+    let session = || tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
+    let goes_past = |world: &World, said: &str, task: &str| {
+        assert!(said.contains("\nResume with: team-executor resume ") && said.ends_with(OTHERWISE), "{said}");
+        assert_eq!(starts(world, task), 0);
+        let resumed = resume(world, said);
+        assert_eq!((resumed.status.code(), starts(world, task)), (Some(0), 1), "{said}");
+    };
+    let world = session();
+    goes_past(&world, &run(&world, worker, &[]).stdout, "B");
+
+    let world = session();
+    let plain = ["--session=S", "--agent-command", worker, "-y"];
+    goes_past(&world, &world.run(&plain).stdout, "B");
+
+    let world = session();
+    let events = run(&world, worker, &["--format", "json"]).stdout;
+    let last: Value = serde_json::from_str(events.lines().last().expect("events")).expect("JSON");
+    let command = last["resume"].as_str().expect("a command");
+    assert!(command.starts_with("team-executor resume --session=S "), "{command}");
+
+    let world = tasks(&[("A", ""), ("REVIEW", "A"), ("B", "REVIEW")]);
+    says(&world, "REVIEW", REJECT);
+    goes_past(&world, &run(&world, worker, &[]).stdout, "B");
+
+    // It waits for a person, and is stopped meanwhile.
+    let stop = |world: &World, _: &Child| assert_eq!(world.run(&["stop", "--session=S"]).code, Some(0));
+    for how in [&stop as &dyn Fn(&World, &Child), &|_, child| interrupt(child)] {
+        let world = session();
+        let mut waits = world.command(&arguments("--session=S", worker, &["--checkpoint-wait", "1h"]));
+        let mut waits = waits.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        wait_for(&mut waits, "Checkpoint after QUALITY-001");
+        how(&world, &waits);
+        let (code, said) = end(waits);
+        assert_eq!(code, Some(3), "{said}");
+        goes_past(&world, &said, "B");
+    }
 }
 
 /// R: T-04
