@@ -1,6 +1,8 @@
 //! Text from files and agents is shown with its control characters made visible, so that it cannot move the cursor,
 //! change colours or forge lines.
 
+use team_executor_engine::shell;
+pub(crate) use team_executor_engine::shell::word as shell_word;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What a character is shown as.
@@ -25,11 +27,9 @@ pub(crate) fn line(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-/// A word as a shell reads it.
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=/.,:@%+".contains(c);
-    let is_plain = !word.is_empty() && word.chars().all(plain);
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+/// The flag that names a session, as a shell reads it, on one line.
+pub(crate) fn session(path: impl std::fmt::Display) -> String {
+    line(&shell::session(path))
 }
 
 /// A text on one line of at most so many columns, with `…` where it is cut.
@@ -52,19 +52,36 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     out
 }
 
-/// A text over lines of at most so many columns, broken at blanks; a word that is longer keeps its line.
+/// A text over lines of at most so many columns, broken at blanks; a word that is longer keeps its line. What a shell reads as
+/// one word is one.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in line(text).split(' ') {
+    let text = line(text);
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut rest = words.as_slice();
+    while !rest.is_empty() {
+        let (word, others) = rest.split_at(quoted(rest));
+        rest = others;
+        let word = word.join(" ");
         match lines.last_mut() {
             Some(last) if last.width() + 1 + word.width() <= columns => {
                 last.push(' ');
-                last.push_str(word);
+                last.push_str(&word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
     lines
+}
+
+/// How many words the first is quoted with, itself among them.
+fn quoted(words: &[&str]) -> usize {
+    const MOST: usize = 64;
+    if !words.first().is_some_and(|word| word.starts_with('\'')) {
+        return 1;
+    }
+    let is_end = |word: &&str| word.trim_end_matches([',', '.', ';', ':', '?', ')']).ends_with('\'');
+    words.iter().take(MOST).position(is_end).map_or(1, |end| end + 1)
 }
 
 /// A text filled with blanks to so many columns.
@@ -96,5 +113,7 @@ mod tests {
         assert_eq!(wrap("日本 語 です", 7), ["日本 語", "です"]);
         assert_eq!(wrap("a unbreakable b", 5), ["a", "unbreakable", "b"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("x '-s=a b c', and it's", 8), ["x", "'-s=a b c',", "and it's"]);
+        assert_eq!(wrap("an 'open end", 8), ["an 'open", "end"]);
     }
 }

@@ -86,17 +86,17 @@ pub(crate) fn runnable(opened: &Opened) -> Result<(&Session, &Graph), Failure> {
     let session = opened.session.as_ref().map(|(session, graph)| (session, graph));
     session.ok_or_else(|| {
         let finding = Finding::error(Code::Usage, "the session cannot be read");
-        finding.help(format!("team-executor validate --session={}", escape::line(&opened.path))).into()
+        finding.help(format!("team-executor validate {}", escape::session(&opened.path))).into()
     })
 }
 
 /// A session that can be run, and one of its tasks.
 pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o Graph, TaskIndex), Failure> {
-    let path = escape::line(&opened.path);
     let (session, graph) = runnable(opened)?;
     let Some(task) = graph.index_of(id) else {
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
-        return Err(finding.help(format!("team-executor plan --session={path} lists the tasks")).into());
+        let named = escape::session(&opened.path);
+        return Err(finding.help(format!("team-executor plan {named} lists the tasks")).into());
     };
     Ok((session, graph, task))
 }
@@ -153,7 +153,7 @@ fn cannot_open(path: &Path, error: &OpenError) -> Finding {
         OpenError::Missing => {
             let mut finding = Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"));
             for near in near_matches(path) {
-                finding = finding.help(format!("did you mean --session={near}?"));
+                finding = finding.help(format!("did you mean {}?", escape::session(near)));
             }
             finding.help("check the path; `team-executor sessions` lists the sessions below .workflow/")
         }
@@ -161,7 +161,7 @@ fn cannot_open(path: &Path, error: &OpenError) -> Finding {
             .help("this is a file; name the folder that holds the session's files"),
         OpenError::Refused(reason) => {
             Finding::error(Code::SessionNotFound, format!("Session directory not readable: {shown}: {reason}"))
-                .help(format!("check it with: ls -ld {shown}"))
+                .help(format!("check it with: ls -ld {}", escape::shell_word(&shown.to_string())))
         }
     }
 }

@@ -45,6 +45,7 @@ pub mod run_at;
 pub mod runs;
 mod session_status;
 mod signals;
+pub mod shell;
 mod stale;
 mod status;
 pub mod talk;

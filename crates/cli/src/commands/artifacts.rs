@@ -27,7 +27,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Artifacts, printer: &mut Pri
     let open::Place { folder, current } = open::place(session)?;
     let Some(shelf) = Shelf::of(&read.artifacts, &folder, &current).map_err(refused)? else {
         let finding = Finding::error(Code::Usage, format!("the session {} was never run", escape::line(&opened.path)));
-        return Err(finding.help(format!("run it with: team-executor --session={}", opened.path)).into());
+        return Err(finding.help(format!("run it with: team-executor {}", escape::session(&opened.path))).into());
     };
     match options.what {
         ArtifactsWhat::List => list(&shelf, options.format, printer),
@@ -128,9 +128,7 @@ fn show(shelf: &Shelf, options: &Artifacts, session: &str, printer: &mut Printer
     let id = options.id.as_deref().unwrap_or_default();
     let Some(shelved) = shelf.artifacts.iter().find(|one| one.artifact.id.as_str() == id) else {
         let finding = Finding::error(Code::Usage, format!("there is no artifact '{}'", escape::line(id)));
-        return Err(finding
-            .help(format!("team-executor artifacts --session={} lists them", escape::line(session)))
-            .into());
+        return Err(finding.help(format!("team-executor artifacts {} lists them", escape::session(session))).into());
     };
     let (file, fault, history) = (shelf.path(shelved), shelf.fault(shelved), shelf.history(id));
     if options.format == Format::Json {

@@ -81,7 +81,7 @@ pub(super) fn find(session: Option<&Path>) -> Result<Option<Found>, Failure> {
     Ok(newest.map(|(run, folder)| Found { place, run, folder }))
 }
 
-/// Shows what came of a request.
+/// Shows what came of a request. The session is as commands name it.
 pub(super) fn show(
     run: &str,
     answer: &Answer,
@@ -102,7 +102,7 @@ pub(super) fn show(
         }
         Err(why) => {
             let finding = Finding::error(Code::Usage, format!("nothing was done: {why}"));
-            Err(finding.help(format!("team-executor status --session={session} shows how the run stands")).into())
+            Err(finding.help(format!("team-executor status {session} shows how the run stands")).into())
         }
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn show(
 /// Asks the executor. Where there is none, nothing can be done.
 fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let found = found(session)?;
-    let session = shown(session);
+    let session = named(session);
     match control::send(&found.folder, request) {
         Err(failure) => Err(refused(failure)),
         Ok(Some(answer)) => show(&found.run, &answer, &session, format, printer),
@@ -121,7 +121,7 @@ fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut
             }
             None => {
                 let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
-                Err(finding.help(format!("continue it with: team-executor resume --session={session}")).into())
+                Err(finding.help(format!("continue it with: team-executor resume {session}")).into())
             }
         },
     }
@@ -136,10 +136,10 @@ pub(super) fn anyway(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let found = found(session)?;
-    let path = shown(session);
+    let named = named(session);
     match control::send(&found.folder, request) {
         Err(failure) => return Err(refused(failure)),
-        Ok(Some(answer)) => return show(&found.run, &answer, &path, format, printer),
+        Ok(Some(answer)) => return show(&found.run, &answer, &named, format, printer),
         Ok(None) => {}
     }
     let opened = open::session(session, reading)?;
@@ -150,9 +150,9 @@ pub(super) fn anyway(
     for warning in &applied.warnings {
         warn(&format!("a file was not written: {warning}"), format, printer)?;
     }
-    let exit = show(&found.run, &applied.answer, &path, format, printer)?;
+    let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {
-        writeln!(printer.out(), "Go on with: team-executor resume --session={path}, and the options of the run")?;
+        writeln!(printer.out(), "Go on with: team-executor resume {named}, and the options of the run")?;
     }
     Ok(exit)
 }
@@ -161,8 +161,13 @@ pub(super) fn anyway(
 pub(super) fn found(session: Option<&Path>) -> Result<Found, Failure> {
     find(session)?.ok_or_else(|| {
         let finding = Finding::error(Code::Usage, "the session was never run");
-        finding.help(format!("run it with: team-executor run --session={}", shown(session))).into()
+        finding.help(format!("run it with: team-executor run {}", named(session))).into()
     })
+}
+
+/// The flag that names the session as the user did, for a command to type.
+pub(super) fn named(session: Option<&Path>) -> String {
+    session.map(|session| escape::session(session.display())).unwrap_or_default()
 }
 
 /// The session as the user named it, safe to print.

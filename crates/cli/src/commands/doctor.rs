@@ -88,7 +88,7 @@ fn patient(session: Option<&Path>, options: &Doctor) -> Result<Patient, Failure>
     Ok(Patient {
         project: project_root(&folder, &current),
         run: run_of(&folder, &current),
-        named: escape::shell_word(&format!("--session={}", opened.path)),
+        named: escape::session(&opened.path),
         session: Some(opened),
     })
 }

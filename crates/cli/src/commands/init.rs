@@ -115,7 +115,7 @@ fn not_made(error: MakeError, options: &Init) -> Failure {
             } else {
                 "choose another name with --name SLUG"
             };
-            let shown = escape::shell_word(&format!("--session={}", path.display()));
+            let shown = escape::session(path.display());
             finding.help(other).help(format!("or look at what is there: team-executor plan {shown}")).into()
         }
         MakeError::Disk { .. } => {
@@ -138,7 +138,7 @@ struct Made<'a> {
 impl Made<'_> {
     /// What to do next, as one would type it.
     fn next(&self) -> Vec<String> {
-        let session = escape::shell_word(&format!("--session={}", self.target));
+        let session = escape::session(&self.target);
         let command = |before: &str, after: &str| format!("team-executor {before}{session}{after}");
         vec![
             command("validate ", " --strict"),

@@ -21,12 +21,12 @@ use crate::watch::Watch;
 pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
     let (session, graph, task) = open::task(&opened, &options.task)?;
-    let path = escape::line(&opened.path);
     let found = status::newest(session, graph, &opened.path)?;
     let logs = found.as_ref().and_then(|status| status.logs(task, &options.task));
     let (Some(mut status), Some([out, err])) = (found, logs) else {
         let finding = Finding::error(Code::Usage, format!("task '{}' was never tried", options.task));
-        return Err(finding.help(format!("team-executor status --session={path} shows how the run stands")).into());
+        let named = escape::session(&opened.path);
+        return Err(finding.help(format!("team-executor status {named} shows how the run stands")).into());
     };
     let attempt = status.attempts[task.get()];
     let form = match options.format {

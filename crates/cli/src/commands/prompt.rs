@@ -32,7 +32,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printe
     let current = std::env::current_dir();
     let current = current.map_err(|error| cannot(error.to_string(), "change to a folder that is there"))?;
     let prompt = engine::prompt(session, graph, &folder, &current, task).map_err(|failure| {
-        let help = format!("team-executor status --session={} shows how the run stands", escape::line(&opened.path));
+        let help = format!("team-executor status {} shows how the run stands", escape::session(&opened.path));
         cannot(failure.to_string(), &help)
     })?;
     let out = printer.out();

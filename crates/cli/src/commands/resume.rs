@@ -23,7 +23,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     };
     // What goes on already is as it was wanted.
     if answer.outcome.is_ok() || answer.stage != "going on" {
-        asking::show(&found.run, &answer, &asking::shown(session), options.start.format, printer)?;
+        asking::show(&found.run, &answer, &asking::named(session), options.start.format, printer)?;
     }
     status::show(session, &options.reading, options.start.format, false, printer)
 }

@@ -158,7 +158,7 @@ fn once(
     let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
     let command = ending::resume(words.into_iter(), halted);
-    let session = escape::shell_word(&format!("--session={}", opened.path));
+    let session = escape::session(&opened.path);
     let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
     let again = ending::Again { resume: &command, session: &session };
     let exit = ending::tell(&report, Some(again), format, printer)?;
@@ -205,7 +205,7 @@ pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut
     let message = format!("{what}: the session has {}", count(opened.findings.error_count(), "error"));
     match format {
         Format::Json => {
-            let help = [format!("team-executor validate --session={} shows them", opened.path)];
+            let help = [format!("team-executor validate {} shows them", escape::session(&opened.path))];
             let event = Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() };
             print_event(&event, printer.out())?;
         }

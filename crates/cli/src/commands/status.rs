@@ -79,7 +79,7 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
     open::must_be_no_run(&folder)?;
     let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
     engine::status(session, graph, &folder, &current).map_err(|failure| {
-        let named = escape::shell_word(&format!("--session={path}"));
+        let named = escape::session(path);
         let help = match failure {
             engine::Failure::Journal(JournalError::Damaged(_)) | engine::Failure::Nameless(_) => {
                 format!("team-executor doctor {named}")
@@ -165,11 +165,11 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
             let folder = folder.as_ref().map(|folder| format!(": {}", folder.display())).unwrap_or_default();
             writeln!(out, "  judge {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
         }
-        let named = escape::shell_word(&format!("--session={path}"));
+        let named = escape::session(path);
         writeln!(out, "Decide with: team-executor checkpoint resume|improve|revise|recheck|feedback {named}")?;
     }
     if !status.finished && !status.is_heard {
-        writeln!(out, "\nNo executor has it. Go on with: team-executor resume --session={}", escape::line(path))?;
+        writeln!(out, "\nNo executor has it. Go on with: team-executor resume {}", escape::session(path))?;
     }
     Ok(())
 }

@@ -51,8 +51,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Talk, printer: &mut Printer)
         Some(TalkWhat::Allow(one)) => answer(one, true),
         Some(TalkWhat::Deny(one)) => answer(one, false),
     };
-    let shown = control::shown(session);
-    let help = format!("team-executor talk --session={shown} lists the conversations that go on");
+    let named = control::named(session);
+    let help = format!("team-executor talk {named} lists the conversations that go on");
     let refusal = |why: String| Failure::from(Finding::error(Code::Usage, why).help(help));
     let state = match talk::tell(&found.folder, &task, &word).map_err(refused)? {
         Some(Ok(state)) => state,

@@ -84,9 +84,9 @@ fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &
 /// A person says what is to become of a task.
 fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
     let usage = |what: String, help: String| Failure::from(Finding::error(Code::Usage, what).help(help));
-    let path = escape::line(&caller.path.display().to_string());
+    let named = escape::session(caller.path.display());
     let Some(id) = &wanted.id else {
-        return Err(usage("no task was named".to_owned(), format!("team-executor task list --session={path}")));
+        return Err(usage("no task was named".to_owned(), format!("team-executor task list {named}")));
     };
     let opened = caller.open(&options.reading)?;
     let (session, graph, index) = open::task(&opened, id)?;
@@ -106,8 +106,7 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
                 Err(illegal) => illegal.to_string(),
                 Ok(_) => format!("only its worker can make a task {to}"),
             };
-            let help =
-                format!("a person can set pending and skipped; team-executor status --session={path} shows the run");
+            let help = format!("a person can set pending and skipped; team-executor status {named} shows the run");
             return Err(usage(format!("{id}: {why}"), help));
         }
     };

@@ -171,3 +171,41 @@ fn a_session_that_may_not_be_read_says_what_to_do_next() {
     std::fs::set_permissions(&session, Permissions::from_mode(0o755)).expect("permissions");
     helps(&run);
 }
+
+/// Whoever types what is suggested does that, and nothing else.
+#[test]
+fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
+    const SESSION: &str = "--session=a b/$(touch hit)";
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let suggests = |command: &[&str]| {
+        let run = world.run(&[command, &[SESSION]].concat());
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.matches("--session=").count() == 1 && said.contains("'--session="), "{run}");
+        assert!(said.contains("a b/$(touch hit)'"), "{run}");
+    };
+    world.write("a b/$(touch hit)/tasks.csv", "id,deps,role\nA,B,worker\n");
+    for command in [&["logs", "A"] as &[_], &["artifacts"], &["prompt", "A"], &["run", "-y", "--format", "json"]] {
+        suggests(command);
+    }
+    world.write("a b/$(touch hit)/tasks.csv", "id,deps,role\nA,,worker\nQUALITY-1,A,worker\nB,QUALITY-1,worker\n");
+    for command in [&["pause"] as &[_], &["retry", "A"], &["artifacts"], &["logs", "A"], &["logs", "C"], &["talk"]] {
+        suggests(command);
+    }
+    assert_eq!(world.run(&["run", SESSION, "--agent-command", "true", "-y"]).code, Some(3));
+    let more: [&[&str]; 9] = [
+        &["pause"],
+        &["stop"],
+        &["retry", "A", "--downstream"],
+        &["retry", "B"],
+        &["artifacts", "show", "x"],
+        &["talk", "close", "A"],
+        &["task", "accept", "X"],
+        &["task", "update", "A", "--status", "completed"],
+        &["task", "create", "X", "--title", "x", "--assignee", "worker"],
+    ];
+    more.into_iter().for_each(suggests);
+    let near = holding("tc-spec-minimal");
+    near.write(".workflow/.team/TC a b/x", "");
+    let said = near.run(&["plan", "--session=.workflow/.team/TC a c"]);
+    assert!(said.stderr.contains("did you mean '--session=.workflow/.team/TC a b'?"), "{said}");
+}

@@ -10,7 +10,7 @@ use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::AGENTS;
 
 use super::Refusal;
-use crate::{run_at, status};
+use crate::{run_at, shell, status};
 
 /// An attempt at a task, as the environment of a worker names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Attempt {
             .map_err(|_| Refusal::new(format!("the session {path} cannot be opened"), "check the path with: ls -ld"))?;
         let loaded = load(&folder, &run_at::name_of(&self.session), None);
         loaded.session.filter(|_| !loaded.findings.has_errors()).ok_or_else(|| {
-            let help = format!("see what is wrong with: team-executor validate --session={path}");
+            let help = format!("see what is wrong with: team-executor validate {}", shell::session(path));
             Refusal::new("the session cannot be read", help)
         })
     }

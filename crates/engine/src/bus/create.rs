@@ -10,7 +10,7 @@ use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
 use crate::views::own_file;
-use crate::{clock, run_at, runs};
+use crate::{clock, run_at, runs, shell};
 
 /// The task that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +37,9 @@ pub fn create(
     current: &Path,
     new: &NewTask<'_>,
 ) -> Result<Session, Refusal> {
-    let path = folder.display();
+    let (path, named) = (folder.display(), shell::session(folder.display()));
     if dialect == Dialect::Tc {
-        let help = format!("add it to {path}/task-analysis.json, then: team-executor validate --session={path}");
+        let help = format!("add it to {path}/task-analysis.json, then: team-executor validate {named}");
         return Err(Refusal::new("tasks of this session are derived from task-analysis.json", help));
     }
     let open = || run_at::newest(&run_at::runs(&project_root(folder, current)), folder);
@@ -47,7 +47,7 @@ pub fn create(
         let is_finished =
             runs::known(&project_root(folder, current)).iter().any(|known| known.id == run && known.finished);
         if !is_finished {
-            let help = format!("run it to its end first: team-executor run --session={path}");
+            let help = format!("run it to its end first: team-executor run {named}");
             return Err(Refusal::new(
                 format!("the run {run} is open, and a run keeps the tasks that it began with"),
                 help,
@@ -106,7 +106,8 @@ fn graph(session: &Session) -> Result<team_executor_core::Graph, String> {
 }
 
 fn refused(what: String, folder: &Path) -> Refusal {
-    let help = format!("nothing was changed; the session as it is: team-executor plan --session={}", folder.display());
+    let named = shell::session(folder.display());
+    let help = format!("nothing was changed; the session as it is: team-executor plan {named}");
     Refusal::new(format!("with the task the session is not valid: {what}"), help)
 }
 

@@ -87,7 +87,7 @@ fn lines(session: &Session, graph: &Graph, path: &str, width: usize) -> Vec<Stri
         lines.push(format!("… and {} in {} more waves", count(left, "task"), waves.len() - shown.len()));
     }
     if shown.iter().map(|wave| wave.len()).sum::<usize>() < session.tasks.len() {
-        lines.push(format!("See all of them with: team-executor plan --session={}", escape::line(path)));
+        lines.push(format!("See all of them with: team-executor plan {}", escape::session(path)));
     }
     lines
 }

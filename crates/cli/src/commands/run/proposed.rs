@@ -37,7 +37,7 @@ pub(super) fn settle(
     }
     let left = waiting.len() - added as usize;
     if left > 0 {
-        let session = escape::shell_word(&format!("--session={session}"));
+        let session = escape::session(session);
         let what = if left == 1 { "is proposed by a worker" } else { "are proposed by workers" };
         warn(&format!("{} {what}: team-executor task proposals {session}", count(left, "more task")), format, printer)?;
     }

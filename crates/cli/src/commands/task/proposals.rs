@@ -98,9 +98,9 @@ fn waiting(caller: &Caller) -> (PathBuf, Vec<Proposal>) {
 fn chosen(caller: &Caller, wanted: &TaskNames) -> Result<(PathBuf, Vec<Proposal>), Failure> {
     let (run, mut waiting) = waiting(caller);
     if let Some(unknown) = wanted.tasks.iter().find(|id| !waiting.iter().any(|one| one.id == **id)) {
-        let path = escape::line(&caller.path.display().to_string());
+        let named = escape::session(caller.path.display());
         let finding = Finding::error(Code::Usage, format!("no task '{unknown}' waits to be decided on"));
-        return Err(finding.help(format!("team-executor task proposals --session={path} lists what does")).into());
+        return Err(finding.help(format!("team-executor task proposals {named} lists what does")).into());
     }
     waiting.retain(|one| wanted.tasks.contains(&one.id));
     Ok((run, waiting))
