@@ -1,16 +1,19 @@
 //! Copies what a run delivered to a folder of the user's: artifacts and reports, each whole, and last a list of them with
 //! checksums. Nothing that is there is overwritten or deleted; the same call goes on where a crash ended it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use team_executor_core::TaskStatus;
 use team_executor_files::json::{self, Layout, Value, Writer};
-use team_executor_store::run_folder::project_root;
-use team_executor_store::{Copied, CopyError, Durability, below, copy_new, is_same, replace};
+use team_executor_files::load;
+use team_executor_store::run_folder::{component, project_root};
+use team_executor_store::{Copied, CopyError, DiskFolder, Durability, below, copy_new, is_same, replace};
 
 use crate::artifacts::{Fault, Shelf};
 use crate::options::Failure;
 use crate::run_at::{self, name_of, open_folder};
+use crate::status::look;
 
 /// The list of what was exported.
 const MANIFEST: &str = "export-manifest.json";
@@ -45,7 +48,7 @@ pub fn export(session: &Path, current: &Path, to: &Path) -> Result<Exported, Fai
     let shelf = Shelf::at(&[], &run, session)?;
     let faults = shelf.faults().into_iter().map(|(shelved, fault)| (shelved.artifact.path.clone(), fault)).collect();
     let to = outside(to, &[session, &run])?;
-    let (files, left_out) = sources(session, &run)?;
+    let (files, left_out) = sources(session, &run, &undone(session, &run))?;
     check(&files, &to)?;
     let disk = open_folder(&to)?;
     let name = name_of(&run);
@@ -97,7 +100,17 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
 /// What is copied: where it comes to stand, and where it is.
 type Sources = (BTreeMap<String, PathBuf>, Vec<(String, &'static str)>);
 
-fn sources(session: &Path, run: &Path) -> Result<Sources, Failure> {
+/// The folders of tasks that are not completed: what stands there is no result. None are known if the session cannot be
+/// read any more.
+fn undone(session: &Path, run: &Path) -> BTreeSet<String> {
+    let read = DiskFolder::open(session).ok().and_then(|folder| load(&folder, &name_of(session), None).session);
+    let looked = read.and_then(|(session, graph)| look(&session, &graph, &name_of(run), run).ok());
+    let Some((_, tasks, rules)) = looked else { return BTreeSet::new() };
+    let open = tasks.iter().zip(rules.statuses()).filter(|(_, status)| *status != TaskStatus::Completed);
+    open.map(|(task, _)| component(task.id.as_str())).collect()
+}
+
+fn sources(session: &Path, run: &Path, undone: &BTreeSet<String>) -> Result<Sources, Failure> {
     let (mut files, mut left_out) = (BTreeMap::new(), Vec::new());
     for name in REPORTS {
         let path = run.join(name);
@@ -106,8 +119,13 @@ fn sources(session: &Path, run: &Path) -> Result<Sources, Failure> {
         }
     }
     let mut twice = Vec::new();
-    for folder in [run.join(ARTIFACTS), session.join(ARTIFACTS)] {
-        let found = below(&folder).map_err(Failure::disk("look into", &folder))?;
+    for (folder, undone) in [(run.join(ARTIFACTS), undone), (session.join(ARTIFACTS), &BTreeSet::new())] {
+        let mut found = below(&folder).map_err(Failure::disk("look into", &folder))?;
+        let task_of = |name: &str| name.split('/').next().filter(|task| undone.contains(*task)).map(str::to_owned);
+        let no_results: BTreeSet<String> = found.files.iter().filter_map(|name| task_of(name)).collect();
+        left_out
+            .extend(no_results.into_iter().map(|task| (format!("{ARTIFACTS}/{task}"), "its task is not completed")));
+        found.files.retain(|name| task_of(name).is_none());
         left_out.extend(found.others.into_iter().map(|(name, why)| (format!("{ARTIFACTS}/{name}"), why)));
         for name in found.files {
             let target = format!("{ARTIFACTS}/{name}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use team_executor_core::run::{Counts, Decision, Ending, Run};
-use team_executor_core::{Joining, RoleLoad, Session, TaskIndex, TaskStatus, Timestamp, Validation, joining};
+use team_executor_core::{Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Timestamp, Validation, joining};
 use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
 
@@ -126,12 +126,17 @@ impl Report {
         Self { run: run.to_owned(), folder: folder.to_owned(), session: session.to_owned(), ..self }
     }
 
-    /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered.
-    pub(crate) fn with_deliverables(mut self, session: &Session, shelf: &Shelf) -> Self {
+    /// Looks for what was delivered: the files that workers left for their tasks, and what the session has registered. What
+    /// stands there of tasks that are not completed is no result.
+    pub(crate) fn with_deliverables(mut self, session: &Session, rules: &Run, shelf: &Shelf) -> Self {
+        let statuses = rules.statuses();
+        let is_done = |at: usize| statuses.get(at) == Some(&TaskStatus::Completed);
+        let index_of = |id: &TaskId| rules.graph().index_of(id.as_str());
         let left = self.folder.join("artifacts");
         let folders: BTreeMap<_, _> =
             entries(&left).into_iter().map(|entry| (entry.file_name(), entry.path())).collect();
-        let of_tasks = session.tasks.iter().filter_map(|task| {
+        let completed = session.tasks.iter().enumerate().filter(|(at, _)| is_done(*at));
+        let of_tasks = completed.filter_map(|(_, task)| {
             let folder = folders.get(std::ffi::OsStr::new(&component(task.id.as_str())))?;
             let delivered = files(folder).into_iter().filter(|path| !is_ours(path));
             Some(delivered.map(|path| Deliverable {
@@ -141,7 +146,11 @@ impl Report {
             }))
         });
         let in_folder: Vec<Deliverable> = of_tasks.flatten().take(LISTED).collect();
-        let registered = shelf.artifacts.iter().map(|shelved| Deliverable {
+        let is_result = |shelved: &&Shelved| {
+            let task = shelved.artifact.task.as_ref().and_then(index_of);
+            task.is_none_or(|task| is_done(task.get()))
+        };
+        let registered = shelf.artifacts.iter().filter(is_result).map(|shelved| Deliverable {
             path: shelf.path(shelved),
             task: shelved.artifact.task.as_ref().map(ToString::to_string),
             role: shelved.artifact.creator.to_string(),

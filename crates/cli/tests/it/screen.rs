@@ -213,14 +213,14 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     let expected = format!(
         "Pipeline complete: 1/3 tasks completed\n1 failed, 1 skipped\n  wave 1: 1 failed, 0 skipped\n  wave 2: 0 failed, 1 skipped\n\
          Session         S\nFiles           {near}\n\
-         Deliverables    artifacts/A/in/it.txt (A, builder)\n                artifacts/B/in/it.txt (B, tester)\n\
+         Deliverables    artifacts/A/in/it.txt (A, builder)\n\
          Roles           builder 1/1, tester 0/2\nArtifacts       1 passed\nDuration        "
     );
     let report = seen[begin..].join("\n");
     assert!(report.starts_with(&expected), "{report}");
 
     terminal.type_in("v\n");
-    terminal.wait_for("- artifacts/B/in/it.txt by B (tester)");
+    terminal.wait_for("- artifacts/A/in/it.txt by A (builder)");
     terminal.type_in("r\n");
     terminal.wait_for("Retry with: team-executor retry --failed --session=S");
     terminal.type_in("d\n");

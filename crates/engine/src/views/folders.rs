@@ -36,7 +36,7 @@ pub(crate) fn leave(
     let ending = replay::ending(rules).unwrap_or(Ending::Paused);
     let report = Report::of(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
     let (report, unread) = match Shelf::at(&session.artifacts, &run.path, folder) {
-        Ok(shelf) => (report.with_deliverables(session, &shelf), None),
+        Ok(shelf) => (report.with_deliverables(session, rules, &shelf), None),
         Err(failure) => (report, Some(failure.to_string())),
     };
     let told = views.put_right(session, rules);

@@ -179,3 +179,34 @@ fn a_lifecycle_session_registers_what_was_delivered_in_its_own_file() {
     let valid = world.run(&["validate", session]);
     assert_eq!(valid.code, Some(0), "{valid}");
 }
+
+/// What a worker left that did not complete its task may be half of a file.
+#[test]
+fn only_what_completed_tasks_delivered_is_listed_and_exported() {
+    let world = tasks(&[("A", ""), ("B", ""), ("QUALITY-1", "A"), ("C", "QUALITY-1")]);
+    let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/$TEAM_EXECUTOR_TASK.md; [ $TEAM_EXECUTOR_TASK != B ]";
+    let stopped = world.run(&arguments(SESSION, worker, &["--retries", "0", "--format", "json"]));
+    assert_eq!(stopped.code, Some(3), "{stopped}");
+    // Somebody left something for a task that was never tried.
+    std::fs::create_dir_all(folder(&world).join("artifacts/C")).expect("a folder");
+    std::fs::write(folder(&world).join("artifacts/C/early.md"), "early").expect("written");
+    assert!(folder(&world).join("artifacts/B/B.md").exists());
+    let last: serde_json::Value = serde_json::from_str(stopped.stdout.lines().last().expect("events")).expect("JSON");
+    let delivered: Vec<_> = last["deliverables"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
+    assert_eq!(delivered, ["A", "QUALITY-1"]);
+
+    let exported = world.run(&["export", SESSION, "--to", "../out"]);
+    for task in ["B", "C"] {
+        let note = format!("left out: artifacts/{task} (its task is not completed)\n");
+        assert!(exported.stdout.contains(&note), "{exported}");
+        assert!(!world.dir().join("../out/artifacts").join(task).exists(), "{exported}");
+    }
+    assert!(world.dir().join("../out/artifacts/A/A.md").exists(), "{exported}");
+
+    let last = world.run(&["resume", SESSION, "--agent-command", worker, "-y", "--retries", "0"]);
+    assert_eq!(last.code, Some(1), "{last}");
+    let report = read(folder(&world).join("context.md"));
+    let (_, listed) = report.split_once("## Deliverables").expect("a list");
+    assert!(listed.contains("artifacts/C/C.md by C") && !listed.contains("B.md"), "{report}");
+    assert!(last.stdout.contains("artifacts/C/C.md (C, worker)") && !last.stdout.contains("B.md"), "{last}");
+}
