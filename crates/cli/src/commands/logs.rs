@@ -36,7 +36,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
     };
     let watch = watch(&status, &out);
     let mut streams = [Stream::new("stdout", out), Stream::new("stderr", err)];
-    let mut seen = 0;
+    let (mut seen, mut open) = (0, None);
     loop {
         // What comes while it is read makes it longer, and is read the next time.
         let length = std::fs::metadata(status::journal(&status)).map_or(0, |file| file.len());
@@ -46,7 +46,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
         let is_at_work = status.running.iter().any(|it| it.task == task && it.attempt == attempt);
         let goes_on = options.follow && is_at_work;
         for stream in &mut streams {
-            stream.copy(&form, !goes_on, printer.out())?;
+            stream.copy(&form, !goes_on, &mut open, printer.out())?;
         }
         printer.flush()?;
         if !goes_on {
@@ -66,7 +66,7 @@ fn watch(status: &Status, log: &Path) -> Watch {
 enum Form<'a> {
     /// With control characters made visible.
     Visible,
-    /// Byte for byte.
+    /// Byte for byte, each stream on lines of its own.
     Raw,
     /// As objects.
     Json { task: &'a str, attempt: u32 },
@@ -96,8 +96,15 @@ impl Stream {
         Self { name, path, file: None, begun: Vec::new() }
     }
 
-    /// Prints what has come since the last time; at the end also a line that was never ended.
-    fn copy(&mut self, form: &Form<'_>, is_end: bool, out: &mut impl Write) -> Result<(), Failure> {
+    /// Prints what has come since the last time; at the end also a line that was never ended. Bytes of the stream that left a
+    /// line `open` belong to it.
+    fn copy(
+        &mut self,
+        form: &Form<'_>,
+        is_end: bool,
+        open: &mut Option<&'static str>,
+        out: &mut impl Write,
+    ) -> Result<(), Failure> {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok(); // an attempt that never ran has no output
         }
@@ -109,7 +116,7 @@ impl Stream {
                 break;
             }
             if matches!(form, Form::Raw) {
-                out.write_all(&bytes[..length])?;
+                raw(&bytes[..length], self.name, open, out)?;
                 continue;
             }
             for part in bytes[..length].split_inclusive(|byte| *byte == b'\n') {
@@ -126,6 +133,21 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// Prints bytes as they are. A line of the other stream that was never ended is ended first.
+fn raw(
+    bytes: &[u8],
+    stream: &'static str,
+    open: &mut Option<&'static str>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    if open.is_some_and(|other| other != stream) {
+        writeln!(out)?;
+    }
+    out.write_all(bytes)?;
+    *open = (!bytes.ends_with(b"\n")).then_some(stream);
+    Ok(())
 }
 
 fn print(line: &[u8], stream: &'static str, form: &Form<'_>, out: &mut impl Write) -> Result<(), Failure> {

@@ -56,3 +56,16 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     [exit status: 2]
     ");
 }
+
+#[test]
+fn logs_hold_two_streams_apart_and_are_otherwise_byte_for_byte() {
+    let printed = |worker: &str| {
+        let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+        world.write("demo/tasks.json", TASKS);
+        assert_eq!(world.run(&["--session=demo", "--agent-command", worker, "-y"]).code, Some(0));
+        world.run(&["logs", "A", "--session=demo"]).stdout
+    };
+    assert_eq!(printed("printf out; echo err >&2"), "out\nerr\n");
+    assert_eq!(printed("echo out; printf err >&2"), "out\nerr");
+    assert_eq!(printed("printf out"), "out");
+}
