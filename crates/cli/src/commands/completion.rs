@@ -1,5 +1,6 @@
 //! What happens when all tasks of a session are completed: asked, or as the user or the session says.
 
+use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
@@ -151,7 +152,7 @@ fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice
             "2" => return Ok(Choice::Keep),
             "3" => {
                 let to = answer_to("Export to which folder? ", input, out)?;
-                return Ok(to.map_or(Choice::Keep, |to| Choice::Export(to.into())));
+                return Ok(to.map_or(Choice::Keep, |to| Choice::Export(at_home(&to, std::env::var_os("HOME")))));
             }
             "4" => return Ok(Choice::View),
             _ => writeln!(out, "1, 2, 3 or 4, please")?,
@@ -172,6 +173,15 @@ fn answer_to(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> 
     Ok(answer(question, input, out)?.filter(|answer| !answer.is_empty()))
 }
 
+/// A path with the user's home where a shell would put it: no shell reads what is typed here.
+fn at_home(path: &str, home: Option<OsString>) -> PathBuf {
+    let below = path.strip_prefix('~').filter(|below| below.is_empty() || below.starts_with('/'));
+    match (below, home.filter(|home| !home.is_empty())) {
+        (Some(below), Some(home)) => Path::new(&home).join(below.trim_start_matches('/')),
+        _ => path.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +199,17 @@ mod tests {
         assert_eq!(of(Some(OnComplete::AutoKeep), AutoArchive, true, true), Action::Keep);
         assert_eq!(of(Some(OnComplete::AutoArchive), AutoKeep, true, true), Action::Archive);
         assert_eq!(of(Some(OnComplete::Interactive), AutoKeep, false, true), Action::Ask);
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_of_the_user_where_a_shell_would_say_so() {
+        let path = |typed| at_home(typed, Some("/home/maria".into())).display().to_string();
+        assert_eq!(path("~/delivery"), "/home/maria/delivery");
+        assert_eq!(path("~//delivery"), "/home/maria/delivery");
+        assert_eq!(Path::new(&path("~")), Path::new("/home/maria"));
+        assert_eq!(["~jo/x", "a/~/x", "out"].map(path), ["~jo/x", "a/~/x", "out"]);
+        assert_eq!(at_home("~/x", None), Path::new("~/x"));
+        assert_eq!(at_home("~/x", Some("".into())), Path::new("~/x"));
     }
 
     /// R: E-06

@@ -97,6 +97,7 @@ fn a_person_on_a_terminal_chooses() {
         let line = format!("{program} {SESSION} --agent-command 'echo did it'");
         let mut script = Command::new("script");
         script.args(["-qec", &line, "/dev/null"]).current_dir(world.dir()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        script.env("HOME", world.dir().join("../home"));
         let mut child = script.spawn().expect("script runs");
         let mut input = child.stdin.take().expect("its input");
         input.write_all(answers.as_bytes()).expect("typed");
@@ -110,6 +111,8 @@ fn a_person_on_a_terminal_chooses() {
     let (world, shown) = chosen("y\n3\n../out\n");
     assert_eq!((status(&world), runs(&world, ".archive").len()), ("completed".into(), 1), "{shown}");
     assert!(world.dir().join("../out/export-manifest.json").exists(), "{shown}");
+    let (world, shown) = chosen("y\n3\n~/delivery\n");
+    assert!(world.dir().join("../home/delivery/export-manifest.json").exists(), "{shown}");
 }
 
 #[test]
