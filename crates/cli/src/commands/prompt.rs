@@ -7,7 +7,7 @@ use serde::Serialize;
 use team_executor_engine as engine;
 use team_executor_files::{Code, Finding};
 
-use super::report;
+use super::{report, status};
 use crate::args::{Format, Prompt};
 use crate::escape;
 use crate::exit::Exit;
@@ -31,10 +31,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printe
     let folder = folder.map_err(|error| cannot(error.to_string(), "check the path of the session"))?;
     let current = std::env::current_dir();
     let current = current.map_err(|error| cannot(error.to_string(), "change to a folder that is there"))?;
-    let prompt = engine::prompt(session, graph, &folder, &current, task).map_err(|failure| {
-        let help = format!("team-executor status {} shows how the run stands", escape::session(&opened.path));
-        cannot(failure.to_string(), &help)
-    })?;
+    let prompt = engine::prompt(session, graph, &folder, &current, task)
+        .map_err(|failure| status::unknown(&failure, &folder, &current, &opened.path))?;
     let out = printer.out();
     if options.format == Format::Json {
         report::print(&JsonPrompt { version: 1, task: &options.task, prompt: &prompt }, out)?;

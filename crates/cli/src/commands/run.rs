@@ -31,6 +31,9 @@ use crate::open::{self, Opened};
 use crate::place::Place;
 use crate::printer::Printer;
 
+/// What to do about a session that is not what its run began with.
+pub(super) const UNDO: &str = "undo the change, or move the run's folder away to begin anew";
+
 /// Runs a session, and again as long as tasks that its workers proposed are added to it.
 pub(crate) fn run(
     session: Option<&Path>,
@@ -234,7 +237,7 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
     let doctor = |named: &str| format!("team-executor doctor {named}");
     let (exit, help) = match &failure {
         Why::Held(_) => (Exit::Held, format!("wait for it to end, or end it with: team-executor stop {session}")),
-        Why::Changed(_) => (Exit::Invalid, "undo the change, or move the run's folder away to begin anew".to_owned()),
+        Why::Changed(_) => (Exit::Invalid, UNDO.to_owned()),
         Why::Control(_) => (Exit::Io, "ask again; `team-executor status` shows how the run stands".to_owned()),
         Why::TooDeep(_) => (Exit::Invalid, "start it outside of a worker".to_owned()),
         Why::Network { .. } => {

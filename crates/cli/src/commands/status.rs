@@ -10,13 +10,14 @@ use team_executor_core::run::Cause;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
 use team_executor_engine::artifacts::Shelved;
 use team_executor_engine::usage::{Sum, sums};
-use team_executor_engine::{self as engine, Judged, Status};
+use team_executor_engine::{self as engine, Judged, Status, runs};
 use team_executor_files::{Code, Finding, time};
 use team_executor_store::JournalError;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
 use super::plan::{joined, list, mark, states};
 use super::report;
+use super::run::UNDO;
 use super::validate::count;
 use crate::args::{Format, Reading, StatusOf};
 use crate::diagnostics;
@@ -78,16 +79,30 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
     let folder = Path::new(path).canonicalize().map_err(|error| cannot(error.to_string()))?;
     open::must_be_no_run(&folder)?;
     let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
-    engine::status(session, graph, &folder, &current).map_err(|failure| {
-        let named = escape::session(path);
-        let help = match failure {
-            engine::Failure::Journal(JournalError::Damaged(_)) | engine::Failure::Nameless(_) => {
-                format!("team-executor doctor {named}")
-            }
-            _ => format!("continue the run with: team-executor {named}"),
-        };
-        Failure::from(Finding::error(Code::Usage, failure.to_string()).help(help))
-    })
+    engine::status(session, graph, &folder, &current).map_err(|failure| unknown(&failure, &folder, &current, path))
+}
+
+/// Why it cannot be said how the newest run of a session stands, and what to do.
+pub(super) fn unknown(failure: &engine::Failure, folder: &Path, current: &Path, path: &str) -> Failure {
+    let named = escape::session(path);
+    let help = match failure {
+        engine::Failure::Journal(JournalError::Damaged(_)) | engine::Failure::Nameless(_) => {
+            format!("team-executor doctor {named}")
+        }
+        engine::Failure::Changed(_) if is_finished(folder, current) => {
+            format!("that run is finished; begin another with: team-executor run {named}")
+        }
+        engine::Failure::Changed(_) => UNDO.to_owned(),
+        _ => format!("continue the run with: team-executor {named}"),
+    };
+    Finding::error(Code::Usage, failure.to_string()).help(help).into()
+}
+
+/// Whether the newest run of a session is finished. One that was put away is.
+fn is_finished(folder: &Path, current: &Path) -> bool {
+    let newest = runs::newest(folder, current);
+    let known = runs::known(&runs::project(Some(folder), current));
+    newest.is_none_or(|(id, _)| known.iter().any(|run| run.id == id && run.finished))
 }
 
 /// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.

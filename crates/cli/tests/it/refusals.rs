@@ -209,3 +209,34 @@ fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
     let said = near.run(&["plan", "--session=.workflow/.team/TC a c"]);
     assert!(said.stderr.contains("did you mean '--session=.workflow/.team/TC a b'?"), "{said}");
 }
+
+/// What is suggested is not refused in turn.
+#[test]
+fn a_session_with_other_tasks_than_its_run_says_what_leads_on() {
+    const TASKS: &str = "id,deps,role\nA,,worker\nQUALITY-1,A,worker\nB,QUALITY-1,worker\n";
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let run = |command| world.run(&[command, "--session=S", "--agent-command", "true", "-y"]);
+    let helps = |help: &str| {
+        world.write("S/tasks.csv", format!("{TASKS}NEW,,worker\n"));
+        for command in [&["status"] as &[_], &["logs", "A"], &["prompt", "A"]] {
+            let said = world.run(&[command, &["--session=S"]].concat());
+            assert!(said.code == Some(2) && said.stderr.contains(&format!("help: {help}\n")), "{said}");
+        }
+    };
+    world.write("S/tasks.csv", TASKS);
+    assert_eq!(run("run").code, Some(3));
+    let before = std::fs::read_to_string(world.dir().join("S/tasks.csv")).expect("the session is there");
+    let undo = "undo the change, or move the run's folder away to begin anew";
+    helps(undo);
+    let refused = run("run");
+    assert!(refused.code == Some(2) && refused.stderr.contains(&format!("help: {undo}\n")), "{refused}");
+    world.write("S/tasks.csv", before);
+    assert_eq!(run("resume").code, Some(0));
+    let another = "that run is finished; begin another with: team-executor run --session=S";
+    helps(another);
+    world.run(&["archive", "--session=S"]);
+    assert!(world.dir().join(".workflow/.archive").is_dir());
+    let put_away = world.run(&["status", "--session=S"]);
+    assert!(put_away.stderr.contains(another), "{put_away}");
+    assert_eq!(run("run").code, Some(3), "another comes to its checkpoint");
+}
