@@ -11,6 +11,7 @@ use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
 use super::run::{refused, warn};
+use super::status::stage;
 use super::{caller, report};
 use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
@@ -146,9 +147,12 @@ pub(super) fn anyway(
     let (session, graph) = open::runnable(&opened)?;
     let Place { folder, current } = &found.place;
     let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
-    let applied = control::apply(target, request).map_err(refused)?;
+    let mut applied = control::apply(target, request).map_err(refused)?;
     for warning in &applied.warnings {
         warn(&format!("a file was not written: {warning}"), format, printer)?;
+    }
+    if format == Format::Text {
+        applied.answer.stage = stage(&applied.answer.stage, false).to_owned();
     }
     let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {

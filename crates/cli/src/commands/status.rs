@@ -113,7 +113,7 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
     let over = counts.completed + counts.failed + counts.skipped;
     let full = (BAR * over).checked_div(total).unwrap_or(BAR);
     let reason = status.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let head = format!("Run {} is {}{reason}", status.run, status.stage);
+    let head = format!("Run {} is {}{reason}", status.run, stage(status.stage, status.is_heard));
     writeln!(out, "{}", escape::cut(&head, width))?;
     writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
     let others = [
@@ -187,6 +187,14 @@ fn text(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &m
         writeln!(out, "\nNo executor has it. Go on with: team-executor resume {}", escape::session(path))?;
     }
     Ok(())
+}
+
+/// What a run is about, for people. Where no executor is heard, nothing is about to end: it did.
+pub(super) fn stage(word: &str, is_heard: bool) -> &str {
+    match word {
+        "draining" | "stopping" if !is_heard => "stopped",
+        word => word,
+    }
 }
 
 /// How a task was judged, in a few words.

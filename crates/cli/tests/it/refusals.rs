@@ -204,6 +204,8 @@ fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
         &["task", "create", "X", "--title", "x", "--assignee", "worker"],
     ];
     more.into_iter().for_each(suggests);
+    let stands = world.run(&["status", SESSION]);
+    assert_eq!(stands.stdout.matches(&format!(" '{SESSION}'\n")).count(), 2, "{stands}");
     let near = holding("tc-spec-minimal");
     near.write(".workflow/.team/TC a b/x", "");
     let said = near.run(&["plan", "--session=.workflow/.team/TC a c"]);

@@ -78,6 +78,8 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     let (code, out) = end(executor);
     assert_eq!(code, Some(3), "{out}");
     assert!(out.contains("\nResume with: team-executor run "), "{out}");
+    let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
+    assert!(shown.starts_with("Run EX is stopped\n[") && shown.contains("\nNo executor has it. "), "{shown}");
     assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
 
     let mut waiting = Waiting::new();
@@ -86,7 +88,11 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     assert_eq!(said(&waiting.world, &stopped), "Run EX is stopping\n  the workers are ended, and the executor ends\n");
     assert_eq!(end(executor).0, Some(130));
     waiting.pulse.wait_dead();
+    let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
+    assert!(shown.starts_with("Run EX is stopped\n["), "{shown}");
     assert_eq!(column(&waiting.world, "status"), ["pending", "pending"]);
+    let skipped = said(&waiting.world, &ask(&waiting.world, &["skip", "B"]));
+    assert!(skipped.starts_with("Run EX is stopped\n  B is skipped"), "{skipped}");
 }
 
 /// What is answered is durable: it outlives the executor, and so does its socket, which nobody is behind then.
