@@ -16,7 +16,7 @@ use crate::views::{Place, own_file};
 /// so is one that has no place for a status: nothing is said. The session's run remembers that this was no edit.
 pub(crate) fn set(folder: &Path, run: &Path, to: SessionStatus) -> Result<Option<SessionStatus>, Failure> {
     let Some(read) = Read::of(folder) else { return Ok(None) };
-    let status = reached(&read.session, to).map_err(|error| Failure::InTheWay(error.to_string()))?;
+    let status = read.reached(to)?;
     if read.session.status != status {
         read.write(status, run)?;
     }
@@ -26,7 +26,24 @@ pub(crate) fn set(folder: &Path, run: &Path, to: SessionStatus) -> Result<Option
 /// Whether the session can get there at all.
 pub(crate) fn check(folder: &Path, to: SessionStatus) -> Result<(), Failure> {
     let Some(read) = Read::of(folder) else { return Ok(()) };
-    reached(&read.session, to).map(drop).map_err(|error| Failure::InTheWay(error.to_string()))
+    read.reached(to).map(drop)
+}
+
+/// What a session is called whose format has the words active, paused and completed only: put away it stays as it ended.
+fn of_three(session: &Session, to: SessionStatus) -> SessionStatus {
+    match to {
+        SessionStatus::Archived if session.status == SessionStatus::Completed => SessionStatus::Completed,
+        SessionStatus::Archived if ended(session) == SessionStatus::Completed => SessionStatus::Completed,
+        SessionStatus::Archived | SessionStatus::Failed => SessionStatus::Paused,
+        to => to,
+    }
+}
+
+/// How the tasks of a session say that it ended.
+fn ended(session: &Session) -> SessionStatus {
+    let statuses = Reconciliation::of(session).statuses(session);
+    let all_completed = statuses.iter().all(|status| *status == TaskStatus::Completed);
+    if all_completed { SessionStatus::Completed } else { SessionStatus::Failed }
 }
 
 /// The status at the end of the moves that lead there. A session whose run left failed tasks has failed when it is put away.
@@ -35,15 +52,13 @@ fn reached(session: &Session, to: SessionStatus) -> Result<SessionStatus, Illega
     if session.status == to {
         return Ok(to);
     }
-    let statuses = Reconciliation::of(session).statuses(session);
-    let ended = if statuses.iter().all(|status| *status == TaskStatus::Completed) { Completed } else { Failed };
     let mut path = Vec::new();
     if matches!(session.status, Created | Paused) {
         path.push(Active);
     }
     match to {
         Archived if matches!(session.status, Completed | Failed) => path.push(Archived),
-        Archived => path.extend([ended, Archived]),
+        Archived => path.extend([ended(session), Archived]),
         to => path.push(to),
     }
     path.into_iter().try_fold(session.status, |status, next| status.moved(next))
@@ -66,6 +81,12 @@ impl Read {
         let (disk, name) = (open_folder(folder).ok()?, own_file::name(loaded.dialect, folder));
         let original = String::from_utf8(disk.read(name).ok()?).ok()?;
         Some(Self { disk, name, original, dialect: loaded.dialect, session, graph })
+    }
+
+    /// Where the session can get to, in the words of its format.
+    fn reached(&self, to: SessionStatus) -> Result<SessionStatus, Failure> {
+        let to = if self.dialect == Dialect::Tc { of_three(&self.session, to) } else { to };
+        reached(&self.session, to).map_err(|error| Failure::InTheWay(error.to_string()))
     }
 
     fn write(self, status: SessionStatus, run: &Path) -> Result<(), Failure> {
@@ -110,5 +131,23 @@ mod tests {
         assert_eq!(reach(Paused, TaskStatus::Completed, Completed), Some(Completed));
         assert_eq!(reach(Completed, TaskStatus::Completed, Paused), None);
         assert_eq!(reach(Archived, TaskStatus::Completed, Completed), None);
+    }
+
+    #[test]
+    fn a_format_without_the_word_says_of_what_is_put_away_how_it_ended() {
+        use SessionStatus::{Active, Archived, Completed, Failed, Paused};
+        let put_away = |from, task, to| {
+            let mut session = Session::new(SessionId::parse("TC-1").unwrap());
+            session.tasks = vec![Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap())];
+            (session.status, session.tasks[0].status) = (from, task);
+            of_three(&session, to)
+        };
+        for from in [Active, Paused] {
+            assert_eq!(put_away(from, TaskStatus::Completed, Archived), Completed);
+            assert_eq!(put_away(from, TaskStatus::Failed, Archived), Paused);
+            assert_eq!(put_away(from, TaskStatus::Pending, Failed), Paused);
+        }
+        assert_eq!(put_away(Completed, TaskStatus::Skipped, Archived), Completed, "what it lacks was not needed");
+        assert_eq!(put_away(Active, TaskStatus::Completed, Completed), Completed);
     }
 }

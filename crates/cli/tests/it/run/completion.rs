@@ -203,6 +203,27 @@ fn finished_runs_are_archived_by_session_by_name_and_by_age_failed_ones_too() {
     assert_eq!(runs(&world, ".archive").len(), 1);
 }
 
+/// The format of `tc` has no word for it: completed is only what is.
+/// R: D-13
+#[test]
+fn a_tc_session_that_failed_or_was_given_up_is_not_called_completed() {
+    for more in [&[][..], &["--give-up", "bought instead"]] {
+        let world = fixture("tc-spec-minimal");
+        let failed = world.run(&arguments(SESSION, "false", &["--retries", "0"]));
+        assert_eq!(failed.code, Some(1), "{failed}");
+        let archived = world.run(&[&["archive", SESSION], more].concat());
+        assert!(archived.stdout.ends_with("; its session is paused\n"), "{archived}");
+        assert_eq!((status(&world), runs(&world, ".archive").len()), ("paused".into(), 1));
+        let before = world.tree();
+        assert_eq!(world.run(&["archive", SESSION]).code, Some(0));
+        assert_eq!(world.tree(), before);
+    }
+    let (world, _) = ran(&[]);
+    let archived = world.run(&["archive", SESSION]);
+    assert!(archived.stdout.ends_with("; its session is completed\n"), "{archived}");
+    assert_eq!(status(&world), "completed");
+}
+
 #[test]
 fn what_is_not_finished_or_not_there_is_not_archived() {
     let world = tasks(&[("A", ""), ("B", "A")]);
