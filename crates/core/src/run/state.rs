@@ -223,6 +223,11 @@ impl Run {
             let status = self.facts.tasks[task.get()].initially;
             if status == TaskStatus::Pending { self.put_in_place(task) } else { self.put(task, status) }
         }
+        for (task, facts) in self.state.tasks.iter_mut().zip(&self.facts.tasks) {
+            // The plan does not say who skipped it. What the rule would have skipped, it has skipped.
+            let by_rule = judge(facts.run_on, task.open, task.bad) == Judgement::Skip;
+            task.skipped_by_rule = task.status == TaskStatus::Skipped && by_rule;
+        }
     }
 
     /// Moves a task along a path of the table; not at all if the table lacks a part of it.

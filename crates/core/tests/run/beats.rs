@@ -216,6 +216,25 @@ fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
     assert_eq!(other.picture()[4], "fix pending: built on A, which is done again");
 }
 
+/// The plan gives statuses, and does not say why.
+#[test]
+fn a_retry_brings_back_what_was_skipped_because_of_it_before_the_run() {
+    let lines = ["done:", "A: done", "B: A", "C: B", "mine: done", "fix always: A", "new:"];
+    let mut plan = Plan::new(&lines, slots(1));
+    for (task, status) in [(0, TaskStatus::Completed), (1, TaskStatus::Failed)] {
+        plan.tasks[task].status = status;
+    }
+    for task in 2..6 {
+        plan.tasks[task].status = TaskStatus::Skipped;
+    }
+    let (mut drive, _) = Drive::start(plan);
+    drive.complete("new");
+    drive.tell(|now| Input::Retry { now, which: Which::AllFailed, downstream: false });
+    let back = drive.run.statuses()[1..4].to_vec();
+    assert_eq!(back, [TaskStatus::InProgress, TaskStatus::Pending, TaskStatus::Pending]);
+    assert_eq!(drive.run.statuses()[4..6], [TaskStatus::Skipped; 2], "a person skipped them");
+}
+
 #[test]
 fn several_tasks_are_tried_anew_together_or_not_at_all() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C:"], slots(1)));

@@ -105,7 +105,7 @@ impl Model {
             complexity: None,
             by_rule: false,
         });
-        Self {
+        let mut model = Self {
             tasks: tasks.collect(),
             facts: Rc::clone(facts),
             stage: Stage::NotBegun,
@@ -121,7 +121,12 @@ impl Model {
             asks_later: false,
             is_full: false,
             fewer: None,
+        };
+        for task in 0..model.tasks.len() {
+            let skipped = model.tasks[task].status == TaskStatus::Skipped;
+            model.tasks[task].by_rule = skipped && model.admits(task) == Some(false);
         }
+        model
     }
 
     pub(crate) fn running(&self) -> impl Iterator<Item = usize> {

@@ -94,6 +94,20 @@ fn a_person_sets_tasks_back_or_skips_them_and_every_other_move_is_refused() {
 }
 
 #[test]
+fn a_retry_brings_back_what_was_skipped_in_an_earlier_run() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
+    let worker = "test $TEAM_EXECUTOR_TASK != B && echo did $TEAM_EXECUTOR_TASK";
+    assert_eq!(run(&world, worker, &["--retries", "0"]).code, Some(1));
+    let new = world.run(&["task", "create", "D", "--title", "New", "--assignee", "worker", "--session=S"]);
+    assert_eq!(new.code, Some(0), "{new}");
+    assert_eq!(run(&world, DID, &[]).code, Some(1), "B and C stay as they were");
+    let retried = world.run(&["retry", "--failed", "--session=S"]);
+    assert_eq!(retried.code, Some(0), "{retried}");
+    let done = run(&world, DID, &[]);
+    assert_eq!(done.code, Some(0), "{done}");
+}
+
+#[test]
 fn looking_at_tasks_changes_nothing() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     assert_eq!(run(&world, DID, &[]).code, Some(0));
