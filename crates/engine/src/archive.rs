@@ -37,16 +37,25 @@ pub struct Archived {
     pub session: Option<SessionStatus>,
 }
 
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Archiving {
+    /// The runs that were put away.
+    pub archived: Vec<Archived>,
+    /// The runs of which nobody knows whether they are finished, and why.
+    pub unknown: Vec<(String, Failure)>,
+}
+
 /// Puts runs away that ended at least so many seconds ago; their sessions become `becomes`. Runs that are not finished are
-/// passed over where several are meant, and refused where one is named; unless they are given up, for this reason: then
-/// their sessions have failed.
+/// passed over where those of the project or of an age are meant, and else refused; unless they are given up, for this
+/// reason: then their sessions have failed. A journal that cannot be read keeps no other run from being put away.
 pub fn archive(
     which: &Which,
     current: &Path,
     older_than: u64,
     becomes: SessionStatus,
     given_up: Option<&str>,
-) -> Result<Vec<Archived>, Failure> {
+) -> Result<Archiving, Failure> {
     let project = match which {
         Which::Session(folder) => project_root(folder, current),
         Which::Run(_) | Which::All => current.to_owned(),
@@ -63,22 +72,43 @@ pub fn archive(
         meant
     };
     let (here, away) = (meant(here), meant(away));
-    let mut done = Vec::new();
+    let mut done = Archiving::default();
+    let mut unfinished = None;
     for (plan, path) in &here {
-        match ended_at(path)? {
-            Some(at) if is_older(at, older_than) => done.push(put_away(&project, plan, path, becomes, given_up)?),
-            None if given_up.is_some() => done.push(put_away(&project, plan, path, becomes, given_up)?),
-            None if matches!(which, Which::Run(_)) => return Err(Failure::Unfinished(name_of(path))),
-            _ => {}
+        match ended_at(path) {
+            Ok(Some(at)) if !is_older(at, older_than) => continue,
+            Ok(Some(_)) => {}
+            _ if given_up.is_some() => {}
+            Ok(None) => {
+                unfinished = Some(name_of(path));
+                continue;
+            }
+            Err(failure) => {
+                done.unknown.push((name_of(path), failure));
+                continue;
+            }
         }
+        done.archived.push(put_away(&project, plan, path, becomes, given_up)?);
+    }
+    if let Some(run) = unfinished.filter(|_| done.archived.is_empty() && is_named(which, older_than)) {
+        return Err(Failure::Unfinished(run));
     }
     if here.is_empty() && !matches!(which, Which::All) {
         // What an earlier call had moved, it may not have told the session.
         let (plan, path) = away.last().ok_or_else(|| no_run(which))?;
         let session = session_status::set(&plan.session, path, becomes)?;
-        done.push(Archived { run: name_of(path), to: path.clone(), already: true, session });
+        done.archived.push(Archived { run: name_of(path), to: path.clone(), already: true, session });
     }
     Ok(done)
+}
+
+/// Whether somebody means this very run or session, whatever its age.
+const fn is_named(which: &Which, older_than: u64) -> bool {
+    match which {
+        Which::Run(_) => true,
+        Which::Session(_) => older_than == 0,
+        Which::All => false,
+    }
 }
 
 fn put_away(

@@ -54,7 +54,7 @@ pub mod views;
 pub mod wisdom;
 pub mod worker;
 
-pub use archive::{Archived, Which, archive};
+pub use archive::{Archived, Archiving, Which, archive};
 pub use conclude::keep;
 pub use dispatcher::run;
 pub use export::{Exported, export};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use team_executor_core::SessionStatus;
-use team_executor_engine::{self as engine, Archived, Which};
+use team_executor_engine::{self as engine, Archived, Archiving, Which};
 use team_executor_files::{Code, Finding};
 
 use super::report;
@@ -21,6 +21,7 @@ use crate::printer::Printer;
 struct JsonArchive<'a> {
     version: u32,
     archived: Vec<JsonRun<'a>>,
+    unknown: Vec<JsonUnknown<'a>>,
 }
 
 #[derive(Serialize)]
@@ -29,6 +30,12 @@ struct JsonRun<'a> {
     to: String,
     already: bool,
     session: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct JsonUnknown<'a> {
+    run: &'a str,
+    error: String,
 }
 
 /// Finds the runs that are meant, and moves them.
@@ -44,23 +51,35 @@ pub(crate) fn run(session: Option<&Path>, options: &Archive, printer: &mut Print
         }
     };
     let (age, given_up) = (options.older_than.unwrap_or(0), options.give_up.as_deref());
-    match engine::archive(&which, &current, age, SessionStatus::Archived, given_up) {
-        Err(failure) => Err(refused(failure)),
-        Ok(archived) => {
-            match options.format {
-                Format::Text => text(&archived, printer.out())?,
-                Format::Json => json(&archived, printer.out())?,
-            }
-            Ok(Exit::Fine)
-        }
+    let done = engine::archive(&which, &current, age, SessionStatus::Archived, given_up).map_err(refused)?;
+    match options.format {
+        Format::Json => json(&done, printer.out())?,
+        Format::Text => text(&done, printer.out())?,
+    }
+    match options.format {
+        _ if done.unknown.is_empty() => Ok(Exit::Fine),
+        Format::Json => Ok(Exit::Io),
+        Format::Text => Err(unknown(&done.unknown)),
     }
 }
 
-fn text(archived: &[Archived], out: &mut impl Write) -> std::io::Result<()> {
-    if archived.is_empty() {
+fn text(done: &Archiving, out: &mut impl Write) -> std::io::Result<()> {
+    if done.archived.is_empty() && done.unknown.is_empty() {
         writeln!(out, "Nothing to archive: no finished run is old enough")?;
     }
-    archived.iter().try_for_each(|one| tell(one, out))
+    done.archived.iter().try_for_each(|one| tell(one, out))
+}
+
+/// Names the runs that stay where they are because their journals cannot be read.
+fn unknown(runs: &[(String, engine::Failure)]) -> Failure {
+    let why: Vec<_> = runs.iter().map(|(run, failure)| format!("{run} stays where it is: {failure}")).collect();
+    let mut finding = Finding::error(Code::Usage, why.join("; "));
+    for (run, _) in runs {
+        let run = escape::shell_word(run);
+        finding = finding.help(format!("team-executor doctor --run={run}"));
+        finding = finding.help(format!("if it cannot be recovered: team-executor archive {run} --give-up REASON"));
+    }
+    Failure::Refused(Box::new(finding), Exit::Io)
 }
 
 /// One run that was put away, for people.
@@ -71,8 +90,10 @@ pub(super) fn tell(archived: &Archived, out: &mut impl Write) -> std::io::Result
     writeln!(out, "Run {} {verb} {to}{session}", escape::line(&archived.run))
 }
 
-fn json(archived: &[Archived], out: &mut impl Write) -> Result<(), Failure> {
-    report::print(&JsonArchive { version: 1, archived: archived.iter().map(JsonRun::of).collect() }, out)
+fn json(done: &Archiving, out: &mut impl Write) -> Result<(), Failure> {
+    let unknown = done.unknown.iter().map(|(run, failure)| JsonUnknown { run, error: failure.to_string() });
+    let archived = done.archived.iter().map(JsonRun::of).collect();
+    report::print(&JsonArchive { version: 1, archived, unknown: unknown.collect() }, out)
 }
 
 impl<'a> JsonRun<'a> {

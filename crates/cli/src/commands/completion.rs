@@ -125,8 +125,8 @@ fn put_away(
     }
     let which = engine::Which::Session(session.to_owned());
     match engine::archive(&which, current, 0, SessionStatus::Completed, None) {
-        Ok(archived) => {
-            for one in &archived {
+        Ok(done) => {
+            for one in &done.archived {
                 archive::tell(one, out)?;
             }
             Ok(Ok(()))

@@ -238,7 +238,45 @@ fn what_is_not_finished_or_not_there_is_not_archived() {
     let refused = world.run(&["archive", &id]);
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("is not finished"), "{refused}");
+    let refused = world.run(&["archive", "--session=S"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains(&format!("the run {id} is not finished\nhelp: ")), "{refused}");
+    for passed_over in [&["--session=S", "--older-than", "1s"][..], &["--older-than", "0s"]] {
+        let nothing = world.run(&[&["archive"], passed_over].concat());
+        assert_eq!(nothing.stdout, "Nothing to archive: no finished run is old enough\n");
+    }
     assert_eq!(runs(&world, ".csv-wave").len(), 1);
+}
+
+/// R: D-13
+#[test]
+fn a_damaged_journal_keeps_no_other_run_from_being_archived_and_can_be_given_up() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    assert_eq!(run(&world, "true", &[]).code, Some(0));
+    let damaged = runs(&world, ".csv-wave")[0].clone();
+    let id = damaged.file_name().expect("a name").to_string_lossy().into_owned();
+    let journal = damaged.join(".executor/journal");
+    let mut lines: Vec<String> = read(&journal).lines().map(str::to_owned).collect();
+    lines[3].push('x');
+    std::fs::write(&journal, lines.join("\n") + "\n").expect("damaged");
+    world.copy_tree(world.dir().join("S"), "T");
+    world.write("T/tasks.csv", "id,deps,role\nA,,worker\n");
+    assert_eq!(world.run(&arguments("--session=T", "true", &[])).code, Some(0));
+
+    let swept = world.run(&["archive", "--older-than", "0s"]);
+    assert_eq!(swept.code, Some(74), "{swept}");
+    assert!(swept.stdout.contains("EX-T-") && swept.stdout.contains(" was archived to "), "{swept}");
+    assert!(swept.stderr.contains(&format!("error: {id} stays where it is: ")), "{swept}");
+    assert!(swept.stderr.contains(&format!("help: team-executor doctor --run={id}\n")), "{swept}");
+    let json = world.run(&["archive", "--session=S", "--format", "json"]);
+    assert_eq!(json.code, Some(74), "{json}");
+    let said: serde_json::Value = serde_json::from_str(&json.stdout).expect("a document");
+    assert_eq!((&said["archived"], &said["unknown"][0]["run"]), (&value!([]), &value!(id)));
+    assert_eq!((runs(&world, ".csv-wave").len(), runs(&world, ".archive").len()), (1, 1));
+
+    let given_up = world.run(&["archive", "--session=S", "--give-up", "the journal is damaged"]);
+    assert_eq!(given_up.code, Some(0), "{given_up}");
+    assert_eq!((runs(&world, ".csv-wave").len(), runs(&world, ".archive").len()), (0, 2));
 }
 
 /// R: D-13
