@@ -56,6 +56,12 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     Some((id, folder))
 }
 
+/// The folder of a session's newest run that was put away.
+pub fn archived(session: &Path, current: &Path) -> Option<PathBuf> {
+    let away = run_at::archive(&project_root(session, current));
+    run_at::newest(&away, session).map(|id| away.join(id))
+}
+
 /// Whether the last thing that happened to a task or to the run was its end.
 fn is_finished(run: &Path) -> bool {
     let Ok(bytes) = std::fs::read(run.join(EXECUTOR).join(JOURNAL)) else { return false };

@@ -12,7 +12,7 @@ use team_executor_files::{Code, Finding};
 
 use super::run::{refused, warn};
 use super::status::stage;
-use super::{caller, report};
+use super::{archived, caller, report};
 use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
@@ -164,6 +164,9 @@ pub(super) fn anyway(
 /// Finds the newest run of a session, or says that there is none.
 pub(super) fn found(session: Option<&Path>) -> Result<Found, Failure> {
     find(session)?.ok_or_else(|| {
+        if let Some(finding) = archived::finding(session) {
+            return finding.into();
+        }
         let finding = Finding::error(Code::Usage, "the session was never run");
         finding.help(format!("run it with: team-executor run {}", named(session))).into()
     })

@@ -10,6 +10,7 @@ use team_executor_engine::{self as engine};
 use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
 
+use super::archived;
 use super::plan::mark;
 use super::report;
 use super::validate::count;
@@ -47,6 +48,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printe
     let mut repaired = None;
     if options.repair {
         let Some(path) = &patient.run else {
+            if let Some(finding) = archived::finding(session) {
+                return Err(finding.into());
+            }
             let finding = Finding::error(Code::Usage, "there is no run to repair");
             return Err(finding.help("name it: team-executor doctor --session=PATH --repair").into());
         };
@@ -147,7 +151,7 @@ fn text(patient: &Patient, found: &Found, repaired: Option<&Repaired>, printer: 
     section(out, &format!("Project {}", patient.project.display()), &found.place, width)?;
     match (&found.run, &patient.session) {
         (Some(run), _) => section(out, &format!("Run {}", run.id), &run.checks, width)?,
-        (None, Some(session)) => writeln!(out, "Session {} was never run", escape::line(&session.path))?,
+        (None, Some(session)) => no_run(&session.path, out)?,
         (None, None) => {}
     }
     if let Some(Repaired { copy, removed }) = repaired {
@@ -162,6 +166,15 @@ fn text(patient: &Patient, found: &Found, repaired: Option<&Repaired>, printer: 
         }
     }
     Ok(())
+}
+
+/// Says that there is no run to look at: it was put away, or there never was one.
+fn no_run(session: &str, out: &mut impl Write) -> Result<(), Failure> {
+    let Some(finding) = archived::finding(Some(Path::new(session))) else {
+        return Ok(writeln!(out, "Session {} was never run", escape::line(session))?);
+    };
+    writeln!(out, "Session {}: {}", escape::line(session), escape::line(&finding.message))?;
+    Ok(finding.help.iter().try_for_each(|help| writeln!(out, "  help: {}", escape::line(help)))?)
 }
 
 fn section(out: &mut impl Write, title: &str, checks: &[Check], width: usize) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod archive;
+mod archived;
 mod artifacts;
 mod caller;
 mod completion;

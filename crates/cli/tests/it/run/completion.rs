@@ -298,3 +298,34 @@ fn a_session_that_cannot_be_recovered_is_given_up_with_the_reason() {
     let text = std::fs::read_to_string(world.dir().join("T/team-session.json")).expect("the session is there");
     assert!(text.contains("\"archived\""), "{text}");
 }
+
+#[test]
+fn who_steers_a_run_that_is_archived_is_told_so_and_how_it_comes_back() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    assert_eq!(world.run(&["archive", "--session=S"]).code, Some(0));
+    let back = |text: &str| {
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix("help: bring it back with: "));
+        line.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    for args in [&["retry", "--failed"][..], &["skip", "A"], &["pause"], &["stop"], &["checkpoint", "resume"]] {
+        let refused = world.run(&[args, &["--session=S"]].concat());
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains("error: the run of the session is archived in "), "{refused}");
+        back(&refused.stderr);
+    }
+    let repair = world.run(&["doctor", "--session=S", "--repair", "-y"]);
+    assert!(repair.stderr.contains("error: the run of the session is archived in "), "{repair}");
+    let looked = world.run(&["doctor", "--session=S"]);
+    let moved = Command::new("sh").args(["-c", &back(&looked.stdout)]).current_dir(world.dir()).status();
+    assert!(moved.expect("it runs").success());
+    let retried = world.run(&["retry", "--failed", "--session=S"]);
+    assert_eq!(retried.code, Some(0), "{retried}");
+    assert_eq!(run(&world, "true", &[]).code, Some(0));
+
+    let world = fixture("tls-spec-literal");
+    world.run(&arguments("--session=tls-spec-literal", "echo did it", &[]));
+    assert_eq!(world.run(&["archive", "--session=tls-spec-literal"]).code, Some(0));
+    let refused = world.run(&["retry", "--failed", "--session=tls-spec-literal"]);
+    assert!(refused.stderr.contains("an archived session is not run again"), "{refused}");
+}
