@@ -16,6 +16,11 @@ const EVERY: Duration = Duration::from_millis(200);
 /// How many things that are wrong are told.
 const TOLD: usize = 20;
 
+/// The exit code of a command whose session another executor has.
+pub(super) const HELD: u64 = 4;
+/// How long it is waited then.
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
+
 /// Tells a client how far a call has come.
 pub(super) struct Follower {
     context: RequestContext<RoleServer>,
@@ -77,7 +82,7 @@ impl Follower {
             }
             let has_left = self.waits(EVERY).await;
             if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
-                return Ok(Came::On(json!({"ending": null, "goes_on": true, "run": run, "counts": counts})));
+                return Ok(Came::On(goes_on(&run, &counts)));
             }
         }
     }
@@ -99,6 +104,11 @@ impl Follower {
         let progress = ProgressNotificationParam::new(token, over).with_total(count("total")).with_message(words);
         let _unheard = self.context.peer.notify_progress(progress).await;
     }
+}
+
+/// The answer about a run that goes on without being waited for.
+pub(super) fn goes_on(run: &Value, counts: &Value) -> Value {
+    json!({"ending": null, "goes_on": true, "run": run, "counts": counts})
 }
 
 /// A refusal with everything that was found to be wrong.

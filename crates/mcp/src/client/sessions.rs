@@ -1,7 +1,7 @@
 //! The tools that look at sessions, run them and steer them: each is the command of its name.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
-use super::follow::Came;
+use super::follow::{AGAIN, Came, HELD, goes_on};
 use super::program::Printed;
 use super::roots::Inside;
 use crate::tool::{self, Effect, tool};
@@ -280,7 +280,24 @@ async fn run(call: &Call<'_>, name: &str, wanted: Run) -> Result<Value, Refusal>
     let settled: &[&str] = if wanted.concurrency.is_some() { &["concurrency"] } else { &[] };
     words.extend(wanted.concurrency.map(|workers| format!("--concurrency={workers}")));
     words.extend(call.program.flags(settled));
-    came(call.follower.follow(call.program.start(&words, &root)?, "run_ended", patience).await?)
+    let began = Instant::now();
+    loop {
+        let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
+        match call.follower.follow(call.program.start(&words, &root)?, "run_ended", left).await? {
+            Came::Refused(_, Some(HELD)) => {}
+            how => return came(how),
+        }
+        // The client of an earlier call may have left: this one waits for what goes on without it.
+        let has_left = call.follower.waits(AGAIN).await;
+        // Of very many tasks the status may be too long.
+        let status = asked(call, &wanted.session, vec!["status".to_owned()], Vec::new()).await.unwrap_or_default();
+        if status["executor"] == true && status["stage"] == "paused" {
+            return Err(Refusal { what: "the run is paused".to_owned(), help: "`resume` lets it go on".to_owned() });
+        }
+        if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
+            return Ok(goes_on(&status["run"], &Value::Null));
+        }
+    }
 }
 
 fn came(how: Came) -> Result<Value, Refusal> {

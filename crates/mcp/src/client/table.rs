@@ -1,7 +1,5 @@
 //! `spawn_agents_on_csv`: an agent for each row of a table, with the arguments that Codex had for it.
 
-use std::time::Duration;
-
 use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
@@ -9,14 +7,10 @@ use serde_json::{Map, Value};
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
-use super::follow::Came;
+use super::follow::{AGAIN, Came, HELD};
 use crate::tool::{self, Effect, tool};
 
 const SPAWN_AGENTS_ON_CSV: &str = "spawn_agents_on_csv";
-/// Another executor has the job.
-const HELD: u64 = 4;
-/// How long it is waited then.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[|| {

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use team_executor_testkit::Diary;
 
-use super::Served;
+use super::{Served, answer};
 use crate::run::{DID, tasks};
 
 #[test]
@@ -77,6 +77,31 @@ fn a_run_goes_on_without_being_waited_for_and_is_paused_and_resumed() {
     let finished = |status: &Value| status["finished"] == true && status["executor"] == false;
     let over = (0..500).any(|_| client.call("status", &json!({"session": "S"})).is_ok_and(|status| finished(&status)));
     assert!(over, "it is not over");
+}
+
+#[test]
+fn a_run_that_goes_on_is_waited_for_by_the_same_call() {
+    let world = tasks(&[("A", "")]);
+    let mut diary = Diary::new(world.dir().with_file_name("diary"));
+    let gate = Diary::new(world.dir().with_file_name("gate"));
+    let worker = format!("echo $TEAM_EXECUTOR_TASK >'{}'; read _ <'{}'", diary.path().display(), gate.path().display());
+    let flags = ["--agent-command", worker.as_str()];
+    let mut first = Served::new(&world, &flags);
+    first.begin_call("run", &json!({"session": "S"}));
+    assert_eq!(diary.line(), "A");
+    first.kill();
+    let mut second = Served::new(&world, &flags);
+    let on = second.call("run", &json!({"session": "S", "wait_seconds": 1})).expect("it is waited for");
+    assert_eq!(on["goes_on"], true, "{on}");
+    second.call("pause", &json!({"session": "S"})).expect("it is paused");
+    let paused = second.call("run", &json!({"session": "S"})).expect_err("it would never end");
+    assert!(paused.contains("the run is paused") && paused.contains("`resume`"), "{paused}");
+    second.call("resume", &json!({"session": "S"})).expect("it goes on");
+    let call = second.begin_call("run", &json!({"session": "S"}));
+    let mut open = std::fs::File::options().write(true).open(gate.path()).expect("a gate");
+    std::io::Write::write_all(&mut open, b"go\n").expect("an open gate");
+    let came = answer(&second.wait(call)).expect("what came out");
+    assert_eq!(came["ending"], "completed", "{came}");
 }
 
 #[test]
