@@ -30,6 +30,10 @@ pub(crate) struct Run {
     /// What happens when all tasks are completed; as the session says unless given
     #[arg(long, value_name = "ACTION", value_enum)]
     pub(crate) on_complete: Option<OnComplete>,
+
+    /// It is `csv` that runs the session, and writes the table of the job itself.
+    #[arg(skip)]
+    pub(crate) is_csv: bool,
 }
 
 /// How a run is started and shown.

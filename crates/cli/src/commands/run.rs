@@ -16,6 +16,7 @@ use team_executor_store::JournalError;
 
 use super::completion::{self, Action};
 use super::continued;
+use super::csv;
 use super::report;
 use super::validate::count;
 use crate::args::{Format, Run};
@@ -180,6 +181,9 @@ fn once(
     } else if ask && !was_asked && format == Format::Text && report.is_complete() {
         // What is typed after a question that was answered from elsewhere is still taken for its answer.
         ending::choices(&report, printer)?;
+    }
+    if !options.is_csv {
+        csv::conclude(Path::new(&opened.path), exit, format, printer)?;
     }
     Ok((exit, 0))
 }

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use team_executor_core::TaskStatus;
-use team_executor_files::csv_job::{self, RowState, Rows};
+use team_executor_files::csv_job::{self, Job, RowState, Rows};
 use team_executor_files::{Code, Finding};
 use team_executor_store::{Derived, Durability, RealDisk, Rendered, replace};
 
 use super::input::Input;
-use super::sessions::Place;
+use super::sessions::{Place, prefix};
 use crate::args::Format;
 use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
 use crate::failure::Failure;
+use crate::open;
 use crate::printer::Printer;
 
 /// In the session's folder: what was written, so that it is told from what somebody else wrote.
@@ -33,13 +34,32 @@ pub(super) struct Output {
 impl Output {
     /// Where the user wants it, or beside the input.
     pub(super) fn of(place: &Place, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Failure> {
-        let beside = || input.path.with_extension(format!("agent-job-{}.csv", place.suffix));
-        let path = wanted.map_or_else(beside, Path::to_owned);
+        let path = wanted.map_or_else(|| beside(&input.path, &place.suffix), Path::to_owned);
         let path = std::path::absolute(&path).map_err(|error| {
             let finding = Finding::error(Code::Usage, format!("{} cannot be written: {error}", path.display()));
             finding.help("name a file: --output FILE")
         })?;
         Ok(Self { path, job_id: place.id.to_string(), session: place.folder.clone() })
+    }
+
+    /// Where a job has written it before or was to write it: in each place, or beside the input if there is none.
+    pub(super) fn all(session: &Path, job: &Job) -> Result<Vec<Self>, Failure> {
+        let job_id = open::name_of(&open::place(Some(session))?.folder);
+        let one = |path: PathBuf| Self { path, job_id: job_id.clone(), session: session.to_owned() };
+        let noted: Vec<_> = one(PathBuf::new()).written().files.into_keys().map(|path| one(path.into())).collect();
+        if !noted.is_empty() {
+            return Ok(noted);
+        }
+        let input = Path::new(&job.input);
+        let suffix = job_id.strip_prefix(&prefix(input)).unwrap_or(&job_id);
+        Ok(vec![one(beside(input, suffix))])
+    }
+
+    /// Notes that the table is to be written, for whoever goes on with the job.
+    pub(super) fn is_wanted(&self) -> io::Result<()> {
+        let mut written = self.written();
+        written.files.entry(self.name()).or_default();
+        self.note(&written)
     }
 
     /// Refuses what is there and was not written by this job.
@@ -97,6 +117,11 @@ impl Output {
     fn note(&self, written: &Derived) -> io::Result<()> {
         put(&self.session, WRITTEN, written.to_text().as_bytes())
     }
+}
+
+/// The table that comes out of another one, unless the user wants it elsewhere.
+fn beside(input: &Path, suffix: &str) -> PathBuf {
+    input.with_extension(format!("agent-job-{suffix}.csv"))
 }
 
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Where the session of a job is: the same job is found again, and another one that has its name gets a number.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::SessionId;
 use team_executor_files::csv_job::FILE;
@@ -30,7 +30,7 @@ pub(super) struct Place {
 /// Where the newest session of a job is, or where there will be one.
 pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
     let text = input.job.to_text();
-    let stem = input.path.file_stem().map(|stem| naming::slug(&stem.to_string_lossy())).unwrap_or_default();
+    let prefix = prefix(&input.path);
     let digest = sha256(text.as_bytes());
     let mut last = None;
     for number in 1_u64.. {
@@ -38,7 +38,7 @@ pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
             1 => digest[..DIGITS].to_owned(),
             number => format!("{}-{number}", &digest[..DIGITS]),
         };
-        let name = format!("CSV-{stem}-{suffix}");
+        let name = format!("{prefix}{suffix}");
         let id = SessionId::parse(&name).map_err(|error| {
             let finding = Finding::error(Code::InvalidId, format!("'{name}' cannot be a session id: {error}"));
             finding.help("give the table a shorter name")
@@ -53,6 +53,12 @@ pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
         }
     }
     Err(Finding::error(Code::Usage, "there is no name left for the job").help("rename the table").into())
+}
+
+/// How the names of all jobs of a table begin.
+pub(super) fn prefix(table: &Path) -> String {
+    let stem = table.file_stem().map(|stem| naming::slug(&stem.to_string_lossy())).unwrap_or_default();
+    format!("CSV-{stem}-")
 }
 
 /// Makes the session, unless it is there.

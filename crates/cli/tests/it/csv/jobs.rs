@@ -187,6 +187,34 @@ fn a_row_has_its_time_and_the_session_is_one_like_any_other() {
 }
 
 #[test]
+fn the_table_is_written_whichever_command_goes_on_with_the_job() {
+    for (more, output) in [(&[][..], None), (&["--output", "out.csv"], Some("out.csv"))] {
+        let world = table(2);
+        let worker = format!("[ $TEAM_EXECUTOR_TASK = p1 ] && {REPORTS}");
+        assert_eq!(run(&world, &worker, &[more, &["--retries", "0"]].concat()).code, Some(1));
+        let session = session(&world);
+        let table = || output.map_or_else(|| outputs(&world)[0].clone(), |name| world.dir().join(name));
+        let statuses = || super::rows_of(&table()).into_iter().map(|row| row["status"].clone()).collect::<Vec<_>>();
+        assert_eq!(statuses(), ["completed", "failed"]);
+        assert_eq!(world.run(&["retry", "--failed", &session]).code, Some(0));
+        let go_on = |command| world.run(&[command, session.as_str(), "--agent-command", REPORTS, "-y"]);
+        let resumed = go_on("resume");
+        assert_eq!(resumed.code, Some(0), "{resumed}");
+        assert!(resumed.stdout.contains("Rows: 2 of 2 completed, 0 failed; all of them are in "), "{resumed}");
+        assert_eq!(statuses(), ["completed"; 2]);
+        assert_eq!(outputs(&world).len(), usize::from(output.is_none()), "no other table is written");
+
+        std::fs::remove_file(table()).expect("it is there");
+        assert_eq!(go_on("run").code, Some(0));
+        assert_eq!(statuses(), ["completed"; 2]);
+        world.write("people.csv", "id,name\np1,another\n");
+        let changed = go_on("run");
+        assert_eq!(changed.code, Some(74), "{changed}");
+        assert!(changed.stderr.contains("people.csv is not the table of this job any more"), "{changed}");
+    }
+}
+
+#[test]
 fn a_job_that_was_not_confirmed_can_be_looked_at_and_rehearsed() {
     let world = table(2);
     let words = ["csv", "people.csv", "--instruction", "Greet {name}", "--agent-command", "true"];
