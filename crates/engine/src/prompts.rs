@@ -65,6 +65,7 @@ impl Prompt {
     /// A new file that only the user can read, in the place of what is there.
     fn create(path: &Path) -> io::Result<Self> {
         match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => put_aside(path)?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -81,6 +82,13 @@ impl Prompt {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Gives a folder that a worker made in the place of its prompt another name.
+fn put_aside(path: &Path) -> io::Result<()> {
+    let names = (1_u32..).map(|number| path.with_extension(format!("aside-{number}")));
+    let free = names.into_iter().find(|name| fs::symlink_metadata(name).is_err());
+    free.map_or(Ok(()), |name| fs::rename(path, name))
 }
 
 fn identity(file: &fs::Metadata) -> (u64, u64) {
@@ -123,5 +131,10 @@ mod tests {
         fs::write(&path, "forged").unwrap();
         prompts.write(0, "three").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir_all(path.join("full")).unwrap();
+        prompts.write(0, "four").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "four");
+        assert!(path.with_extension("aside-1").join("full").is_dir());
     }
 }

@@ -41,7 +41,7 @@ pub struct RunAt {
     executor: RealDisk,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
-    /// Which folder the executor's own is.
+    /// Which file the journal is.
     inode: u64,
     /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
     session: Option<File>,
@@ -137,11 +137,17 @@ impl RunAt {
         replace(&self.executor, RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
     }
 
-    /// Fails if the folder of the run or of its session was moved or removed: what is committed would be lost with it.
+    /// Fails if the journal was moved or removed, by itself or with the folder of the run, or if the session's folder was:
+    /// what is committed would be lost with it.
     pub(crate) fn must_be_there(&self, session: &Path) -> Result<(), Failure> {
-        let there = std::fs::metadata(self.path.join(EXECUTOR)).is_ok_and(|found| found.ino() == self.inode);
-        let gone = if there { session } else { &self.path };
-        if there && session.is_dir() { Ok(()) } else { Err(Failure::Gone(gone.to_owned())) }
+        let journal = self.journal();
+        let gone = match std::fs::metadata(&journal).is_ok_and(|found| found.ino() == self.inode) {
+            true if session.is_dir() => return Ok(()),
+            true => session,
+            false if self.path.is_dir() => &journal,
+            false => &self.path,
+        };
+        Err(Failure::Gone(gone.to_owned()))
     }
 
     /// Names an attempt for ever, on this machine and on others: a run of the same name in another project began at another
@@ -223,6 +229,8 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
         None => create(options, &project)?,
     };
     opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
+    let journal = opened.run.journal();
+    opened.run.inode = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.ino();
     Ok(opened)
 }
 
@@ -417,8 +425,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let swept = sweep(&disk).and_then(|_| sweep(&executor));
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
     executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    let inode = std::fs::metadata(path.join(EXECUTOR)).map_err(Failure::disk("look at", &path))?.ino();
-    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode, session: None, lock })
+    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode: 0, session: None, lock })
 }
 
 pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {

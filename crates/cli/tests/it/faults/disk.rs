@@ -184,6 +184,14 @@ fn a_run_whose_folder_vanishes_stops_and_does_not_make_it_again() {
 }
 
 #[test]
+fn a_run_whose_journal_is_removed_stops() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let run = run(&world, "rm -f .workflow/.csv-wave/EX-*/.executor/journal; echo did it", &[]);
+    assert_eq!(run.code, Some(74), "{run}");
+    assert!(run.stderr.contains("/.executor/journal was moved or removed while the run went on\n"), "{run}");
+}
+
+#[test]
 fn a_run_whose_session_or_project_vanishes_stops() {
     for removed in ["S", "\"$PWD\""] {
         let world = tasks(&[("A", ""), ("B", "A")]);
