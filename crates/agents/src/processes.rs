@@ -49,17 +49,16 @@ pub(crate) fn below(of: Pid) -> Vec<Process> {
         all.retain(|process| below.contains(&number(process.pid)));
         return all;
     }
-    let mut found: Vec<Process> = Vec::new();
+    let mut found = BTreeMap::new();
     let mut waiting = vec![of];
     while let Some(pid) = waiting.pop() {
         for child in children(pid) {
-            if found.iter().all(|known| known.pid != child.pid) {
+            if found.insert(number(child.pid), child).is_none() {
                 waiting.push(child.pid);
-                found.push(child);
             }
         }
     }
-    found
+    found.into_values().collect()
 }
 
 /// The children of a process by what its threads name as theirs: that takes no look at all the others. Nothing where the

@@ -123,8 +123,7 @@ pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
 pub(crate) fn must_be_no_run(folder: &Path) -> Result<(), Failure> {
     let Some(session) = engine::runs::session_of(folder) else { return Ok(()) };
     let finding = Finding::error(Code::Usage, format!("{} is the folder of a run", folder.display()));
-    let session = escape::shell_word(&session.display().to_string());
-    Err(finding.help(format!("name its session: --session={session}")).into())
+    Err(finding.help(format!("name its session: {}", escape::session(session.display()))).into())
 }
 
 /// Where the program was started.

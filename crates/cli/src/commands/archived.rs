@@ -15,7 +15,7 @@ use crate::open::{self, Place};
 pub(super) fn finding(session: Option<&Path>) -> Option<Finding> {
     let Place { folder, current } = open::place(session).ok()?;
     let away = runs::archived(&folder, &current)?;
-    let named = escape::shell_word(&format!("--session={}", session?.display()));
+    let named = escape::session(session?.display());
     let finding = Finding::error(Code::Usage, format!("the run of the session is archived in {}", away.display()));
     let finding = finding.help(format!("how it ended: team-executor status {named}"));
     let opened = open::session(session, &Reading { dialect: None, strict: false }).ok()?;

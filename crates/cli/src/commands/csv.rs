@@ -81,7 +81,7 @@ fn write(
 
 fn not_written(error: &std::io::Error, session: &Path) -> Failure {
     let finding = Finding::error(Code::Usage, format!("the results were not written: {error}"));
-    let session = escape::shell_word(&format!("--session={}", session.display()));
+    let session = escape::session(session.display());
     let again = format!("once the cause is gone, this writes them: team-executor resume {session} …");
     Failure::Refused(Box::new(finding.help(again)), Exit::Io)
 }
