@@ -1,7 +1,6 @@
 //! One worker in custody: its output is drained, its limits are watched, and its tree is ended when it is time. This is
 //! one loop over everything that can happen, and it ends only when no process of the tree is left.
 
-use std::io::PipeWriter;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,6 +8,7 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::process::WaitStatus;
 
 use super::lifeline::Lifeline;
+use super::pipes::Pipes;
 use super::tree::Tree;
 use super::{answer, answer_if_heard};
 use crate::capture::Capture;
@@ -38,7 +38,7 @@ pub(super) struct Custody<'a> {
     /// The worker's process, which tells when it has ended.
     worker: Option<OwnedFd>,
     /// Holds the worker's outputs open, so that its end wakes us once and not with each output that it closes.
-    _outputs: Option<[PipeWriter; 2]>,
+    outputs: Option<[OwnedFd; 2]>,
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
@@ -70,7 +70,7 @@ impl<'a> Custody<'a> {
     pub(super) fn new(
         assignment: &'a Assignment,
         worker: Started,
-        outputs: [PipeWriter; 2],
+        outputs: [OwnedFd; 2],
         streams: [Capture; 2],
         started: Instant,
     ) -> Self {
@@ -80,7 +80,7 @@ impl<'a> Custody<'a> {
             key: &assignment.key,
             limits: assignment.limits,
             tree: Tree::new(pid),
-            _outputs: end.is_some().then_some(outputs),
+            outputs: end.is_some().then_some(outputs),
             worker: end,
             streams,
             started,
@@ -92,8 +92,9 @@ impl<'a> Custody<'a> {
         }
     }
 
-    /// Keeps the worker until nothing of its tree is left, then completes what is known of it.
-    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit, buffer: &mut [u8]) {
+    /// Keeps the worker until nothing of its tree is left, then completes what is known of it. Says which pipes it had if
+    /// it used none.
+    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit, buffer: &mut [u8]) -> Option<Pipes> {
         while !self.tree.is_gone() {
             let Ready { lifeline: is_told, streams: ready } = self.wait(lifeline);
             for (index, stream) in self.streams.iter_mut().enumerate() {
@@ -116,6 +117,8 @@ impl<'a> Custody<'a> {
         [exit.out, exit.err] = self.streams.each_mut().map(Capture::finish);
         exit.leaked = self.leaked;
         exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let [out, err] = self.streams.map(Capture::unused);
+        Some(Pipes { readers: [out?, err?], writers: self.outputs? })
     }
 
     /// Waits until something happens; says where.

@@ -8,6 +8,7 @@
 mod custody;
 mod folders;
 mod lifeline;
+mod pipes;
 mod run;
 mod tree;
 
@@ -28,6 +29,7 @@ use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::Spawner;
 use folders::Folders;
 use lifeline::Lifeline;
+use pipes::Spare;
 use run::Keeper;
 
 /// The argument that makes the program a keeper. The next one names its ledger; one more may name its cgroup.
@@ -54,9 +56,9 @@ pub fn main() -> ExitCode {
     let _already_leads = setsid();
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
-    let (folders, score, buffer) = (Folders::default(), Score::open(), vec![0; CHUNK]);
+    let (folders, pipes, score, buffer) = (Folders::default(), Spare::default(), Score::open(), vec![0; CHUNK]);
     let spawner = Spawner::new();
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, score, spawner, buffer };
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, buffer };
     let end = loop {
         match talk.next() {
             Ok(assignment) => {

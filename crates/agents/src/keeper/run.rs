@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +10,7 @@ use super::answer;
 use super::custody::Custody;
 use super::folders::Folders;
 use super::lifeline::Lifeline;
+use super::pipes::{Pipes, Spare};
 use crate::capture::Capture;
 use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit, Obstacle};
@@ -24,6 +25,7 @@ pub(super) struct Keeper<'c> {
     pub(super) ledger: Ledger,
     pub(super) cgroup: Option<&'c Cgroup>,
     pub(super) folders: Folders,
+    pub(super) pipes: Spare,
     /// Where workers can be made the first to end when memory runs out.
     pub(super) score: Option<Score>,
     pub(super) spawner: Spawner,
@@ -59,11 +61,9 @@ impl Keeper<'_> {
         if let Some(folder) = &assignment.artifacts {
             self.folders.give(folder).map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
-        let (out, out_pipe) = io::pipe()?;
-        let (err, err_pipe) = io::pipe()?;
+        let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
         let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
-        let outputs = [out_pipe, err_pipe];
         let started = Instant::now();
         let spawner = &mut self.spawner;
         let mut spawn = || spawn(spawner, assignment, &outputs);
@@ -71,7 +71,10 @@ impl Keeper<'_> {
             Some(score) => score.raised(spawn),
             None => spawn(),
         }?;
-        Custody::new(assignment, worker, outputs, streams, started).keep(lifeline, exit, &mut self.buffer);
+        let custody = Custody::new(assignment, worker, outputs, streams, started);
+        if let Some(unused) = custody.keep(lifeline, exit, &mut self.buffer) {
+            self.pipes.give_back(unused);
+        }
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);
         }
@@ -80,7 +83,7 @@ impl Keeper<'_> {
 }
 
 /// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
-fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[io::PipeWriter; 2]) -> Result<Started, Obstacle> {
+fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[OwnedFd; 2]) -> Result<Started, Obstacle> {
     let input = assignment.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
     let stdin = File::open(input).map_err(|error| Obstacle::about(input.display(), &error))?;
     let of_program = |error| Obstacle::about(&assignment.program, &error);
