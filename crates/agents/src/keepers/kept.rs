@@ -5,9 +5,10 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
@@ -32,6 +33,10 @@ pub(super) struct Kept {
     last: Option<Assignment>,
     /// The attempt that it runs.
     pub(super) key: Option<String>,
+    /// When it must have answered.
+    due: Option<Instant>,
+    /// How often it was late.
+    late: u32,
 }
 
 /// What became of a keeper's last attempt.
@@ -59,7 +64,7 @@ impl Kept {
                 // It starts nothing before it is asked to.
                 open_files::restore(Pid::from_child(&child));
                 let (requests, part) = (Some(requests), Vec::new());
-                Ok(Self { child, requests, answers, part, ledger, cgroup, last: None, key: None })
+                Ok(Self { child, requests, answers, part, ledger, cgroup, last: None, key: None, due: None, late: 0 })
             }
             Err(error) => {
                 drop(cgroup.map(Cgroup::remove));
@@ -73,26 +78,73 @@ impl Kept {
         self.answers.as_fd()
     }
 
-    /// Whether its process has not ended.
+    /// Whether its process has not ended. One that has must be put away.
     pub(super) fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Asks it to run a worker.
-    pub(super) fn run(&mut self, assignment: Assignment) -> io::Result<()> {
+    /// Asks it to run a worker, and to say how that ended: soon after the worker's time, if it has a limit.
+    pub(super) fn run(&mut self, assignment: Assignment, patience: Duration) -> io::Result<()> {
         let difference = self.last.as_ref().and_then(|last| assignment.since(last));
         let request = match difference {
             Some(difference) => Request::Next(Box::new(difference)),
             None => Request::Run(Box::new(assignment.clone())),
         };
         self.request(&request)?;
+        let total = assignment.limits.total_ms.map(Duration::from_millis);
         self.last = Some(assignment);
+        (self.due, self.late) = (total.and_then(|total| self.within(total.saturating_add(patience))), 0);
         Ok(())
+    }
+
+    /// It has nothing to answer.
+    pub(super) const fn rest(&mut self) {
+        (self.due, self.late) = (None, 0);
+    }
+
+    /// It must say soon that its worker has ended, or end itself, unless it is late with that already.
+    pub(super) fn hurry(&mut self, patience: Duration) {
+        if self.late == 0 {
+            (self.due, self.late) = (self.within(patience), 1);
+        }
+    }
+
+    /// When it must have answered.
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Does something about one that has not answered in time: it may have been stopped, then it is woken. If that does not
+    /// help it is killed, and what it leaves is ended as it is for any keeper that died.
+    pub(super) fn rouse(&mut self, now: Instant, patience: Duration) {
+        if self.due.is_none_or(|due| due > now) {
+            return;
+        }
+        self.due = self.within(patience);
+        self.late += 1;
+        if self.late == 1 {
+            self.wake();
+        } else {
+            let _gone_already = self.child.kill();
+        }
+    }
+
+    /// After some time, and what its worker has to end.
+    fn within(&self, time: Duration) -> Option<Instant> {
+        let grace = self.last.as_ref().and_then(|last| last.limits.grace_ms).unwrap_or(0);
+        Instant::now().checked_add(time.saturating_add(Duration::from_millis(grace)))
+    }
+
+    /// Lets it go on if something has stopped it. The number is its own: only one that is put away is waited for.
+    fn wake(&self) {
+        let _gone_already = kill_process(Pid::from_child(&self.child), Signal::CONT);
     }
 
     /// Asks it for something. One that cannot be asked is hung up on: it ends its worker, and itself.
     pub(super) fn request(&mut self, request: &Request) -> io::Result<()> {
         let request = encode(request)?;
+        // One that is stopped would not read it, and we might wait for that.
+        self.wake();
         let Some(requests) = &mut self.requests else { return Err(io::ErrorKind::BrokenPipe.into()) };
         requests.write_all(&request).inspect_err(|_| self.requests = None)
     }
@@ -115,9 +167,10 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { mut child, requests, answers, cgroup, ledger, key, .. } = self;
+        let Self { mut child, requests, answers, cgroup, ledger, key, late, .. } = self;
         drop((requests, answers));
         let reason = match child.wait() {
+            Ok(_) if late > 1 => "the keeper did not answer and was killed".to_owned(),
             Ok(status) => describe(status),
             Err(error) => error.to_string(),
         };

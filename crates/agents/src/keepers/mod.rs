@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -20,6 +20,9 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request};
 use kept::Kept;
+
+/// How long a keeper may take to answer, besides the time that its worker has.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What happens to the workers in the slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +71,7 @@ pub struct Keepers {
     /// What happened and was not told.
     untold: Vec<KeeperEvent>,
     buffer: Vec<u8>,
+    patience: Duration,
 }
 
 impl Keepers {
@@ -77,14 +81,21 @@ impl Keepers {
         crate::cgroup::remove_abandoned();
         open_files::raise();
         let (kept, untold) = (BTreeMap::new(), Vec::new());
-        Self { exe, ledgers, epoch, next: 0, kept, untold, buffer: vec![0; CHUNK] }
+        Self { exe, ledgers, epoch, next: 0, kept, untold, buffer: vec![0; CHUNK], patience: PATIENCE }
+    }
+
+    /// The same with another patience for keepers that do not answer.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Runs a worker in a slot that is free. Paths must be absolute.
     pub fn start(&mut self, slot: usize, assignment: Assignment) {
-        let key = assignment.key.clone();
+        let (key, patience) = (assignment.key.clone(), self.patience);
         let told = self.idle_keeper(slot).and_then(|kept| {
-            match kept.run(assignment) {
+            match kept.run(assignment, patience) {
                 // A keeper that does not hear is dead, and that is told when its end is noticed.
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
                 _ => kept.key = Some(key.clone()),
@@ -104,6 +115,7 @@ impl Keepers {
             && let Some(key) = kept.key.clone()
         {
             let _noticed_later = kept.request(&Request::End { key });
+            kept.hurry(self.patience);
         }
     }
 
@@ -121,7 +133,13 @@ impl Keepers {
         for kept in self.kept.values_mut() {
             let _noticed_later = kept.request(&Request::Close {});
         }
-        while !self.kept.is_empty() && self.look(None, None).is_ok() {}
+        while !self.kept.is_empty() {
+            // Also those whose worker has ended since have to end.
+            self.kept.values_mut().for_each(|kept| kept.hurry(self.patience));
+            if self.look(None, None).is_err() {
+                break;
+            }
+        }
         for (_, kept) in std::mem::take(&mut self.kept) {
             kept.put_away();
         }
@@ -145,12 +163,14 @@ impl Keepers {
         Ok(self.kept.entry(slot).insert_entry(kept).into_mut())
     }
 
-    /// Waits and listens once.
+    /// Waits and listens once, and sees to the keepers that do not answer.
     fn look(&mut self, other: Option<BorrowedFd<'_>>, timeout: Option<Duration>) -> io::Result<()> {
         let mut fds: Vec<_> =
             self.kept.values().map(|kept| PollFd::from_borrowed_fd(kept.fd(), PollFlags::IN)).collect();
         fds.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
-        let timeout = timeout.map(|timeout| Timespec {
+        let due = self.kept.values().filter_map(Kept::due).min();
+        let until_due = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let timeout = timeout.into_iter().chain(until_due).min().map(|timeout| Timespec {
             tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
@@ -162,6 +182,9 @@ impl Keepers {
         let slots: Vec<usize> =
             self.kept.keys().copied().zip(ready).filter(|(_, ready)| *ready).map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.listen(slot));
+        if let Some(now) = due.map(|_| Instant::now()) {
+            self.kept.values_mut().for_each(|kept| kept.rouse(now, self.patience));
+        }
         Ok(())
     }
 
@@ -173,6 +196,7 @@ impl Keepers {
                 Answer::Line { key, text } => KeeperEvent::Line { slot, key, text },
                 Answer::Ended { exit, unrecorded } => {
                     kept.key = None;
+                    kept.rest();
                     KeeperEvent::Ended { slot, exit, unrecorded }
                 }
             });

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use team_executor_agents::{Assignment, Ended, Harvest, KeeperEvent};
+use team_executor_agents::{Assignment, Ended, Harvest, KeeperEvent, Limit, Limits};
 use team_executor_testkit::Pulse;
 
 use crate::world::{LONG, World, assignment, exe, harvest, keeper_of, ledgers, written};
@@ -81,6 +81,62 @@ fn a_keeper_that_was_stopped_is_woken_by_the_death_of_the_executor() {
     signal_keeper(dir.path(), Signal::STOP);
     executor.kill();
     pulse.wait_dead();
+}
+
+/// A world with little patience whose worker `a` is at work; its keeper is stopped.
+fn stopped(limits: Limits) -> (World, Pulse) {
+    let world = World::with_patience(Duration::from_secs(3));
+    let mut pulse = world.pulse("pulse");
+    let attempt = world.attempt("a");
+    let mut assignment = family(attempt.parent().unwrap(), "a", &pulse);
+    assignment.limits = limits;
+    world.start(0, assignment);
+    pulse.wait_alive(4);
+    signal_keeper(attempt.parent().unwrap(), Signal::STOP);
+    (world, pulse)
+}
+
+#[test]
+fn a_keeper_that_was_stopped_is_woken_when_its_worker_is_to_end() {
+    let (world, mut pulse) = stopped(Limits::default());
+    world.end(0);
+    assert_eq!(world.ended().ended, Ended::Stopped);
+    pulse.wait_dead();
+}
+
+#[test]
+fn a_keeper_that_was_stopped_is_woken_when_it_is_to_close_or_to_run_another_worker() {
+    let (world, mut pulse) = stopped(Limits::default());
+    world.close_all();
+    pulse.wait_dead();
+    let world = World::new();
+    world.run("b", &[]);
+    kill_process(Pid::from_raw(world.keeper_of("b")).unwrap(), Signal::STOP).unwrap();
+    assert_eq!(world.run("c", &[]).ended, Ended::Exit(0));
+}
+
+#[test]
+fn a_keeper_that_was_stopped_is_woken_when_the_time_of_its_worker_is_over() {
+    let (world, mut pulse) = stopped(Limits { total_ms: Some(400), grace_ms: Some(50), ..Limits::default() });
+    assert_eq!(world.ended().ended, Ended::Limit(Limit::Total));
+    pulse.wait_dead();
+}
+
+#[test]
+fn a_keeper_that_does_not_answer_is_killed_with_all_that_it_kept() {
+    let world = World::with_patience(Duration::from_millis(100));
+    let mut pulse = world.pulse("pulse");
+    // Whoever writes to this log waits for a reader, for ever.
+    let log = world.gate("log");
+    let mut assignment = world.assignment("a", &["ignore-term", "print", "x", "beat", pulse.arg(), "hang"]);
+    assignment.logs[0] = log.arg().into();
+    world.start(0, assignment);
+    pulse.wait_alive(1);
+    world.end(0);
+    let KeeperEvent::KeeperDied { slot: 0, reason, .. } = world.next() else { panic!("it is not dead") };
+    assert_eq!(reason, "the keeper did not answer and was killed");
+    pulse.wait_dead();
+    assert_eq!(world.run("b", &[]).ended, Ended::Exit(0));
 }
 
 /// R: A-03

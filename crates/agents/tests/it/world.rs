@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::PipeReader;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use team_executor_agents::ledger::{Entry, entries};
 use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Limits};
@@ -26,8 +26,13 @@ pub(crate) struct World {
 impl World {
     /// An empty one.
     pub(crate) fn new() -> Self {
+        Self::with_patience(LONG)
+    }
+
+    /// An empty one that waits only so long for keepers that do not answer.
+    pub(crate) fn with_patience(patience: Duration) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let keepers = RefCell::new(Keepers::new(exe(), ledgers(dir.path()), 1));
+        let keepers = RefCell::new(Keepers::new(exe(), ledgers(dir.path()), 1).with_patience(patience));
         Self { dir, keepers, events: RefCell::default(), silence: std::io::pipe().unwrap() }
     }
 
@@ -57,7 +62,12 @@ impl World {
             if let Some(event) = self.events.borrow_mut().pop_front() {
                 return event;
             }
-            let events = self.keepers.borrow_mut().wait(self.silence.0.as_fd(), Some(LONG)).unwrap();
+            let (asked, left) = (Instant::now(), LONG);
+            let mut events = Vec::new();
+            // It wakes for keepers that do not answer, too.
+            while events.is_empty() && asked.elapsed() < left {
+                events = self.keepers.borrow_mut().wait(self.silence.0.as_fd(), Some(left)).unwrap();
+            }
             assert!(!events.is_empty(), "an event");
             self.events.borrow_mut().extend(events);
         }
