@@ -156,6 +156,7 @@ impl Checking {
                     (None, _) => Next::Wait,
                 }
             }
+            Looked::GivenUp => self.leave(slot),
         }
     }
 
@@ -188,6 +189,11 @@ impl Checking {
         if let Some(judged) = self.slots.get_mut(&slot) {
             judged.outcome = Outcome::Interrupted;
         }
+    }
+
+    /// The executor is about to end: it does not wait for large files to be read. What was begun is left.
+    pub(crate) fn give_up(&self) {
+        self.checker.give_up();
     }
 
     /// Whether something was left that is not judged.
@@ -244,9 +250,12 @@ impl Checking {
         self.slots.insert(slot, Judged { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
     }
 
-    /// Leaves an attempt to the next executor.
+    /// Leaves an attempt to the next executor, unless nobody wants it.
     fn leave(&mut self, slot: usize) -> Next {
-        self.left.extend(self.slots.remove(&slot).map(|judged| (slot, judged.work, judged.outcome)));
+        match self.slots.remove(&slot) {
+            Some(Judged { outcome: Outcome::Interrupted, .. }) => return Next::Over(Outcome::Interrupted),
+            judged => self.left.extend(judged.map(|judged| (slot, judged.work, judged.outcome))),
+        }
         Next::Leave
     }
 

@@ -59,8 +59,17 @@ impl DiskFolder {
 
     /// How many bytes a regular file below the folder has, and their SHA-256 in hexadecimal.
     pub fn digest(&self, path: &str) -> Result<(u64, String), ReadError> {
+        let digest = self.digest_unless(path, || false)?;
+        digest.ok_or_else(|| ReadError::Refused(reason(Errno::CANCELED)))
+    }
+
+    /// The same; nothing as soon as it is given up, which is asked after each piece.
+    pub fn digest_unless(&self, path: &str, given_up: impl Fn() -> bool) -> Result<Option<(u64, String)>, ReadError> {
         let (file, _) = self.regular(path)?;
-        digest(file, |_| Ok(())).map_err(|error| ReadError::Refused(reason(error)))
+        match digest(file, |_| if given_up() { Err(Errno::CANCELED) } else { Ok(()) }) {
+            Err(Errno::CANCELED) => Ok(None),
+            digest => digest.map(Some).map_err(|error| ReadError::Refused(reason(error))),
+        }
     }
 
     /// A regular file and its size.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +32,8 @@ pub(crate) enum Looked {
     Run(Vec<Verify>),
     /// It is judged.
     Over(Verdict),
+    /// It was given up before anything was known.
+    GivenUp,
 }
 
 /// What is made of what an attempt delivered.
@@ -57,6 +60,8 @@ pub(crate) struct Checker {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     registry: Arc<Mutex<Registry>>,
+    /// Nobody waits for what is being looked at.
+    given_up: Arc<AtomicBool>,
     run: PathBuf,
 }
 
@@ -65,15 +70,23 @@ impl Checker {
     pub(crate) fn new(run: PathBuf, roots: Roots, registry: Registry, outbox: Outbox) -> io::Result<Self> {
         let registry = Arc::new(Mutex::new(registry));
         let (jobs, received) = mpsc::channel();
-        let bench = Bench { roots, registry: Arc::clone(&registry), schemas: Schemas::default() };
+        let given_up = Arc::new(AtomicBool::new(false));
+        let (shared, schemas) = (Arc::clone(&registry), Schemas::default());
+        let bench = Bench { roots, registry: shared, given_up: Arc::clone(&given_up), schemas };
         let thread = std::thread::Builder::new().name("checker".to_owned());
         let thread = thread.spawn(move || bench.work(&received, &outbox))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), registry, run })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), registry, given_up, run })
     }
 
     /// Looks at what an attempt delivered.
     pub(crate) fn begin(&self, slot: usize, delivered: Delivered) {
+        self.given_up.store(false, Ordering::Relaxed);
         self.send(Job::Delivered(slot, Box::new(delivered)));
+    }
+
+    /// Hashes nothing more, until it is to look at something else: to read large files takes long.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
     }
 
     /// Says how the commands ended.
@@ -123,40 +136,34 @@ impl Drop for Checker {
     }
 }
 
+/// What commands judge, by slot.
+type Waiting = BTreeMap<usize, (Delivered, Collected)>;
+
 /// The thread's side.
 struct Bench {
     roots: Roots,
     registry: Arc<Mutex<Registry>>,
+    given_up: Arc<AtomicBool>,
     schemas: Schemas,
 }
 
 impl Bench {
     fn work(mut self, jobs: &Receiver<Job>, outbox: &Outbox) {
-        let mut waiting: BTreeMap<usize, (Delivered, Collected)> = BTreeMap::new();
+        let mut waiting = Waiting::new();
         for job in jobs {
             let (slot, looked) = match job {
                 Job::Lost(delivered) => {
-                    let mut collected = collect(&delivered, &self.roots);
+                    let Some(mut collected) = self.collect(&delivered) else { continue };
                     lock(&self.registry).prepare(&delivered.task, delivered.attempt, &mut collected.found);
                     self.judge(&delivered, collected, Vec::new(), Some("recorded again after a crash"));
                     continue;
                 }
                 Job::Delivered(slot, delivered) => {
-                    let mut collected = collect(&delivered, &self.roots);
-                    let mut wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
-                    wrong.extend(lock(&self.registry).prepare(
-                        &delivered.task,
-                        delivered.attempt,
-                        &mut collected.found,
-                    ));
-                    let commands = delivered.demands.commands(kinds(&collected));
-                    if wrong.is_empty() && !commands.is_empty() {
-                        self.note_delivered(&delivered, &collected);
-                        waiting.insert(slot, (*delivered, collected));
-                        (slot, Looked::Run(commands))
-                    } else {
-                        (slot, Looked::Over(self.judge(&delivered, collected, wrong, None)))
-                    }
+                    let looked = match self.collect(&delivered) {
+                        Some(collected) => self.look(slot, *delivered, collected, &mut waiting),
+                        None => Looked::GivenUp,
+                    };
+                    (slot, looked)
                 }
                 Job::Ran(slot, critique) => {
                     let Some((delivered, collected)) = waiting.remove(&slot) else { continue };
@@ -168,6 +175,24 @@ impl Bench {
                 return;
             }
         }
+    }
+
+    fn collect(&self, delivered: &Delivered) -> Option<Collected> {
+        collect(delivered, &self.roots, || self.given_up.load(Ordering::Relaxed))
+    }
+
+    /// Judges what needs no program, and keeps what commands judge then.
+    fn look(&mut self, slot: usize, delivered: Delivered, mut collected: Collected, waiting: &mut Waiting) -> Looked {
+        let mut wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
+        let (task, attempt) = (&delivered.task, delivered.attempt);
+        wrong.extend(lock(&self.registry).prepare(task, attempt, &mut collected.found));
+        let commands = delivered.demands.commands(kinds(&collected));
+        if !wrong.is_empty() || commands.is_empty() {
+            return Looked::Over(self.judge(&delivered, collected, wrong, None));
+        }
+        self.note_delivered(&delivered, &collected);
+        waiting.insert(slot, (delivered, collected));
+        Looked::Run(commands)
     }
 
     /// Whoever looks sees that it is being judged. That is not worth a failure.

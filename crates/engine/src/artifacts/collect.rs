@@ -62,8 +62,8 @@ impl Delivered {
     }
 }
 
-/// Looks for everything that an attempt delivered, and hashes it.
-pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
+/// Looks for everything that an attempt delivered, and hashes it; nothing if that is given up on the way.
+pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() -> bool) -> Option<Collected> {
     let own = delivered.folder();
     let mut wrong = Vec::new();
     let mut named: BTreeMap<(String, &'static str), (Place, Option<Artifact>)> = BTreeMap::new();
@@ -92,10 +92,11 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
     }
     let mut found = Vec::new();
     for ((path, _), (place, declared)) in named.into_iter().take(FILES) {
-        match roots.digest(place, &path) {
+        match roots.digest_unless(place, &path, &given_up) {
             Err(ReadError::Outside) => wrong.push(format!("{path}: a link leads out of its folder")),
             Err(why) => wrong.push(format!("{path}: {why}")),
-            Ok((size, sha256)) => {
+            Ok(None) => return None,
+            Ok(Some((size, sha256))) => {
                 let is_named = declared.is_some();
                 let Some(artifact) = artifact(delivered, &own, path, declared) else { continue };
                 let checksum = Some(format!("sha256:{sha256}"));
@@ -107,7 +108,7 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots) -> Collected {
             }
         }
     }
-    Collected { found, wrong }
+    Some(Collected { found, wrong })
 }
 
 /// The files in the attempt's own folder, and whether one of them describes another. A link is fine if it leads to something

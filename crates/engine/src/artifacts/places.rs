@@ -50,6 +50,16 @@ impl Roots {
         self.folder(place)?.digest(path)
     }
 
+    /// The same; nothing as soon as it is given up.
+    pub(super) fn digest_unless(
+        &self,
+        place: Place,
+        path: &str,
+        given_up: impl Fn() -> bool,
+    ) -> Result<Option<(u64, String)>, ReadError> {
+        self.folder(place)?.digest_unless(path, given_up)
+    }
+
     /// The bytes of a file.
     pub(super) fn read(&self, place: Place, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.folder(place)?.read(path, limit)

@@ -63,6 +63,9 @@ impl Dispatcher<'_> {
     /// Ends when nothing is left but attempts that were not judged to their end: the rules wait for them, and the next
     /// incarnation judges them. Or this one does, if it is to go on.
     pub(super) fn end_or_judge(&mut self) {
+        if self.is_stopping() {
+            self.checking.give_up();
+        }
         if !self.checking.has_left() {
             return;
         }

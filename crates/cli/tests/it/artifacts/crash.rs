@@ -82,6 +82,41 @@ fn no_check_begins_while_the_executor_ends() {
 }
 
 #[test]
+fn a_stop_does_not_wait_for_a_large_file_to_be_read() {
+    let world = tasks(&[("A", "")]);
+    let worker = "echo A >> worked; truncate -s 64G $TEAM_EXECUTOR_ARTIFACTS/big; echo did it";
+    let mut executor = start(&world, worker);
+    let big = folder_of(&world, &executor).join("artifacts/A/big");
+    let open_files = format!("/proc/{}/fd", executor.id());
+    let is_open = || {
+        let open = std::fs::read_dir(&open_files).expect("it lives").flatten();
+        open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file == big)
+    };
+    while !is_open() {
+        std::thread::yield_now();
+    }
+    assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
+    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    std::fs::write(&big, "small").expect("written");
+    assert_eq!(start(&world, worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(read(world.dir().join("worked")), "A\n");
+    assert_eq!(registered(&world), one("A/big", "passed 1.0"));
+}
+
+/// The folder of the run, as soon as there is one.
+fn folder_of(world: &World, executor: &std::process::Child) -> std::path::PathBuf {
+    let runs = world.dir().join(".workflow/.csv-wave");
+    loop {
+        assert!(std::path::Path::new(&format!("/proc/{}", executor.id())).exists());
+        let found = std::fs::read_dir(&runs).into_iter().flatten().flatten().map(|entry| entry.path());
+        if let Some(run) = found.into_iter().find(|path| path.join("artifacts/A").exists()) {
+            return run;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
     let world = tasks(&[("A", "")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
