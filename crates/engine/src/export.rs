@@ -126,7 +126,12 @@ fn sources(session: &Path, run: &Path, undone: &BTreeSet<String>) -> Result<Sour
         left_out
             .extend(no_results.into_iter().map(|task| (format!("{ARTIFACTS}/{task}"), "its task is not completed")));
         found.files.retain(|name| task_of(name).is_none());
-        left_out.extend(found.others.into_iter().map(|(name, why)| (format!("{ARTIFACTS}/{name}"), why)));
+        left_out.extend(
+            found
+                .others
+                .into_iter()
+                .map(|(name, why)| (format!("{ARTIFACTS}/{name}").trim_end_matches('/').to_owned(), why)),
+        );
         for name in found.files {
             let target = format!("{ARTIFACTS}/{name}");
             if files.insert(target.clone(), folder.join(name)).is_some() {

@@ -134,7 +134,7 @@ impl Report {
         let index_of = |id: &TaskId| rules.graph().index_of(id.as_str());
         let left = self.folder.join("artifacts");
         let folders: BTreeMap<_, _> =
-            entries(&left).into_iter().map(|entry| (entry.file_name(), entry.path())).collect();
+            entries(&left).into_iter().filter(is_folder).map(|entry| (entry.file_name(), entry.path())).collect();
         let completed = session.tasks.iter().enumerate().filter(|(at, _)| is_done(*at));
         let of_tasks = completed.filter_map(|(_, task)| {
             let folder = folders.get(std::ffi::OsStr::new(&component(task.id.as_str())))?;
@@ -276,14 +276,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         && found.len() < LISTED
     {
         for entry in entries(&folder) {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
-                _ => found.push(entry.path()),
-            }
+            if is_folder(&entry) { waiting.push(entry.path()) } else { found.push(entry.path()) }
         }
     }
     found.sort();
     found
+}
+
+/// Whether it is a folder, and no link to one.
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
 
 /// Whether a file describes artifacts and is none.

@@ -46,9 +46,14 @@ pub enum CopyError {
     Disk(#[from] DiskError),
 }
 
-/// Looks at everything below a folder without following a link. A folder that is not there is empty.
+/// Looks at everything below a folder without following a link. A folder that is not there is empty; a link in its place
+/// is the one thing that is found, without a name.
 pub fn below(folder: &Path) -> std::io::Result<Below> {
     let mut below = Below::default();
+    if folder.is_symlink() {
+        below.others.push((String::new(), "it is a link"));
+        return Ok(below);
+    }
     let mut waiting = vec![PathBuf::new()];
     while let Some(path) = waiting.pop() {
         let entries = match std::fs::read_dir(folder.join(&path)) {
@@ -181,6 +186,8 @@ mod tests {
         assert_eq!(found.files, ["a/b/c"]);
         assert_eq!(found.others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["folder", "link"]);
         assert_eq!(below(&from.join("missing")).expect("nothing"), Below::default());
+        let behind = below(&from.join("folder")).expect("it is not read");
+        assert_eq!((behind.files, behind.others), (Vec::new(), vec![(String::new(), "it is a link")]));
     }
 
     #[test]

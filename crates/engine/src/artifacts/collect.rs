@@ -125,6 +125,10 @@ fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> (Vec<String>,
     let is_described =
         below.files.iter().chain(below.others.iter().map(|(name, _)| name)).any(|name| name == manifest::NAME);
     for (name, why) in below.others {
+        if name.is_empty() {
+            wrong.push(format!("{own}: {why}, and only files in a folder can be delivered"));
+            continue;
+        }
         let leads = folder.join(&name).canonicalize().ok();
         if why != "it is a link" || leads.is_none_or(|leads| roots.named(&leads).is_none()) {
             wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));

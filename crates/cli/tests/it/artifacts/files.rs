@@ -210,3 +210,26 @@ fn only_what_completed_tasks_delivered_is_listed_and_exported() {
     assert!(listed.contains("artifacts/C/C.md by C") && !listed.contains("B.md"), "{report}");
     assert!(last.stdout.contains("artifacts/C/C.md (C, worker)") && !last.stdout.contains("B.md"), "{last}");
 }
+
+#[test]
+fn a_link_in_the_place_of_the_folder_is_not_followed() {
+    let world = tasks(&[("A", "")]);
+    world.write("other/secret.txt", "secret");
+    let linked = "rmdir $TEAM_EXECUTOR_ARTIFACTS; ln -s \"$PWD/other\" $TEAM_EXECUTOR_ARTIFACTS";
+    let failed = run(&world, linked);
+    assert_eq!(failed.code, Some(1), "{failed}");
+    assert!(failed.to_string().contains("artifacts/A: it is a link"), "{failed}");
+    assert_eq!(registered(&world).len(), 0);
+    let fixed = again(&world, "A", "echo did it");
+    assert_eq!(fixed.code, Some(0), "{fixed}");
+    // Whoever puts one there afterwards shows nothing, either.
+    std::fs::remove_dir(folder(&world).join("artifacts/A")).ok();
+    symlink(world.dir().join("other"), folder(&world).join("artifacts/A")).expect("a link");
+    let exported = world.run(&["export", "--to", "out", SESSION]);
+    assert_eq!(exported.code, Some(0), "{exported}");
+    assert!(!exported.to_string().contains("secret"), "{exported}");
+    std::fs::remove_file(folder(&world).join(".executor/rendered")).expect("removed");
+    let shown = run(&world, "true");
+    assert!(!shown.to_string().contains("secret"), "{shown}");
+    assert!(!read(folder(&world).join("context.md")).contains("secret"));
+}
