@@ -76,6 +76,7 @@ fn assignment(dir: &Path, number: usize) -> Assignment {
         logs: ["out", "err"].map(|name| dir.join(format!("{number}.{name}"))),
         output_cap: 1 << 20,
         artifacts: Some(dir.join(format!("artifacts-{number}"))),
+        aside: dir.join("aside"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How a worker ended.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
 use rustix::io::Errno;
@@ -26,6 +27,9 @@ pub struct Exit {
     pub leaked: usize,
     /// How many things it delivered.
     pub artifacts: usize,
+    /// Where something was moved to that stood in the place of its folder before it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<PathBuf>,
     /// The last line of its standard output that is not empty, without control characters.
     pub last_line: Option<String>,
 }
@@ -131,6 +135,7 @@ impl Exit {
             err: Stream::default(),
             leaked: 0,
             artifacts: 0,
+            aside: None,
             last_line: None,
         }
     }

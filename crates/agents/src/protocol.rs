@@ -29,8 +29,10 @@ pub struct Assignment {
     pub logs: [PathBuf; 2],
     /// How many bytes of each output stream are kept: half of them from its start, half from its end.
     pub output_cap: u64,
-    /// The folder that it delivers to, which is made if it is not there; the folder above must be.
+    /// The folder that it delivers to, which is made; the folder above must be there.
     pub artifacts: Option<PathBuf>,
+    /// Where what stands in the place of that folder is moved to: it is nothing that this worker delivered.
+    pub aside: PathBuf,
 }
 
 /// The next attempt in a slot, told by what is not as with the one before. Most attempts differ in little.
@@ -48,12 +50,14 @@ pub struct Difference {
     pub logs: [PathBuf; 2],
     /// As in an [`Assignment`].
     pub artifacts: Option<PathBuf>,
+    /// As in an [`Assignment`].
+    pub aside: PathBuf,
 }
 
 impl Assignment {
     /// What is not as in another one; nothing if they differ in more than can be told so.
     pub(crate) fn since(&self, last: &Self) -> Option<Difference> {
-        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts } = self;
+        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside } = self;
         let is_alike = (program, args, cwd, limits, output_cap)
             == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap)
             && env.iter().map(|(name, _)| name).eq(last.env.iter().map(|(name, _)| name));
@@ -65,18 +69,20 @@ impl Assignment {
             stdin: stdin.clone(),
             logs: logs.clone(),
             artifacts: artifacts.clone(),
+            aside: aside.clone(),
         })
     }
 
     /// The one that differs so from this one.
     pub(crate) fn with(&mut self, difference: Difference) {
-        let Difference { after: _, key, env, stdin, logs, artifacts } = difference;
+        let Difference { after: _, key, env, stdin, logs, artifacts, aside } = difference;
         for (at, value) in env {
             if let Some((_, old)) = self.env.get_mut(at) {
                 *old = value;
             }
         }
-        (self.key, self.stdin, self.logs, self.artifacts) = (key, stdin, logs, artifacts);
+        (self.key, self.stdin, self.logs) = (key, stdin, logs);
+        (self.artifacts, self.aside) = (artifacts, aside);
     }
 }
 
@@ -171,6 +177,7 @@ mod tests {
             logs: ["/o".into(), "/e".into()],
             output_cap: 7,
             artifacts: None,
+            aside: PathBuf::new(),
         };
         let next = Assignment {
             key: "r/b/1".into(),
@@ -178,6 +185,7 @@ mod tests {
             stdin: None,
             logs: ["/o2".into(), "/e2".into()],
             artifacts: Some("/art".into()),
+            aside: "/aside".into(),
             ..last.clone()
         };
         let difference = next.since(&last).unwrap();

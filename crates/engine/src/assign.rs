@@ -8,7 +8,7 @@ use team_executor_agents::{Assignment, Limits};
 use team_executor_core::run::{Measure, Run};
 use team_executor_core::{Task, TaskIndex};
 
-use crate::artifacts::Verify;
+use crate::artifacts::{Verify, quarantine};
 use crate::bus::propose;
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, check_logs, logs};
@@ -67,6 +67,7 @@ pub(crate) fn of(
         logs: logs(&run.path, id, attempt),
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
+        aside: quarantine::place(&run.path, id, attempt.saturating_sub(1)),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Results of attempts that the journal does not know. When a damaged journal was cut, numbers of attempts come again, and a
 //! result that an earlier attempt of the same number left would count for the new one. They are given other names before
-//! anything starts.
+//! anything starts. So is what a worker wrote to where a later one is to report.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,6 +26,15 @@ pub(crate) fn set_aside(agents: &Path, tasks: &[Task], rules: &Run) -> io::Resul
     results.retain(|(task, attempt, _)| begun.get(task).is_some_and(|begun| attempt > begun));
     results.iter().try_for_each(|(_, _, path)| fs::rename(path, free(path)))?;
     Ok(results.len())
+}
+
+/// Gives what stands where an attempt is to write its result another name, and says which.
+pub(crate) fn attempt_begins(result: &Path) -> io::Result<Option<PathBuf>> {
+    if result.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let to = free(result);
+    fs::rename(result, &to).map(|()| Some(to))
 }
 
 /// Every result: the name of its task, the number of its attempt, and where it is.

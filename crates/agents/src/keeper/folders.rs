@@ -1,5 +1,6 @@
-//! The folders that workers deliver to. A worker that delivers nothing leaves an empty one, which becomes the next
-//! worker's: giving a folder another name is far cheaper than making one, and nobody finds thousands of empty ones.
+//! The folders that workers deliver to, each empty when its worker starts. A worker that delivers nothing leaves an empty
+//! one, which becomes the next worker's: giving a folder another name is far cheaper than making one, and nobody finds
+//! thousands of empty ones.
 //!
 //! Whether anything came into one is told by its time: we make it older than any other, and the system gives it a new one
 //! with the first thing that comes in. That is ten times as quick as to read it.
@@ -9,6 +10,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 /// The time of a folder into which nothing ever came, since 1970.
 const NEVER: Duration = Duration::from_nanos(1);
@@ -21,31 +25,34 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Sees to it that there is a folder at a path. What is in it stays.
-    pub(super) fn give(&mut self, path: &Path) -> io::Result<()> {
+    /// Sees to it that there is an empty folder at a path. What stands there is moved aside, and it is said where to.
+    pub(super) fn give(&mut self, path: &Path, aside: &Path) -> io::Result<Option<PathBuf>> {
         if let Some(spare) = self.spare.take()
             && spare != path
         {
-            if fs::rename(&spare, path).is_ok() {
-                return Ok(());
+            // Somebody may have found it since.
+            if is_untouched(&spare) && fs::rename(&spare, path).is_ok() {
+                return Ok(None);
             }
             self.spare = Some(spare);
         }
-        match DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => {
-                mark(path);
-                Ok(())
-            }
+        let made = make(path);
+        if !made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            return made.map(|()| None);
         }
+        if count(path) == Some(0) {
+            mark(path);
+            return Ok(None);
+        }
+        let moved = move_away(path, aside)?;
+        make(path).map(|()| Some(moved))
     }
 
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
         if !is_untouched(path) {
-            match fs::read_dir(path).map(Iterator::count) {
-                Ok(0) => mark(path),
+            match count(path) {
+                Some(0) => mark(path),
                 left => return left.unwrap_or(0),
             }
         }
@@ -66,6 +73,35 @@ impl Drop for Folders {
     fn drop(&mut self) {
         self.throw_away();
     }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)?;
+    mark(path);
+    Ok(())
+}
+
+/// Gives what is at a path another name that nothing has, and says which.
+fn move_away(path: &Path, aside: &Path) -> io::Result<PathBuf> {
+    if let Some(folder) = aside.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let name = aside.file_name().unwrap_or_default().to_string_lossy();
+    let others = (2_u64..).map(|number| aside.with_file_name(format!("{name}-{number}")));
+    for to in std::iter::once(aside.to_owned()).chain(others) {
+        match renameat_with(CWD, path, CWD, &to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(to),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// How much is in a folder. What stands in the place of one is one thing, wherever it leads; nothing, if there is nothing.
+fn count(path: &Path) -> Option<usize> {
+    let is_folder = fs::symlink_metadata(path).ok()?.is_dir();
+    Some(if is_folder { fs::read_dir(path).map_or(1, Iterator::count) } else { 1 })
 }
 
 /// Gives an empty folder the time by which it is known. One that does not take it is read each time.
@@ -95,23 +131,56 @@ mod tests {
     fn an_empty_folder_is_used_again_and_a_full_one_stays() {
         let dir = tempfile::tempdir().unwrap();
         let (a, b, c) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
+        let aside = dir.path().join("aside");
         let mut folders = Folders::default();
-        folders.give(&a).unwrap();
+        let give = |folders: &mut Folders, path| assert_eq!(folders.give(path, &aside).unwrap(), None);
+        give(&mut folders, &a);
         folders.take_back(&a);
-        folders.give(&b).unwrap();
+        give(&mut folders, &b);
         assert_eq!(names(dir.path()), ["b"]);
         fs::write(b.join("report.md"), "").unwrap();
         assert_eq!(folders.take_back(&b), 1);
-        folders.give(&c).unwrap();
+        give(&mut folders, &c);
         folders.take_back(&c);
-        // A second attempt at what was delivered in part.
-        folders.give(&b).unwrap();
-        assert_eq!(
-            (names(dir.path()), names(&b)),
-            (vec!["b".to_owned(), "c".to_owned()], vec!["report.md".to_owned()])
-        );
+        give(&mut folders, &c);
+        folders.take_back(&c);
+        // Somebody uses what nobody needs: it stays there, and is nobody else's.
+        fs::write(c.join("late"), "").unwrap();
+        give(&mut folders, &a);
+        assert_eq!((names(dir.path()), names(&a)), (["a", "b", "c"].map(str::to_owned).into(), Vec::new()));
+        folders.take_back(&a);
         drop(folders);
-        assert_eq!(names(dir.path()), ["b"]);
+        assert_eq!(names(dir.path()), ["b", "c"]);
+    }
+
+    #[test]
+    fn what_stands_there_is_moved_aside_whole_and_over_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, aside, other) = (dir.path().join("a"), dir.path().join("quarantine/a.0"), dir.path().join("other"));
+        fs::create_dir(&other).unwrap();
+        let all: [&dyn Fn(); 4] = [
+            &|| fs::create_dir_all(a.join("sub")).unwrap(),
+            &|| fs::write(&a, "mine").unwrap(),
+            &|| std::os::unix::fs::symlink(&other, &a).unwrap(),
+            &|| std::os::unix::fs::symlink("nowhere", &a).unwrap(),
+        ];
+        for with_spare in [false, true] {
+            for plant in all {
+                let mut folders = Folders::default();
+                if with_spare {
+                    let spare = dir.path().join("spare");
+                    folders.give(&spare, &aside).unwrap();
+                    folders.take_back(&spare);
+                }
+                plant();
+                let moved = folders.give(&a, &aside).unwrap().expect("it was moved");
+                assert!(moved.symlink_metadata().is_ok() && is_untouched(&a));
+                assert_eq!(folders.take_back(&a), 0);
+            }
+        }
+        assert_eq!(names(&dir.path().join("quarantine")).len(), 8);
+        assert_eq!(fs::read_to_string(dir.path().join("quarantine/a.0-2")).unwrap(), "mine");
+        assert!(dir.path().join("quarantine/a.0/sub").is_dir() && names(&other).is_empty());
     }
 
     #[test]
@@ -119,7 +188,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (a, other) = (dir.path().join("a"), dir.path().join("other"));
         let within = a.join("x");
-        let all: [(&dyn Fn(), usize); 8] = [
+        let all: [(&dyn Fn(), usize); 10] = [
             (&|| {}, 0),
             (&|| fs::write(&within, "").unwrap(), 1),
             (&|| fs::create_dir(&within).unwrap(), 1),
@@ -130,31 +199,19 @@ mod tests {
                 1,
             ),
             (&|| fs::rename(&a, &other).and_then(|()| fs::create_dir_all(&within)).unwrap(), 1),
+            (&|| fs::rename(&a, &other).and_then(|()| std::os::unix::fs::symlink(&other, &a)).unwrap(), 1),
+            (&|| fs::remove_dir(&a).and_then(|()| fs::write(&a, "")).unwrap(), 1),
             (&|| fs::remove_dir(&a).unwrap(), 0),
         ];
         for (nth, (change, count)) in all.into_iter().enumerate() {
             let mut folders = Folders::default();
-            folders.give(&a).unwrap();
+            folders.give(&a, &other).unwrap();
             assert!(is_untouched(&a), "{nth}");
             change();
             assert_eq!(folders.take_back(&a), count, "{nth}");
-            folders.give(&a).unwrap();
-            assert_eq!(folders.take_back(&a), count, "{nth}: again");
             drop(folders);
             fs::remove_dir_all(&a).or_else(|_| fs::remove_file(&a)).ok();
             fs::remove_dir_all(&other).ok();
         }
-    }
-
-    #[test]
-    fn what_is_no_folder_is_an_error_and_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("a");
-        fs::write(&file, "mine").unwrap();
-        let mut folders = Folders::default();
-        assert!(folders.give(&file).is_err());
-        assert_eq!(folders.take_back(&file), 0);
-        drop(folders);
-        assert_eq!(fs::read_to_string(file).unwrap(), "mine");
     }
 }

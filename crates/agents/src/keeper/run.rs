@@ -59,7 +59,8 @@ impl Keeper<'_> {
         let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
         self.ledger.note(&Entry::Started { key: assignment.key.clone(), keeper: std::process::id(), cgroup })?;
         if let Some(folder) = &assignment.artifacts {
-            self.folders.give(folder).map_err(|error| Obstacle::about(folder.display(), &error))?;
+            let given = self.folders.give(folder, &assignment.aside);
+            exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);

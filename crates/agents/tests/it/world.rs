@@ -160,6 +160,7 @@ pub(crate) fn assignment(dir: &Path, task: &str, script: &[&str]) -> Assignment 
         logs: ["out.log", "err.log"].map(|name| attempt.join(name)),
         output_cap: 1 << 20,
         artifacts: None,
+        aside: attempt.join("aside"),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What earlier attempts left is moved away before the next one starts: half of a file is never taken for a result.
+//! What earlier attempts left is moved away before the next one starts: half of a file is never taken for a result. What
+//! others put there the keeper moves to the same place, which finds it without having to look.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,14 @@ use super::FOLDER;
 /// In the folder of a run.
 const QUARANTINE: &str = "quarantine";
 
+/// Where what an attempt left is moved to, if nothing is there.
+pub(crate) fn place(run: &Path, task: &str, attempt: u32) -> PathBuf {
+    run.join(QUARANTINE).join(format!("{}.{attempt}", component(task)))
+}
+
 /// Where what an attempt left was moved to, if it was.
 pub(crate) fn of(run: &Path, task: &str, attempt: u32) -> Option<PathBuf> {
-    let folder = run.join(QUARANTINE).join(format!("{}.{attempt}", component(task)));
+    let folder = place(run, task, attempt);
     folder.is_dir().then_some(folder)
 }
 

@@ -1,5 +1,7 @@
 //! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
 
+use std::path::Path;
+
 use team_executor_agents::{Ended, Exit, Lack, Obstacle};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Used, Work, WorkEnded};
@@ -20,6 +22,9 @@ impl Dispatcher<'_> {
             return self.judged(slot, next);
         }
         let work = *self.slots.get(&slot)?;
+        if let Some(aside) = exit.and_then(|exit| exit.aside.as_deref()) {
+            self.tell_aside(work, "folder", aside);
+        }
         let outcome = match exit {
             Some(exit) => self.outcome(work, exit),
             None => self.lost(work, None),
@@ -30,6 +35,13 @@ impl Dispatcher<'_> {
             return self.judged(slot, next);
         }
         self.judged(slot, Next::Over(outcome))
+    }
+
+    /// Something stood where an attempt was to deliver or to report, and was moved before it began.
+    pub(super) fn tell_aside(&mut self, work: Work, what: &str, to: &Path) {
+        let (task, to) = (self.id(work.task), to.strip_prefix(&self.at.path).unwrap_or(to).display());
+        let told = format!("{task}: what stood in the place of its {what} before it began was moved to {to}");
+        tell_problems(vec![told], self.tell);
     }
 
     /// The checker has looked at what the attempt in a slot delivered.

@@ -5,7 +5,7 @@ use team_executor_core::run::Work;
 use super::{Dispatcher, tell_problems};
 use crate::inbox::Message;
 use crate::options::Failure;
-use crate::{assign, prompt, resident, talk};
+use crate::{assign, prompt, resident, stale, talk};
 
 impl Dispatcher<'_> {
     /// Starts the worker of an attempt in a slot.
@@ -14,6 +14,11 @@ impl Dispatcher<'_> {
         tell_problems(problems, self.tell);
         let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
         tell_problems(moved, self.tell);
+        let result = self.at.result(self.id(work.task), work.attempt);
+        let aside = stale::attempt_begins(&result).map_err(Failure::disk("put aside", result));
+        if let Ok(Some(to)) = &aside {
+            self.tell_aside(work, "result", to);
+        }
         let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
         let text = prompt::of(
             &self.session,
@@ -23,7 +28,9 @@ impl Dispatcher<'_> {
             Some(&self.at.path),
             &before,
         );
-        let prompt = self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()));
+        let prompt = aside.and_then(|_| {
+            self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))
+        });
         self.slots.insert(slot, work);
         let prompt = match prompt {
             // Nothing runs yet: it is as if the worker had not started, and is tried again later.

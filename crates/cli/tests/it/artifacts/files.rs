@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::{SESSION, again, delivers, folder, json, registered, run, tasks};
 use crate::fixtures::world as fixture;
-use crate::run::{arguments, json as file, read};
+use crate::run::{arguments, column, json as file, read};
 
 #[test]
 fn artifacts_are_listed_with_state_version_size_and_producer() {
@@ -232,4 +232,23 @@ fn a_link_in_the_place_of_the_folder_is_not_followed() {
     let shown = run(&world, "true");
     assert!(!shown.to_string().contains("secret"), "{shown}");
     assert!(!read(folder(&world).join("context.md")).contains("secret"));
+}
+
+#[test]
+fn what_another_worker_put_there_before_a_task_began_is_not_its_result() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
+    let worker = "case $TEAM_EXECUTOR_TASK in A) for task in B C; do \
+                  mkdir $TEAM_EXECUTOR_ARTIFACTS/../$task; echo planted > $TEAM_EXECUTOR_ARTIFACTS/../$task/x; \
+                  echo '{\"status\":\"completed\",\"findings\":\"planted\"}' > \
+                  $(dirname $TEAM_EXECUTOR_RESULT)/$task.1.result.json; done;; \
+                  C) echo mine > $TEAM_EXECUTOR_ARTIFACTS/y;; esac; echo did $TEAM_EXECUTOR_TASK";
+    let done = run(&world, worker);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert_eq!(column(&world, "findings"), ["did A", "did B", "did C"]);
+    assert_eq!(registered(&world).into_keys().collect::<Vec<_>>(), ["C/y"]);
+    for task in ["B", "C"] {
+        assert_eq!(read(folder(&world).join(format!("quarantine/{task}.0/x"))), "planted\n");
+        assert!(read(folder(&world).join(format!("agents/{task}.1.result.json.stale-1"))).contains("planted"));
+        assert!(done.stderr.contains(&format!("moved to quarantine/{task}.0\n")), "{done}");
+    }
 }
