@@ -90,6 +90,9 @@ struct Report {
 fn report(text: &str) -> (String, Result<(), String>) {
     let report: Report = match serde_json::from_str(text) {
         Ok(report) => report,
+        Err(_) if text.trim().is_empty() => {
+            return (String::new(), Err("its result cannot be read: it is empty".to_owned()));
+        }
         Err(error) => return (String::new(), Err(format!("its result cannot be read: {error}"))),
     };
     let reported = match report.status.as_deref() {
@@ -172,7 +175,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(error("{\"status\":").starts_with("its result cannot be read: "));
-        assert!(error("").starts_with("its result cannot be read: "));
+        assert_eq!(error(" "), "its result cannot be read: it is empty");
         assert_eq!(error("{}"), "its result has no status");
         assert_eq!(error(r#"{"status":"done"}"#), "its result has the status `done`, not `completed` or `failed`");
         assert_eq!(error(r#"{"status":"failed","error":" "}"#), "it reported failed without an error");

@@ -42,8 +42,8 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
         let unreported = || End { result: None, outcome: Outcome::Interrupted, used: None, problems: Vec::new() };
         return End { used, ..reported(run, task, work).unwrap_or_else(unreported) };
     }
-    let written = outcome::result(&run.result(task.id.as_str(), work.attempt));
-    let unsettled = written.as_ref().filter(|text| !text.is_empty()).and_then(|_| settle(run, task, work.attempt));
+    let written = outcome::explained(&run.result(task.id.as_str(), work.attempt));
+    let unsettled = written.as_ref().and_then(|_| settle(run, task, work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
         let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
         end.problems.extend(unsettled);
@@ -63,7 +63,11 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
 /// Makes a result that a worker wrote durable: once its end is, nobody asks it again.
 fn settle(run: &RunAt, task: &Task, attempt: u32) -> Option<String> {
     let sync = |path: &Path| File::open(path)?.sync_all();
-    let settled = sync(&run.result(task.id.as_str(), attempt)).and_then(|()| sync(&run.agents()));
+    let result = run.result(task.id.as_str(), attempt);
+    if !result.is_file() {
+        return None;
+    }
+    let settled = sync(&result).and_then(|()| sync(&run.agents()));
     settled.err().map(|error| format!("{}: a power cut may take its result: {error}", task.id))
 }
 

@@ -1,14 +1,14 @@
 //! From how a worker ended to what the rules are told.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::Path;
 
+use serde_json::json;
 use team_executor_agents::outcome::{Outcome as Judged, Produced, judge};
 use team_executor_agents::{Ended, Exit};
 use team_executor_core::run::{ErrorClass, Judgement, Outcome};
 
-/// The most that is read of a result. One that is longer ends early and so cannot be understood.
+/// The most that is read of a result.
 pub(crate) const RESULT_BYTES: u64 = 1 << 20;
 
 /// What an attempt came to, by how it ended, what it reported and what it left.
@@ -40,14 +40,66 @@ pub(crate) fn judged(outcome: Outcome, said: Result<Option<Judgement>, String>) 
 
 /// The text of a result. What is there but cannot be read is empty, which no result is: it decides, and not the exit status.
 pub(crate) fn result(path: &Path) -> Option<String> {
-    let is_file = match std::fs::metadata(path) {
+    Some(written(path)?.unwrap_or_default())
+}
+
+/// The same for whoever judges: what cannot be read is a result that says why.
+pub(crate) fn explained(path: &Path) -> Option<String> {
+    let unreadable =
+        |why| json!({"status": "failed", "error": format!("its result cannot be read: {why}")}).to_string();
+    Some(written(path)?.unwrap_or_else(unreadable))
+}
+
+/// What was written as a result, or why that cannot be read.
+fn written(path: &Path) -> Option<Result<String, String>> {
+    let found = match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        found => found.is_ok_and(|found| found.is_file()),
+        Err(error) => return Some(Err(error.to_string())),
+        Ok(found) => found,
     };
-    let mut bytes = Vec::new();
-    let read = |file: File| file.take(RESULT_BYTES).read_to_end(&mut bytes);
-    if !is_file || File::open(path).and_then(read).is_err() {
-        return Some(String::new());
+    Some(match found.len() {
+        _ if found.is_dir() => Err("it is a folder".to_owned()),
+        // Whoever opens a pipe may wait for ever.
+        _ if !found.is_file() => Err("it is no regular file".to_owned()),
+        length if length > RESULT_BYTES => Err(format!("it has {length} bytes, and at most {RESULT_BYTES} are read")),
+        _ => std::fs::read(path).map_err(|error| error.to_string()).map(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_result_that_cannot_be_read_says_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let judged = || {
+            let text = explained(&path);
+            of_ended(&Ended::Exit(0), &Produced { result: text.as_deref(), ..Produced::default() })
+        };
+        let failed = |why: &str| {
+            let error = format!("its result cannot be read: {why}");
+            assert_eq!(judged(), Outcome::Failed { class: ErrorClass::Transient, error });
+        };
+        assert_eq!(result(&path), None);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        failed("it is no regular file");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        failed("it is a folder");
+        std::fs::remove_dir(&path).unwrap();
+        let done = r#"{"status":"completed","findings":"found it"}"#;
+        std::fs::write(&path, format!("{done}{}", " ".repeat(1 << 20))).unwrap();
+        failed("it has 1048620 bytes, and at most 1048576 are read");
+        std::fs::write(&path, " \n").unwrap();
+        failed("it is empty");
+        std::fs::write(&path, format!("\u{feff}{done}")).unwrap();
+        assert_eq!(judged(), Outcome::completed(Some("found it".to_owned())));
     }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -83,8 +83,8 @@ fn findings_of_earlier_runs_reach_the_prompt() {
 
 #[test]
 fn a_result_decides_and_without_one_the_exit_status() {
-    let world =
-        tasks(&[("big", ""), ("both", ""), ("code", ""), ("done", ""), ("failed", ""), ("folder", ""), ("last", "")]);
+    let all = ["big", "both", "code", "done", "failed", "folder", "last", "mark", "pipe"];
+    let world = tasks(&all.map(|id| (id, "")));
     let worker = r#"case $TEAM_EXECUTOR_TASK in
         big) { echo '{"status":"completed","findings":"'; head -c 2000000 /dev/zero | tr '\0' x; echo '"}'; } >"$TEAM_EXECUTOR_RESULT" ;;
         both) echo '{"status":"completed","findings":"f"}' >"$TEAM_EXECUTOR_RESULT"; exit 3 ;;
@@ -92,16 +92,20 @@ fn a_result_decides_and_without_one_the_exit_status() {
         done) echo '{"status":"completed","findings":"by file"}' >"$TEAM_EXECUTOR_RESULT"; echo by line ;;
         failed) echo '{"status":"failed","error":"no network"}' >"$TEAM_EXECUTOR_RESULT" ;;
         folder) mkdir "$TEAM_EXECUTOR_RESULT" ;;
+        mark) printf '\357\273\277{"status":"completed","findings":"marked"}' >"$TEAM_EXECUTOR_RESULT" ;;
+        pipe) mkfifo "$TEAM_EXECUTOR_RESULT" ;;
         last) echo one; echo two; echo; echo to nobody >&2 ;;
     esac"#;
     let run = run(&world, worker, &["--retries", "0"]);
     assert_eq!(run.code, Some(1), "{run}");
-    assert_eq!(column(&world, "findings"), ["", "", "", "by file", "", "", "two"]);
+    assert_eq!(column(&world, "findings"), ["", "", "", "by file", "", "", "two", "marked", ""]);
     let errors = column(&world, "error");
     assert_eq!(errors[1..5], ["exit code 3, though it reported completed", "exit code 4", "", "no network"]);
-    for unreadable in [&errors[0], &errors[5]] {
-        assert!(unreadable.starts_with("its result cannot be read: "), "{errors:?}");
-    }
+    let unreadable = [0, 5, 8].map(|at| errors[at].strip_prefix("its result cannot be read: ").expect("it says so"));
+    assert_eq!(
+        unreadable,
+        ["it has 2000038 bytes, and at most 1048576 are read", "it is a folder", "it is no regular file"]
+    );
 }
 
 #[test]
