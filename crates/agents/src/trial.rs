@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::exit::{Ended, Limit};
+use crate::unix::ends_with_us;
 
 /// The most that is kept of an answer, of each stream.
 const ANSWER_BYTES: usize = 1 << 20;
@@ -36,7 +37,8 @@ pub fn ask(
     input: &str,
     limit: Duration,
 ) -> io::Result<Answer> {
-    let mut child = Command::new(command.0)
+    let mut starting = Command::new(command.0);
+    starting
         .args(command.1)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
@@ -44,8 +46,8 @@ pub fn ask(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    let mut child = ends_with_us(&mut starting).spawn()?;
     let listened = listen(&mut child, input, limit);
     // Nobody has waited for it yet, so its number is still its own and its group's.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {

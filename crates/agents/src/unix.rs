@@ -1,6 +1,6 @@
-//! The start of a worker, which is all of the unsafe code there is. The standard library's way asks the kernel about each of
-//! its 64 signals in the child, twice, and maps a new stack for it: that cost more than everything else that a keeper does
-//! for a short task.
+//! The start of a worker, and of what ends with us: all of the unsafe code there is. The standard library's way asks the
+//! kernel about each of its 64 signals in the child, twice, and maps a new stack for it: that cost more than everything else
+//! that a keeper does for a short task.
 //!
 //! The child borrows the keeper's memory until it has become the worker's program, and the keeper stands still as long. In
 //! that time it only makes system calls on what was prepared for it: nothing is allocated, freed or locked. A keeper has one
@@ -12,10 +12,13 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::ptr;
 
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 /// The child calls nothing that needs much of it.
 const STACK: usize = 64 * 1024;
@@ -180,6 +183,19 @@ extern "C" fn become_program(errand: *mut c_void) -> c_int {
         ptr::write_volatile(&raw mut (*errand).failed, Some((*libc::__errno_location(), in_place && !is_there)));
         libc::_exit(127)
     }
+}
+
+/// Has a program killed when the thread that starts it is gone, also by kill -9. For what is started for a moment and has no
+/// keeper; what it starts in turn is not reached.
+pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
+    let us = Pid::from_raw(std::process::id().cast_signed());
+    let tell = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // Whoever is gone by now tells nobody any more.
+        if getppid() == us { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and an error is a number: nothing is allocated or locked.
+    unsafe { command.pre_exec(tell) }
 }
 
 /// A text as a program takes it.

@@ -1,6 +1,7 @@
 //! The agent's process: one JSON value a line, both ways. What it says is printed as it came before anybody acts on it.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::Sender;
@@ -8,10 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde_json::Value;
 
 use super::door::Told;
+use crate::unix::ends_with_us;
 
 /// A line that is longer is printed, but is no message.
 const LINE_BYTES: u64 = 8 << 20;
@@ -32,6 +34,8 @@ pub(super) enum Heard {
 pub(super) struct Peer {
     child: Child,
     input: Option<ChildStdin>,
+    /// It leads a group of its own: no keeper ends what it leaves.
+    leads: bool,
 }
 
 impl Peer {
@@ -48,7 +52,7 @@ impl Peer {
         starting.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
         if let Some((env, cwd)) = place {
             starting.env_clear().envs(env.iter().map(|(name, value)| (name, value))).current_dir(cwd);
-            starting.stderr(Stdio::null());
+            ends_with_us(starting.stderr(Stdio::null()).process_group(0));
         }
         let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot start {program}: {error}"));
         let mut child = starting.spawn().map_err(named)?;
@@ -57,7 +61,7 @@ impl Peer {
             let prints = place.is_none();
             thread::spawn(move || listen(output, prints, &outbox));
         }
-        Ok(Self { child, input })
+        Ok(Self { child, input, leads: place.is_some() })
     }
 
     /// Says something. One that does not listen is heard to be gone.
@@ -74,15 +78,22 @@ impl Peer {
         if !in_time {
             let _ended_meanwhile = self.child.kill();
         }
+        // Nobody has waited for it yet, so its number is still its own and its group's.
+        if let Some(group) = self.number().filter(|_| self.leads) {
+            let _is_gone = kill_process_group(group, Signal::KILL);
+        }
         let status = self.child.wait().ok()?;
         // A signal that we did not send is no good end.
         let code = status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1));
         in_time.then_some(code)
     }
 
+    fn number(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
     fn ends_in(&self, patience: Duration) -> bool {
-        let process = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let Some(end) = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return false };
+        let Some(end) = self.number().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return false };
         let timeout = Timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: patience.subsec_nanos().into() };
         matches!(poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&timeout)), Ok(1..))
     }

@@ -2,17 +2,34 @@
 
 use std::io::{self, BufRead as _, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
+use std::time::Duration;
 
-use team_executor_agents::{Assignment, Keepers, keeper};
+use team_executor_agents::{Assignment, Keepers, ask, driver, keeper};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some(keeper::ARGUMENT) => keeper::main(),
+        Some("greet") => try_out(true).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some("ask") => try_out(false).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         Some("execute") => execute().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         _ => ExitCode::FAILURE,
     }
+}
+
+/// Tries out a program, its arguments behind it, for ever.
+fn try_out(greets: bool) -> io::Result<()> {
+    let words: Vec<String> = std::env::args().skip(2).collect();
+    let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (command, root) = ((Path::new(program), args), Path::new("/"));
+    if greets {
+        driver::greet(command, &[], root, Duration::from_secs(600)).map_err(io::Error::other)?;
+    } else {
+        ask(command, &[], root, "", Duration::from_secs(600))?;
+    }
+    Ok(())
 }
 
 /// Starts what is on standard input, one assignment per line and slot, and prints the events, for ever.

@@ -162,6 +162,21 @@ fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_
 }
 
 #[test]
+fn a_program_that_hangs_while_it_is_tried_out_does_not_outlive_the_executor() {
+    let dir = tempfile::tempdir().unwrap();
+    for how in ["greet", "ask"] {
+        let mut pulse = Pulse::new(dir.path().join(how));
+        let mut executor = Command::new(exe());
+        executor.arg(how).arg(team_executor_testkit::fake_agent()).args(["ignore-term", "beat", pulse.arg(), "hang"]);
+        let mut executor = executor.spawn().unwrap();
+        pulse.wait_alive(1);
+        executor.kill().unwrap();
+        executor.wait().unwrap();
+        pulse.wait_dead();
+    }
+}
+
+#[test]
 fn an_outcome_that_nobody_heard_is_harvested() {
     let dir = tempfile::tempdir().unwrap();
     let mut executor = Executor::new(dir.path());
