@@ -40,7 +40,7 @@ pub(super) enum Broken {
         other: String,
     },
     /// Paths are unique.
-    #[error("artifact '{other}' has the same path; give each its own, upper and lower case are the same")]
+    #[error("artifact '{other}' has the same path; give each its own")]
     SamePath {
         /// The other one.
         other: ArtifactId,

@@ -41,7 +41,7 @@ pub fn check<'r>(
                 let finding = Finding::error(Code::InvalidArtifact, message);
                 let finding = finding.at(&manifest.file, manifest.path, "the same file");
                 let finding = finding.and(&first.file, first.path, "first here");
-                findings.push(finding.help("give each artifact its own path; upper and lower case are the same"));
+                findings.push(finding.help("give each artifact its own path"));
             } else {
                 paths.insert(path, manifest);
             }
@@ -77,8 +77,9 @@ pub fn is_version(version: &str) -> bool {
     version.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
-/// A path as a file system without upper and lower case compares it.
+/// A path without what makes no difference. Upper and lower case make one: the file systems that workers write to tell them
+/// apart.
 pub fn comparable(path: &str) -> String {
     let parts: Vec<_> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
-    parts.join("/").to_lowercase()
+    parts.join("/")
 }

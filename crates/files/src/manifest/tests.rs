@@ -118,8 +118,9 @@ fn ids_and_paths_are_unique_and_references_exist() {
     let error = |text: &str| (Severity::Error, Code::InvalidArtifact, text.to_owned());
     let (one, two) = (manifest("a", "docs/Plan.md", ""), manifest("a", "b", ""));
     assert_eq!(checked(&[&one, &two]), [error("\"a\"")]);
-    let two = manifest("b", "./docs//plan.MD", r#","dependencies":["a","c"]"#);
-    assert_eq!(checked(&[&one, &two]), [error("\"./docs//plan.MD\""), error("\"c\"")]);
+    let two = manifest("b", "./docs//Plan.md", r#","dependencies":["a","c"]"#);
+    assert_eq!(checked(&[&one, &two]), [error("\"./docs//Plan.md\""), error("\"c\"")]);
+    assert_eq!(checked(&[&one, &manifest("b", "docs/plan.md", "")]), []);
     assert_eq!(checked(&[&manifest("a", "p", "").replace("dev", "ghost")]), [error("\"ghost\"")]);
 }
 

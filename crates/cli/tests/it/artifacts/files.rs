@@ -252,3 +252,17 @@ fn what_another_worker_put_there_before_a_task_began_is_not_its_result() {
         assert!(done.stderr.contains(&format!("moved to quarantine/{task}.0\n")), "{done}");
     }
 }
+
+#[test]
+fn paths_that_differ_in_case_are_two_artifacts() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = "case $TEAM_EXECUTOR_TASK in A) name=Shared.md;; B) name=shared.md;; esac; echo text > $name; cd \
+                  $TEAM_EXECUTOR_ARTIFACTS; echo upper > README.md; echo lower > readme.md; \
+                  echo \"{\\\"status\\\":\\\"completed\\\",\\\"artifacts_produced\\\":[\\\"$name\\\"]}\" > $TEAM_EXECUTOR_RESULT";
+    let done = run(&world, worker);
+    assert_eq!(done.code, Some(0), "{done}");
+    let all = ["A/README.md", "A/Shared.md", "A/readme.md", "B/README.md", "B/readme.md", "B/shared.md"];
+    assert_eq!(registered(&world).into_keys().collect::<Vec<_>>(), all);
+    assert!(registered(&world).values().all(|shown| shown == "passed 1.0"));
+    assert_eq!(world.run(&["artifacts", "verify", SESSION]).stdout, "6 of 6 artifacts as delivered\n");
+}

@@ -103,7 +103,7 @@ fn artifact_invariant_2_the_creator_is_a_role() {
 /// R: D-06
 #[test]
 fn artifact_invariant_3_paths_are_unique() {
-    let same = [manifest("a", &json!({})), manifest("b", &json!({"path": "Artifacts/./A.md"}))];
+    let same = [manifest("a", &json!({})), manifest("b", &json!({"path": "artifacts/./a.md"}))];
     files_refused(&same, "artifacts 'a' and 'b' have one path");
     worker_refused(&json!({"path": "shared.md"}), "shared.md: artifact 'a' has the same path");
     // Two results that name one file: it is one artifact, and its last maker's.

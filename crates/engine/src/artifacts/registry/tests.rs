@@ -84,9 +84,9 @@ fn each_rule_has_an_error_of_its_own_and_what_breaks_one_is_not_registered() {
     let mut broken = |all: Vec<Found>| deliver(&mut registry, "A", 1, all, Passed);
     assert_eq!(
         broken(vec![named("plan", "artifacts/A/x")]),
-        ["artifacts/A/x: its id 'plan' is that of docs/plan.md; give it another one"]
+        ["artifacts/A/x: its id 'plan' is that of docs/Plan.md; give it another one"]
     );
-    let path = broken(vec![named("other", "./docs/plan.MD")]);
+    let path = broken(vec![named("other", "./docs/Plan.md")]);
     assert!(path[0].contains("artifact 'plan' has the same path"), "{path:?}");
     let twice = broken(vec![named("one", "artifacts/A/x"), named("one", "artifacts/A/y")]);
     assert!(twice[0].starts_with("artifacts/A/y: its id 'one' is that of artifacts/A/x"), "{twice:?}");
