@@ -70,6 +70,39 @@ fn a_run_moves_with_its_project() {
     assert!(again.code == Some(0) && again.stdout.contains("is finished; nothing was done"), "{again}");
 }
 
+#[test]
+fn a_run_that_is_copied_while_it_goes_on_leaves_the_workers_of_the_original_alone() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    world.copy_tree(world.dir().join("S"), "p/.workflow/.team/S");
+    let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+    let waits = format!(
+        "[ $TEAM_EXECUTOR_TASK = B ] || {{ exec 9>{}; printf . >&9; cat {}; }}; echo ${{TEAM_EXECUTOR_ATTEMPT#*/}} >>ran",
+        pulse.arg(),
+        gate.arg()
+    );
+    let start = |session: &str, worker: &str| {
+        let mut command = world.command(&arguments(session, worker, &[]));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    };
+    let mut original = start("--session=p/.workflow/.team/S", &waits);
+    pulse.wait_alive(1);
+    let copied = std::process::Command::new("cp").args(["-r", "p", "q"]).current_dir(world.dir()).status();
+    assert!(copied.expect("cp runs").success());
+    let session = "--session=q/.workflow/.team/S";
+    // Also when the copy is killed in turn, and begun once more.
+    let (mut beside, never) = (Pulse::new(world.dir().join("beside")), Gate::new(world.dir().join("never")));
+    let mut copy = start(session, &format!("exec 9>{}; printf . >&9; cat {}", beside.arg(), never.arg()));
+    beside.wait_alive(1);
+    copy.kill().and_then(|()| copy.wait()).expect("it is killed");
+    beside.wait_dead();
+    let went_on = world.run(&arguments(session, "echo ${TEAM_EXECUTOR_ATTEMPT#*/} >>ran", &[]));
+    assert_eq!(went_on.code, Some(0), "{went_on}");
+    gate.open();
+    assert_eq!(original.wait().expect("it ends").code(), Some(0));
+    pulse.wait_dead();
+    assert_eq!(["p/ran", "q/ran"].map(|ran| super::read(world.dir().join(ran))), ["A/1\nB/1\n", "A/3\nB/1\n"]);
+}
+
 /// R: W-01
 #[test]
 fn a_run_is_continued_by_its_name_or_as_the_newest_that_is_not_finished() {
