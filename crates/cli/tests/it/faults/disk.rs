@@ -89,10 +89,11 @@ impl Filled {
         Some(Self { world, disk, gate, ids })
     }
 
-    /// Each notes outside of the disk that it ran. What B says needs more than the journal has left.
+    /// Each notes outside of the disk that it ran, and B waits for A to be at work. What B says needs more than the journal
+    /// has left.
     fn worker(&self) -> String {
         let gate = self.gate.arg();
-        let fills = "cat /dev/zero >fill; printf 'did B %05000d\\n' 0; exit";
+        let fills = "until grep -q A ../ran; do :; done; cat /dev/zero >fill; printf 'did B %05000d\\n' 0; exit";
         format!(
             "echo $TEAM_EXECUTOR_TASK >>../ran; case $TEAM_EXECUTOR_TASK in A) cat {gate};; B) {fills};; esac; {DID}"
         )
