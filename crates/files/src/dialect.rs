@@ -90,7 +90,7 @@ const LIFECYCLE_FIELDS: [&str; 3] = ["task_list", "pipeline_type", "artifact_reg
 
 /// Whether a file holds at least one of the fields that only lifecycle sessions have.
 fn is_lifecycle(folder: &dyn Folder, path: &str) -> bool {
-    let Ok(bytes) = folder.read(path, limits::SESSION_BYTES) else { return false };
+    let Ok(bytes) = folder.read(path, limits::TASKS_BYTES) else { return false };
     let text = String::from_utf8_lossy(&bytes);
     match json::parse(text.trim_start_matches('\u{FEFF}')) {
         Ok(document) => document.root().entries().any(|entry| LIFECYCLE_FIELDS.contains(&&*entry.name())),

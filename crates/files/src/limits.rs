@@ -2,12 +2,12 @@
 
 /// Levels of nesting in JSON and YAML.
 pub const JSON_DEPTH: usize = 64;
-/// Bytes of `team-session.json` and other small JSON files.
+/// Bytes of small JSON files beside a session.
 pub const SESSION_BYTES: u64 = 64 << 20;
-/// Bytes of `task-analysis.json` and `tasks.json`.
+/// Bytes of a file that holds a session or its tasks. What a run writes has no more.
 pub const TASKS_BYTES: u64 = 256 << 20;
-/// Bytes of `tasks.csv`.
-pub const CSV_BYTES: u64 = 256 << 20;
+/// Bytes of a table, `tasks.csv` among them.
+pub const CSV_BYTES: u64 = TASKS_BYTES;
 /// Bytes of one role-spec.
 pub const ROLE_SPEC_BYTES: u64 = 1 << 20;
 /// Bytes of one discovery file.

@@ -61,7 +61,8 @@ fn role_specs_without_permission_are_named() {
 #[test]
 fn a_huge_file_is_refused_unread() {
     let world = world(SESSION);
-    for (file, limit) in [("team-session.json", 64 << 20), ("task-analysis.json", 256 << 20)] {
+    let limit = 256 << 20;
+    for file in ["team-session.json", "task-analysis.json"] {
         let path = world.dir().join(SESSION).join(file);
         File::create(path).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
         let run = validate(&world);

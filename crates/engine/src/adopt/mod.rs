@@ -109,7 +109,7 @@ pub(crate) fn adopt<D: Disk>(
         if has_texts {
             let mut shown = session.clone();
             state::refresh(&mut shown, resumed.rules, &views.about().run);
-            let problems = views.write_own(&shown, resumed.rules, resumed.journal);
+            let problems = views.write_own(&mut shown, resumed.rules, resumed.journal);
             problems.into_iter().next().map_or(Ok(()), |problem| Err(cannot_write(problem)))?;
         }
     }
@@ -137,7 +137,7 @@ fn bases<D: Disk>(views: &Views<D>, place: Place, name: &str, resumed: &Resumed<
 fn text<D: Disk>(views: &Views<D>, session: &Session, rules: &Run) -> String {
     let mut session = session.clone();
     state::refresh(&mut session, rules, &views.about().run);
-    views.tasks_text(&session, rules)
+    views.tasks_text(&mut session, rules)
 }
 
 /// Where each task stands by the session's own file. A `tc` session only says what is completed.
@@ -160,7 +160,7 @@ fn put_back<D: Disk>(
     }
     let mut shown = session.clone();
     state::refresh(&mut shown, resumed.rules, &views.about().run);
-    let problems = views.write_both(&shown, resumed.rules, resumed.journal);
+    let problems = views.write_both(&mut shown, resumed.rules, resumed.journal);
     problems.into_iter().next().map_or(Ok(()), |problem| Err(cannot_write(problem)))
 }
 

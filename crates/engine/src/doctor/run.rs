@@ -6,7 +6,7 @@ use std::time::Duration;
 use team_executor_agents::Harvest;
 use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
-use team_executor_files::tasks_csv;
+use team_executor_files::limits;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
 use team_executor_store::{Examined, RESERVE_BYTES, RealDisk, examine, held_by, strays};
 
@@ -14,7 +14,7 @@ use super::Check;
 use crate::options::Failure;
 use crate::plan::Plan;
 use crate::replay;
-use crate::views::state;
+use crate::views::{state, table_text};
 
 /// How a run stands.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Re
     state::refresh(&mut session, &rules, &run);
     // Columns that are not ours stay as they are.
     let there = std::fs::read_to_string(path.join("tasks.csv")).ok();
-    Ok(tasks_csv::write(there.as_deref(), &session, graph))
+    Ok(table_text(there.as_deref(), &mut session, graph, limits::TASKS_BYTES))
 }
 
 /// The records that a cut would give up, in words.

@@ -8,6 +8,7 @@
 mod artifacts;
 mod context;
 mod discoveries;
+mod fitting;
 mod folders;
 mod interactive;
 pub(crate) mod own_file;
@@ -23,13 +24,13 @@ use std::collections::BTreeSet;
 
 use team_executor_core::run::{Cadence, Event, Outcome, Run, Then};
 use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
-use team_executor_files::{Dialect, tasks_csv};
+use team_executor_files::{Dialect, limits, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
 pub use self::folders::Folders;
 pub(crate) use self::folders::{leave, of};
 pub use self::put::put;
-pub(crate) use self::shelf::{Place, TASKS};
+pub(crate) use self::shelf::{Place, TASKS, table_text};
 use self::wave::Waves;
 
 /// What is known of a run before it begins.
@@ -61,6 +62,8 @@ pub struct Views<D> {
     waves: Waves,
     /// What was said already.
     said: BTreeSet<String>,
+    /// How many bytes a file has that can be read again.
+    most: u64,
 }
 
 impl<D: Disk> Views<D> {
@@ -68,7 +71,8 @@ impl<D: Disk> Views<D> {
     pub fn new(folders: Folders<D>, about: About) -> Self {
         let derived = shelf::read(&folders.executor).unwrap_or_default();
         let (results, said) = (BTreeSet::new(), BTreeSet::new());
-        let mut views = Self { folders, about, derived, extra: None, results, waves: Waves::default(), said };
+        let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
+        let mut views = Self { folders, about, derived, extra: None, results, waves, said, most };
         views.keep_columns();
         views
     }

@@ -1,12 +1,13 @@
 //! The files that a person may edit: the run's `tasks.csv` and the session's own file. What was written is remembered
 //! before it is written, so that an edit is never taken for our own work, nor our own work for an edit.
 
-use team_executor_core::Session;
 use team_executor_core::run::Run;
+use team_executor_core::{Graph, Session};
 use team_executor_files::{csv, tasks_csv};
 use team_executor_store::run_folder::DERIVED;
 use team_executor_store::{Derived, Disk, Durability, Rendered, ReplaceError, Standing, keep_copy, replace};
 
+use super::fitting::fitting;
 use super::{About, Views, not_written, own_file};
 
 /// The master table of a run.
@@ -75,32 +76,34 @@ impl<D: Disk> Views<D> {
     }
 
     /// The master table.
-    pub(super) fn tasks(&self, session: &Session, rules: &Run) -> Page {
+    pub(super) fn tasks(&self, session: &mut Session, rules: &Run) -> Page {
         let text = self.tasks_text(session, rules);
         Page { place: Place::Run, name: TASKS, text }
     }
 
     /// The text of the master table.
-    pub(crate) fn tasks_text(&self, session: &Session, rules: &Run) -> String {
-        tasks_csv::write(self.extra.as_deref(), session, rules.graph())
+    pub(crate) fn tasks_text(&self, session: &mut Session, rules: &Run) -> String {
+        table_text(self.extra.as_deref(), session, rules.graph(), self.most)
     }
 
     /// The session's own file. What cannot be read is left alone: it is the user's.
-    pub(super) fn own(&self, session: &Session, rules: &Run) -> Option<Page> {
+    pub(super) fn own(&self, session: &mut Session, rules: &Run) -> Option<Page> {
         let original = String::from_utf8(self.bytes(Place::Session, self.about.own)?).ok()?;
-        let text = own_file::text(self.about.dialect, &original, session, rules.graph());
+        let write = |session: &Session| own_file::text(self.about.dialect, &original, session, rules.graph());
+        let text = fitting(session, self.most, write);
         Some(Page { place: Place::Session, name: self.about.own, text })
     }
 
     /// Writes the session's own file, for good. The session is as it should be shown.
-    pub(crate) fn write_own(&mut self, session: &Session, rules: &Run, journal: u64) -> Vec<String> {
+    pub(crate) fn write_own(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let pages = self.own(session, rules).into_iter().collect();
         self.show(pages, journal, Durability::Durable)
     }
 
     /// Writes both files, for good.
-    pub(crate) fn write_both(&mut self, session: &Session, rules: &Run, journal: u64) -> Vec<String> {
-        let pages = [self.tasks(session, rules)].into_iter().chain(self.own(session, rules)).collect();
+    pub(crate) fn write_both(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        let mut pages = vec![self.tasks(session, rules)];
+        pages.extend(self.own(session, rules));
         self.show(pages, journal, Durability::Durable)
     }
 
@@ -182,6 +185,11 @@ impl<D: Disk> Views<D> {
             Place::Session => self.folders.session.as_ref(),
         }
     }
+}
+
+/// The text of a master table of at most so many bytes, over what stood there.
+pub(crate) fn table_text(before: Option<&str>, session: &mut Session, graph: &Graph, most: u64) -> String {
+    fitting(session, most, |session| tasks_csv::write(before, session, graph))
 }
 
 fn has_extra_columns(text: &str) -> bool {

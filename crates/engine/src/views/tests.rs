@@ -105,6 +105,30 @@ fn a_run_leaves_the_same_files_whatever_happened_before() {
     assert!(world.text(OWN).unwrap().contains("\"mine\": 1") || world.text(OWN).unwrap().contains("\"mine\":1"));
 }
 
+/// R: W-05, W-10
+#[test]
+fn what_a_run_writes_is_no_larger_than_what_is_read_and_is_not_taken_for_an_edit() {
+    let mut world = World::new(0);
+    let mut views = world.views();
+    views.most = 1_500;
+    views.begin(&mut world.session, &world.rules, world.journal);
+    world.step(&mut views, Input::Start { now: Timestamp::from_micros(1) });
+    let work = Work { task: TaskIndex(0), attempt: 1 };
+    let outcome = Outcome::completed(Some("x".repeat(3_000)));
+    let ended = WorkEnded { work, outcome };
+    world.step(&mut views, Input::Ended { now: Timestamp::from_micros(2), ended });
+    let problems = views.finish(&mut world.session, &world.rules, world.journal, SessionStatus::Completed, "");
+    assert_eq!(problems, Vec::<String>::new());
+    for (place, name) in [(Place::Run, TASKS), (Place::Session, OWN)] {
+        let text = world.text(name).unwrap();
+        assert!(text.len() <= 1_500 && text.contains("xxx […] whole: team-executor task get"), "{name}: {text}");
+        assert_eq!(views.derived().standing(&place.key(name), Some(text.as_bytes())), Standing::Unchanged, "{name}");
+    }
+    let table = views.tasks_text(&mut world.session, &world.rules);
+    assert_eq!(world.text(TASKS), Some(table), "an edit is held against the same text");
+    assert_eq!(world.session.tasks[0].findings.as_ref().map(String::len), Some(3_000));
+}
+
 #[test]
 fn what_happened_to_the_discovery_of_a_task_that_was_over_is_put_right_at_the_end() {
     for forged in [None, Some(r#"{"task_id":"A","status":"failed","findings":"f"}"#)] {

@@ -18,7 +18,7 @@ use crate::span::Span;
 pub static ABOUT: About = About {
     subject: "Invalid session: team-session.json",
     schema: "team-session",
-    limit: limits::SESSION_BYTES,
+    limit: limits::TASKS_BYTES,
     if_missing: "run team-coordinate again with the original task, or check the path",
     if_wrong: "or run team-coordinate again to make the file anew",
 };
