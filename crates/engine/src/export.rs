@@ -104,9 +104,9 @@ type Sources = (BTreeMap<String, PathBuf>, Vec<(String, &'static str)>);
 /// read any more.
 fn undone(session: &Path, run: &Path) -> BTreeSet<String> {
     let read = DiskFolder::open(session).ok().and_then(|folder| load(&folder, &name_of(session), None).session);
-    let looked = read.and_then(|(session, graph)| look(&session, &graph, &name_of(run), run).ok());
-    let Some((_, tasks, rules)) = looked else { return BTreeSet::new() };
-    let open = tasks.iter().zip(rules.statuses()).filter(|(_, status)| *status != TaskStatus::Completed);
+    let Some((session, graph)) = read else { return BTreeSet::new() };
+    let Ok((_, rules)) = look(&session, &graph, &name_of(run), run) else { return BTreeSet::new() };
+    let open = session.tasks.iter().zip(rules.statuses()).filter(|(_, status)| *status != TaskStatus::Completed);
     open.map(|(task, _)| component(task.id.as_str())).collect()
 }
 

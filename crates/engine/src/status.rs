@@ -110,7 +110,8 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     }
     let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
     let id = run_at::name_of(&path);
-    let (_, tasks, run) = look(session, graph, &id, &path)?;
+    let (_, run) = look(session, graph, &id, &path)?;
+    let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let statuses = run.statuses();
     let now = clock::now();
@@ -182,7 +183,7 @@ pub fn prompt(
     let project = run_folder::project_root(folder, current);
     let newest = run_at::newest(&run_at::runs(&project), folder).map(|id| (run_folder::run_path(&project, &id), id));
     let run = match &newest {
-        Some((path, id)) => look(session, graph, id, path)?.2,
+        Some((path, id)) => look(session, graph, id, path)?.1,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
     let path = newest.as_ref().map(|(path, _)| path.as_path());
@@ -190,8 +191,8 @@ pub fn prompt(
     Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before))
 }
 
-/// The plan of a run, the tasks as it began with them, and the rules after all of its records.
-pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Vec<Task>, Run), Failure> {
+/// The plan of a run, and the rules after all of its records.
+pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
@@ -200,10 +201,12 @@ pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> R
     if !plan.is_of(session) {
         return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
     }
-    let mut tasks = session.tasks.clone();
+    // The rules do not ask what came out, which may be most of the session.
+    let mut tasks: Vec<Task> =
+        session.tasks.iter().map(|task| Task { findings: None, error: None, ..task.clone() }).collect();
     plan.put_into(&mut tasks);
     let run = replay::rules(&tasks, graph, id, plan.policy(session), replay::events(&history))?;
-    Ok((plan, tasks, run))
+    Ok((plan, run))
 }
 
 fn seconds(since: Timestamp, now: Timestamp) -> u64 {

@@ -1,6 +1,6 @@
 //! What is wrong or odd about a session, as data. How it looks on a screen is not decided here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::code::Code;
@@ -196,6 +196,13 @@ impl Sources {
     /// Remembers a text.
     pub fn insert(&mut self, file: Arc<str>, source: Source) {
         self.0.insert(file, source);
+    }
+
+    /// Forgets the texts that nothing points into.
+    pub fn keep_those_of(&mut self, findings: &Findings) {
+        let places = findings.iter().flat_map(|finding| finding.place.iter().chain(finding.related.iter()));
+        let named: BTreeSet<_> = places.map(|place| place.file.clone()).collect();
+        self.0.retain(|file, _| named.contains(file));
     }
 
     /// The text of a file, if it was read.

@@ -18,7 +18,7 @@ pub struct Loaded {
     pub session: Option<(Session, Graph)>,
     /// What is wrong or odd, in the order in which it was checked.
     pub findings: Findings,
-    /// The texts that findings point into.
+    /// The texts that findings point into, and no others: they are as large as the session.
     pub sources: Sources,
 }
 
@@ -47,7 +47,7 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
         let roles = draft.session.as_ref().filter(|_| dialect == Dialect::Tc).map(|session| &session.roles);
         manifest::check(&manifests, roles.map(|roles| roles.iter().map(|role| &role.name)), &mut reading.findings);
     }
-    let Reading { mut findings, sources, .. } = reading;
+    let Reading { mut findings, mut sources, .. } = reading;
     let mut session = None;
     if let Some(draft) = draft {
         let graph = draft.tasks.seal(&mut findings);
@@ -56,5 +56,23 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
             session = Some((planned, graph));
         }
     }
+    sources.keep_those_of(&findings);
     Loaded { dialect, session, findings, sources }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::MemoryFolder;
+
+    #[test]
+    fn a_text_is_kept_only_if_something_points_into_it() {
+        let columns = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error";
+        let is_kept = |deps: &str| {
+            let text = format!("{columns}\nA,t,d,{deps},,csv-wave,r,1,pending,,\n");
+            let loaded = load(&MemoryFolder::default().with("tasks.csv", text), "s", None);
+            loaded.sources.get("tasks.csv").is_some()
+        };
+        assert_eq!((is_kept(""), is_kept("B")), (false, true));
+    }
 }

@@ -56,7 +56,7 @@ impl Attempt {
         let help = "a worker speaks for its own attempt only, and only while that goes on";
         let id = run_at::name_of(&self.run);
         let looked = status::look(session, graph, &id, &self.run);
-        let (plan, _, rules) = looked.map_err(|failure| Refusal::new(failure.to_string(), help))?;
+        let (plan, rules) = looked.map_err(|failure| Refusal::new(failure.to_string(), help))?;
         let index = graph
             .index_of(&self.task)
             .filter(|_| plan.session == self.session && run_at::key(&id, plan.at, &self.task, self.number) == self.key);

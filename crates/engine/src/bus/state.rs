@@ -25,8 +25,8 @@ pub fn now(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> R
 /// The session as a run says it is.
 pub fn of_run(session: &Session, graph: &Graph, run: &Path) -> Result<Session, Failure> {
     let id = run_at::name_of(run);
-    let (_, tasks, rules) = status::look(session, graph, &id, run)?;
-    let mut shown = Session { tasks, ..session.clone() };
+    let (_, rules) = status::look(session, graph, &id, run)?;
+    let mut shown = session.clone();
     refresh(&mut shown, &rules, &id);
     Ok(shown)
 }

@@ -15,10 +15,10 @@ use crate::{outcome, status};
 pub fn rows(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Option<Vec<RowState>>, Failure> {
     let project = project_root(folder, current);
     let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
-    let (_, tasks, run) = status::look(session, graph, &run_at::name_of(&path), &path)?;
+    let (_, run) = status::look(session, graph, &run_at::name_of(&path), &path)?;
     let agents = path.join(AGENTS);
     let row = |(index, id): (TaskIndex, &str)| Some(row(&run.view(index)?, id, &agents));
-    Ok(Some((0..).map(TaskIndex).zip(tasks.iter().map(|task| task.id.as_str())).filter_map(row).collect()))
+    Ok(Some((0..).map(TaskIndex).zip(session.tasks.iter().map(|task| task.id.as_str())).filter_map(row).collect()))
 }
 
 fn row(view: &TaskView<'_>, id: &str, agents: &Path) -> RowState {

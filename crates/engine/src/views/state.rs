@@ -36,11 +36,18 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
     task.status = view.status;
     task.attempt_count = task.attempt_count.max(view.attempt.saturating_sub(1));
     if view.since.is_some() {
-        task.findings = view.findings.map(str::to_owned);
-        task.error = view.error.map(str::to_owned).filter(|_| view.status != TaskStatus::Completed);
+        put(&mut task.findings, view.findings);
+        put(&mut task.error, view.error.filter(|_| view.status != TaskStatus::Completed));
         task.verdict = view.verdict;
     }
     task.updated_at = view.since.or(task.updated_at);
+}
+
+/// Copies a text where it is another one: there may be much of it, and most stays as it was.
+fn put(text: &mut Option<String>, now: Option<&str>) {
+    if text.as_deref() != now {
+        *text = now.map(str::to_owned);
+    }
 }
 
 /// How a worker is named: as its attempt is.
@@ -98,6 +105,18 @@ mod tests {
         }
         session.status = Archived;
         assert_eq!(at_its_end(&session, &run(&session), Completed), Archived);
+    }
+
+    #[test]
+    fn a_text_that_stays_is_not_copied_again() {
+        let mut text = Some("found".to_owned());
+        let at = text.as_ref().map(|text| text.as_ptr());
+        put(&mut text, Some("found"));
+        assert_eq!(text.as_ref().map(|text| text.as_ptr()), at);
+        put(&mut text, Some("other"));
+        assert_eq!(text.as_deref(), Some("other"));
+        put(&mut text, None);
+        assert_eq!(text, None);
     }
 
     #[test]

@@ -16,6 +16,20 @@ use crate::shape::Field;
 /// The master table. Where there is an original, its columns keep their order, and its extra columns, surplus cells and
 /// references to things that are no tasks survive.
 pub fn write(original: Option<&str>, session: &Session, graph: &Graph) -> String {
+    table(original, session, graph, |cell| cell)
+}
+
+/// The table for people and their spreadsheets, in which no cell can be taken for a formula.
+pub fn write_results(session: &Session, graph: &Graph) -> String {
+    table(None, session, graph, harmless)
+}
+
+fn table(
+    original: Option<&str>,
+    session: &Session,
+    graph: &Graph,
+    shown: impl Fn(Cow<'_, str>) -> Cow<'_, str>,
+) -> String {
     let text = original.map(|text| text.strip_prefix('\u{FEFF}').unwrap_or(text));
     let table = text.and_then(|text| csv::parse(text).ok());
     let original = table.as_ref().and_then(Original::of);
@@ -36,26 +50,14 @@ pub fn write(original: Option<&str>, session: &Session, graph: &Graph) -> String
                 (Some(row), Some(at)) => cell_of(row, at).value,
                 _ => Cow::Borrowed(""),
             };
-            cells.push(match column.field {
+            cells.push(shown(match column.field {
                 Some(field) => fit(cell(field, task, index, graph, before)),
                 None => before,
-            });
+            }));
         }
         if let (Some(row), Some(original)) = (row, &original) {
             cells.extend(row.cells().skip(original.header.len()).map(|cell| cell.value));
         }
-        write_record(&mut out, cells.iter().map(|cell| &**cell));
-    }
-    out
-}
-
-/// The table for people and their spreadsheets, in which no cell can be taken for a formula.
-pub fn write_results(session: &Session, graph: &Graph) -> String {
-    let master = write(None, session, graph);
-    let Ok(table) = csv::parse(&master) else { return master };
-    let mut out = String::with_capacity(master.len());
-    for record in std::iter::once(table.header()).chain(table.records()) {
-        let cells: Vec<_> = record.cells().map(|cell| harmless(cell.value)).collect();
         write_record(&mut out, cells.iter().map(|cell| &**cell));
     }
     out
