@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_engine as engine;
-use team_executor_files::{Code, Dialect, Finding, Findings, Sources, load, stated_id};
+use team_executor_files::{Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_tasks, stated_id};
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{DiskFolder, OpenError};
 
@@ -29,6 +29,17 @@ pub(crate) struct Opened {
 
 /// Reads the session that the user named.
 pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, Failure> {
+    read(path, reading, load)
+}
+
+/// Reads the tasks of the session that the user named, and nothing that stands beside them.
+pub(crate) fn tasks(path: Option<&Path>, reading: &Reading) -> Result<Opened, Failure> {
+    read(path, reading, load_tasks)
+}
+
+type Load = fn(&dyn Folder, &str, Option<Dialect>) -> Loaded;
+
+fn read(path: Option<&Path>, reading: &Reading, load: Load) -> Result<Opened, Failure> {
     let Some(path) = path else {
         return Err(session_required().into());
     };

@@ -49,5 +49,5 @@ pub use code::Code;
 pub use dialect::{Dialect, stated_id};
 pub use finding::{Finding, Findings, Hidden, Place, Severity, Sources};
 pub use folder::{Folder, MemoryFolder, ReadError};
-pub use load::{Loaded, load};
+pub use load::{Loaded, load, load_tasks};
 pub use span::{Position, Source, Span};

@@ -24,6 +24,15 @@ pub struct Loaded {
 
 /// Reads and judges a folder of that name. Nothing on disk changes.
 pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
+    read(folder, name, dialect, true)
+}
+
+/// The same for somebody who needs the tasks and nothing of what workers left beside them, which may be a file for each.
+pub fn load_tasks(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
+    read(folder, name, dialect, false)
+}
+
+fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, with_side_files: bool) -> Loaded {
     let mut reading = Reading::new(folder, name);
     let Some(dialect) = dialect.or_else(|| Dialect::detect(folder)) else {
         let message = "Invalid session: team-session.json missing";
@@ -39,7 +48,7 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
         Dialect::TasksJson => tasks_json::read(&mut reading),
         Dialect::TasksCsv => tasks_csv::read(&mut reading),
     };
-    if let Some(draft) = &draft {
+    if let Some(draft) = draft.as_ref().filter(|_| with_side_files) {
         discovery::check_all(&mut reading, &draft.tasks.tasks, dialect == Dialect::TasksJson);
         board::read(&mut reading);
         messages::read(&mut reading);
@@ -64,6 +73,17 @@ pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded
 mod tests {
     use super::*;
     use crate::folder::MemoryFolder;
+
+    #[test]
+    fn who_needs_only_the_tasks_reads_nothing_beside_them() {
+        let text = r#"{"session_id":"s","skill":"s","pipeline":"p","requirement":"r","created_at":"2026-01-01T00:00:00Z",
+            "tasks":{"A":{"title":"t","description":"d","role":"r","deps":[],"wave":1,"status":"completed","findings":"f"}}}"#;
+        let folder = MemoryFolder::default().with("tasks.json", text).with(messages::FILE, "no line");
+        let said = |loaded: &Loaded| loaded.findings.iter().count();
+        let (whole, tasks) = (load(&folder, "s", None), load_tasks(&folder, "s", None));
+        assert_eq!((said(&whole), said(&tasks)), (2, 0), "{:?}", whole.findings);
+        assert_eq!(whole.session.map(|(session, _)| session), tasks.session.map(|(session, _)| session));
+    }
 
     #[test]
     fn a_text_is_kept_only_if_something_points_into_it() {

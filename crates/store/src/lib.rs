@@ -3,8 +3,8 @@
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`], [`history`], [`syncer`], [`reserve`] and [`journal`] (the authority over a run), [`lock`] (one executor),
 //! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
-//! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`mod@examine`] and
-//! [`mod@file_system`] (what somebody who only looks is told).
+//! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`glance`],
+//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod disk;
 pub mod examine;
 pub mod file_system;
 pub mod folder;
+pub mod glance;
 pub mod history;
 pub mod journal;
 mod line;

@@ -36,9 +36,9 @@ impl Caller {
         Ok(Self { place, path: path.unwrap_or_default(), attempt })
     }
 
-    /// Reads the session.
+    /// Reads the tasks of the session: workers ask often, and need no more.
     pub(super) fn open(&self, reading: &Reading) -> Result<Opened, Failure> {
-        open::session(Some(&self.path), reading)
+        open::tasks(Some(&self.path), reading)
     }
 
     /// The session as its run says it is now.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use team_executor_agents::environment::ATTEMPT;
 use team_executor_core::{Graph, Session, Task};
-use team_executor_files::load;
-use team_executor_store::DiskFolder;
-use team_executor_store::run_folder::AGENTS;
+use team_executor_files::load_tasks;
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, JOURNAL};
+use team_executor_store::{DiskFolder, glance, records};
 
 use super::Refusal;
-use crate::{run_at, shell, status};
+use crate::plan::Plan;
+use crate::{run_at, shell};
 
 /// An attempt at a task, as the environment of a worker names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,27 +52,30 @@ impl Attempt {
         })
     }
 
-    /// The task that the attempt has at this moment, by the journal of its run.
+    /// The task that the attempt has at this moment, by the ends of the journal of its run: the whole of it may be long, and
+    /// this is asked at each call.
     pub fn verified<'s>(&self, session: &'s Session, graph: &Graph) -> Result<&'s Task, Refusal> {
         let help = "a worker speaks for its own attempt only, and only while that goes on";
         let id = run_at::name_of(&self.run);
-        let looked = status::look(session, graph, &id, &self.run);
-        let (plan, rules) = looked.map_err(|failure| Refusal::new(failure.to_string(), help))?;
-        let index = graph
-            .index_of(&self.task)
-            .filter(|_| plan.session == self.session && run_at::key(&id, plan.at, &self.task, self.number) == self.key);
-        let is_at_work =
-            index.is_some_and(|task| rules.at_work().any(|work| work.task == task && work.attempt == self.number));
-        let task = index.filter(|_| is_at_work).and_then(|index| session.tasks.get(index.get()));
-        task.ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))
+        let journal = self.run.join(EXECUTOR).join(JOURNAL);
+        let unreadable = |error: std::io::Error| Refusal::new(format!("{}: {error}", journal.display()), help);
+        let first = glance::first(&journal).map_err(unreadable)?;
+        let plan = first.and_then(|record| Plan::of_run(&record, &self.run));
+        let plan = plan.filter(|plan| plan.session == self.session && plan.is_of(session));
+        let is_own = plan.is_some_and(|plan| run_at::key(&id, plan.at, &self.task, self.number) == self.key);
+        let last = glance::last(&journal, records::at_work(&self.task, self.number)).map_err(unreadable)?;
+        let index = graph.index_of(&self.task).filter(|_| is_own && last == Some(true));
+        index
+            .and_then(|index| session.tasks.get(index.get()))
+            .ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))
     }
 
-    /// Reads the session that it is part of.
+    /// Reads the tasks of the session that it is part of.
     pub fn open(&self) -> Result<(Session, Graph), Refusal> {
         let path = self.session.display();
         let folder = DiskFolder::open(&self.session)
             .map_err(|_| Refusal::new(format!("the session {path} cannot be opened"), "check the path with: ls -ld"))?;
-        let loaded = load(&folder, &run_at::name_of(&self.session), None);
+        let loaded = load_tasks(&folder, &run_at::name_of(&self.session), None);
         loaded.session.filter(|_| !loaded.findings.has_errors()).ok_or_else(|| {
             let help = format!("see what is wrong with: team-executor validate {}", shell::session(path));
             Refusal::new("the session cannot be read", help)
@@ -98,7 +102,12 @@ fn path(run: &Path, task: &str, attempt: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_core::run::{Cadence, Event, Then, Work};
+    use team_executor_core::{RoleName, SessionId, TaskId, TaskIndex, Timestamp};
+    use team_executor_store::{Disk as _, Journal, RealDisk};
+
     use super::*;
+    use crate::plan::digest;
 
     const TRUE: [(&str, &str); 5] = [
         ("SESSION", "/p/S"),
@@ -136,5 +145,52 @@ mod tests {
             assert!(of(name, Some(value)).is_err(), "{name}={value}");
         }
         assert!(of("SESSION", None).is_err());
+    }
+
+    /// A call costs the same however long the journal is: what stands between its ends is not read.
+    #[test]
+    fn an_attempt_is_heard_from_its_claim_to_its_end_and_no_other_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, place) = (dir.path().join(".workflow/.csv-wave/EX-1"), dir.path().join("S"));
+        std::fs::create_dir_all(run.join(EXECUTOR)).unwrap();
+        let mut session = Session::new(SessionId::parse("s").unwrap());
+        session.tasks =
+            ["A", "B"].map(|id| Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap())).into();
+        let graph = Graph::seal(&session.tasks).graph.unwrap();
+        let at = Timestamp::from_micros(5);
+        let (cadence, digest) = (Cadence::Beat, digest(&session));
+        let plan = Plan { session: place.clone(), digest, cadence, seed: 1, rounds: 0, over: vec![], at }.write();
+        let work = Work { task: TaskIndex(0), attempt: 2 };
+        let record = |event: &Event| records::write(event, |task| ["A", "B"][task.get()]);
+        let claimed = record(&Event::Claimed { work, slot: 0, fast_advance: false, choice: 0, at });
+        let ended = record(&Event::Interrupted { work, then: Then::Over, at });
+        let journal = |all: &[&str]| {
+            let lines = all.iter().map(|record| line(record)).collect::<Vec<_>>();
+            std::fs::write(run.join(EXECUTOR).join(JOURNAL), lines.join(&b"no line\n".repeat(20_000)[..])).unwrap();
+        };
+        let verified = |task: &str, number: u32, begun: i64, session: &Session| {
+            let key = run_at::key("EX-1", Timestamp::from_micros(begun), task, number);
+            let attempt = Attempt { session: place.clone(), run: run.clone(), task: task.to_owned(), number, key };
+            attempt.verified(session, &graph).map(|task| task.id.to_string()).ok()
+        };
+        journal(&[&plan]);
+        assert_eq!(verified("A", 2, 5, &session), None, "it has not begun");
+        journal(&[&plan, &claimed, "{}"]);
+        assert_eq!(verified("A", 2, 5, &session).as_deref(), Some("A"));
+        for (task, number, begun) in [("A", 1, 5), ("A", 3, 5), ("B", 2, 5), ("C", 2, 5), ("A", 2, 6)] {
+            assert_eq!(verified(task, number, begun, &session), None, "{task} {number} {begun}");
+        }
+        let others = Session { tasks: session.tasks[..1].to_vec(), ..session.clone() };
+        assert_eq!(verified("A", 2, 5, &others), None, "the session has other tasks");
+        journal(&[&plan, &claimed, &ended, "{}"]);
+        assert_eq!(verified("A", 2, 5, &session), None, "it is over");
+    }
+
+    fn line(record: &str) -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = RealDisk::open_folder(dir.path()).unwrap();
+        let mut journal = Journal::create(&disk, JOURNAL).unwrap();
+        journal.append(record).and_then(|_| journal.commit()).unwrap();
+        disk.read(JOURNAL).unwrap()
     }
 }

@@ -8,6 +8,7 @@ use team_executor_core::Timestamp;
 use team_executor_files::json::{self, Value};
 
 pub use read::{Unreadable, read};
+use write::begins;
 pub use write::write;
 
 /// The version of the records.
@@ -27,6 +28,17 @@ pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> 
         }
     }
     finished
+}
+
+/// Tells whether a worker has an attempt after a record, or nothing if the record does not say. Records are not read for
+/// that: each begins with its type, its task and its attempt.
+pub fn at_work(task: &str, attempt: u32) -> impl Fn(&str) -> Option<bool> {
+    let kinds = [("claimed", true), ("completed", false), ("failed", false), ("interrupted", false)];
+    let kinds = kinds.map(|(kind, is_at_work)| (begins(kind, task, attempt), is_at_work));
+    move |record| {
+        let says = |begin: &String| record.strip_prefix(begin.as_str()).is_some_and(|rest| rest.starts_with(','));
+        kinds.iter().find(|(begin, _)| says(begin)).map(|(_, is_at_work)| *is_at_work)
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +143,22 @@ mod tests {
             halted(Scope::Role(RoleName::parse("q a").unwrap())),
             halted(Scope::Task(TaskIndex(1))),
         ]
+    }
+
+    #[test]
+    fn a_record_says_whether_its_attempt_is_at_work() {
+        for event in every_event() {
+            let expected = match event {
+                Event::Claimed { .. } => Some(true),
+                Event::Completed { .. } | Event::Failed { .. } | Event::Interrupted { .. } => Some(false),
+                _ => None,
+            };
+            let record = write(&event, |task| IDS[task.get()]);
+            assert_eq!(at_work(IDS[1], 7)(&record), expected, "{record}");
+            for (task, attempt) in [(IDS[1], 70), (IDS[1], 0), (IDS[0], 7)] {
+                assert_eq!(at_work(task, attempt)(&record), None, "{record}");
+            }
+        }
     }
 
     #[test]

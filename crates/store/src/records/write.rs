@@ -128,6 +128,16 @@ pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
     line.out.finish().trim_end().to_owned()
 }
 
+/// How the record of an event of that type begins, if it is about an attempt.
+pub(super) fn begins(kind: &str, task: &str, attempt: u32) -> String {
+    let mut line = Line { out: Writer::new(Layout::Compact) };
+    line.out.begin_object();
+    line.text("type", kind);
+    line.text("task", task);
+    line.plain("attempt", attempt);
+    line.out.finish().trim_end().to_owned()
+}
+
 struct Line {
     out: Writer,
 }
