@@ -7,9 +7,11 @@
 mod follow;
 mod program;
 mod resources;
+mod room;
 mod roots;
 mod sessions;
 mod table;
+mod texts;
 mod uri;
 
 use std::path::PathBuf;
@@ -27,6 +29,7 @@ use team_executor_engine::bus::Refusal;
 
 use self::follow::Follower;
 pub use self::program::{DETACHED, Flag, Program, detached};
+use self::room::{ANSWER_BYTES, fitted};
 use self::roots::Roots;
 use crate::tool;
 
@@ -103,7 +106,7 @@ impl ServerHandler for Client {
             Err(refusal) => Err(refusal),
         };
         let result = result.transpose().ok_or_else(|| tool::unknown(&name))?;
-        tool::answer(result).map(Into::into)
+        tool::answer(result.map(|answer| fitted(answer, ANSWER_BYTES))).map(Into::into)
     }
 
     async fn list_resources(

@@ -11,10 +11,12 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 use team_executor_engine::bus::Refusal;
 
+use super::room::ANSWER_BYTES;
+
 /// The first argument with which this program starts itself in a session of its own.
 pub const DETACHED: &str = "__detached";
-/// The most that a command may answer.
-const ANSWER_BYTES: u64 = 1 << 20;
+/// The most that is read of what a command answers; a client is given what it has room for.
+const READ_BYTES: u64 = 16 << 20;
 /// The longest line of events that is kept.
 const LINE_BYTES: usize = 4 << 20;
 
@@ -139,7 +141,7 @@ fn unnamed() -> io::Result<(File, File)> {
 fn output(mut command: Command) -> io::Result<Vec<u8>> {
     let mut child = command.spawn()?;
     let mut bytes = Vec::new();
-    let read = child.stdout.take().map(|out| out.take(ANSWER_BYTES + 1).read_to_end(&mut bytes));
+    let read = child.stdout.take().map(|out| out.take(READ_BYTES + 1).read_to_end(&mut bytes));
     // Nobody reads the rest of it.
     child.wait()?;
     read.transpose()?;
@@ -147,15 +149,20 @@ fn output(mut command: Command) -> io::Result<Vec<u8>> {
 }
 
 fn understood(bytes: Vec<u8>) -> Result<Printed, Refusal> {
-    if bytes.len() as u64 > ANSWER_BYTES {
-        let what = format!("the answer has more than {ANSWER_BYTES} bytes");
-        return Err(Refusal { what, help: "use the command of the same name in a terminal".to_owned() });
+    let too_long = |most: u64| Refusal {
+        what: format!("the answer has more than {most} bytes"),
+        help: "use the command of the same name in a terminal".to_owned(),
+    };
+    if bytes.len() as u64 > READ_BYTES {
+        return Err(too_long(READ_BYTES));
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let printed = match serde_json::from_str(&text) {
         Ok(value) => Printed::Document(value),
         Err(_) => match text.lines().map(serde_json::from_str).collect() {
             Ok(lines) => Printed::Lines(lines),
+            // Of a picture the beginning is nothing.
+            Err(_) if text.len() > ANSWER_BYTES => return Err(too_long(ANSWER_BYTES as u64)),
             Err(_) => Printed::Text(text),
         },
     };
@@ -196,7 +203,10 @@ mod tests {
             matches!(understood(b"{\"a\":1}\n{\"b\":1}\n".to_vec()), Ok(Printed::Lines(lines)) if lines.len() == 2)
         );
         assert!(matches!(understood(b"<svg/>".to_vec()), Ok(Printed::Text(_))));
-        assert!(understood(vec![b' '; 2 << 20]).is_err());
+        assert!(understood([b"<svg>".as_slice(), &[b' '; 1 << 20]].concat()).is_err(), "half a picture is none");
+        let long = [b"[1".as_slice(), &[b' '; 1 << 20], b"]"].concat();
+        assert!(matches!(understood(long), Ok(Printed::Document(_))));
+        assert!(understood(vec![b' '; 17 << 20]).is_err());
     }
 
     #[test]

@@ -7,7 +7,8 @@ use team_executor_engine::bus::Refusal;
 
 use super::Call;
 use super::program::Printed;
-use super::sessions::{asked, printed, report, text_of};
+use super::sessions::{asked, printed};
+use super::texts::{report, text_of};
 use super::uri::{SCHEME, decoded, encoded};
 
 /// How many sessions of a root are listed.
@@ -71,8 +72,7 @@ pub(super) async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResul
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let contents = match parts.as_slice() {
         ["report", session] => {
-            let (_, text) = report(call, session).await?;
-            ResourceContents::text(text, uri).with_mime_type("text/markdown")
+            ResourceContents::text(report(call, session).await?.text, uri).with_mime_type("text/markdown")
         }
         ["graph", session] => {
             let words = vec!["plan".to_owned(), "--format=svg".to_owned()];

@@ -1,6 +1,5 @@
 //! The tools that look at sessions, run them and steer them: each is the command of its name.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rmcp::model::{JsonObject, Tool};
@@ -12,13 +11,13 @@ use team_executor_engine::bus::Refusal;
 use super::Call;
 use super::follow::{AGAIN, Came, HELD, goes_on};
 use super::program::Printed;
+use super::room::{ANSWER_BYTES, size};
 use super::roots::Inside;
+use super::texts::{self, Report};
 use crate::tool::{self, Effect, tool};
 
 /// How many lines of a log are given unless more are wanted.
 const LINES: usize = 100;
-/// The most that is read of a report.
-const REPORT_BYTES: u64 = 512 << 10;
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[
@@ -184,8 +183,8 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
         "answer" => answer(call, tool::arguments(name, given)?).await?,
         "report" => {
             let OfSession { session } = tool::arguments(name, given)?;
-            let (run, report) = report(call, &session).await?;
-            json!({"run": run, "report": report})
+            let Report { run, text, left_out, path } = texts::report(call, &session).await?;
+            json!({"run": run, "report": text, "left_out": left_out, "path": path})
         }
         _ => return Ok(None),
     };
@@ -201,32 +200,6 @@ async fn status(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
         status["talk"] = asked(call, session, words, Vec::new()).await.unwrap_or_default();
     }
     Ok(status)
-}
-
-/// The report of the newest run of a session, and the run's name.
-pub(super) async fn report(call: &Call<'_>, session: &str) -> Result<(String, String), Refusal> {
-    let status = asked(call, session, vec!["status".to_owned()], Vec::new()).await?;
-    let never = || Refusal {
-        what: format!("{session} has no report: it was never run"),
-        help: "run it first; `status` says how it stands".to_owned(),
-    };
-    let folder = status["folder"].as_str().ok_or_else(never)?;
-    let path = Path::new(folder).join("context.md").display().to_string();
-    let text = text_of(call, &path, REPORT_BYTES)?;
-    Ok((status["run"].as_str().unwrap_or_default().to_owned(), text))
-}
-
-/// The text of a file in a root.
-pub(super) fn text_of(call: &Call<'_>, path: &str, limit: u64) -> Result<String, Refusal> {
-    let Inside { path: real, .. } = call.roots.existing(path)?;
-    let refused =
-        |why: String| Refusal { what: format!("{path} is not shown: {why}"), help: "open it yourself".to_owned() };
-    let size = std::fs::metadata(&real).map_err(|error| refused(error.to_string()))?;
-    if !size.is_file() || size.len() > limit {
-        return Err(refused(format!("it is not a file of at most {limit} bytes")));
-    }
-    let bytes = std::fs::read(&real).map_err(|error| refused(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| refused("it is not text".to_owned()))
 }
 
 /// What a command says about a session, as it was printed.
@@ -314,10 +287,20 @@ async fn logs(call: &Call<'_>, wanted: Logs) -> Result<Value, Refusal> {
         Printed::Document(line) => vec![line],
         Printed::Text(_) => Vec::new(),
     };
-    let first = lines.len().saturating_sub(wanted.lines.unwrap_or(LINES));
     let line = |line: &Value| json!({"stream": line["stream"], "text": line["text"]});
-    let shown: Vec<_> = lines[first..].iter().map(line).collect();
+    let mut room = ANSWER_BYTES / 2;
+    let last = lines.iter().rev().take(wanted.lines.unwrap_or(LINES)).map(line);
+    let mut shown: Vec<_> = last.take_while(|line| fits(line, &mut room)).collect();
+    shown.reverse();
+    let first = lines.len() - shown.len();
     Ok(json!({"task": wanted.task, "left_out": first, "lines": shown}))
+}
+
+fn fits(line: &Value, room: &mut usize) -> bool {
+    let size = size(line);
+    let is_fit = size <= *room;
+    *room = room.saturating_sub(size);
+    is_fit
 }
 
 async fn answer(call: &Call<'_>, wanted: Answer) -> Result<Value, Refusal> {

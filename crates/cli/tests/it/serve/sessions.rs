@@ -24,6 +24,22 @@ fn a_session_is_judged_planned_rehearsed_run_and_reported() {
     assert_eq!(logs["lines"], json!([{"stream": "stdout", "text": "did A"}]));
     let report = client.call("report", &session).expect("a report");
     assert!(report["report"].as_str().expect("text").contains("2/2 tasks completed"), "{report}");
+    std::fs::write(report["path"].as_str().expect("a path"), "日".repeat(200_000)).expect("a long report");
+    let report = client.call("report", &session).expect("a part of it");
+    let shown = report["report"].as_str().expect("text");
+    assert_eq!((shown.len() + 2) >> 10, 512, "a character is not cut in two");
+    assert_eq!(report["left_out"], 600_000 - shown.len());
+}
+
+#[test]
+fn of_a_very_long_answer_a_client_is_given_what_it_has_room_for() {
+    let ids: Vec<_> = (0..6_000).map(|nth| format!("T-{nth}")).collect();
+    let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
+    let mut client = Served::new(&world, &[]);
+    let plan = client.call("plan", &json!({"session": "S"})).expect("a part of it");
+    let shown = plan["tasks"].as_array().expect("tasks").len();
+    assert!(plan.to_string().len() < 1 << 20 && shown > 1_000, "{shown}");
+    assert_eq!((&plan["counts"], &plan["left_out"]["tasks"]), (&json!({"ready": 6_000}), &json!(6_000 - shown)));
 }
 
 #[test]
