@@ -35,14 +35,16 @@ pub(crate) fn is_supervised(task: &Task) -> bool {
 }
 
 /// What the result of a task says about the work that it builds on; nothing if it says nothing. A supervisor who does not
-/// say whether to go on has not done the task.
+/// say whether to go on has not done the task, and neither has who says it in a way that cannot be read: what is lost may be a
+/// rejection.
 pub(crate) fn of(
     result: Option<&str>,
     task: &Task,
     index: TaskIndex,
     graph: &Graph,
 ) -> Result<Option<Judgement>, String> {
-    let document = result.and_then(|text| json::parse(text).ok());
+    let document = result.filter(|text| !text.is_empty()).map(json::parse).transpose();
+    let document = document.map_err(|malformed| format!("its result cannot be read: {}", malformed.message))?;
     let said = document.as_ref().map(|document| read(document.root(), index, graph)).unwrap_or_default();
     if !is_supervised(task) {
         // Only supervisors can stop everything.
@@ -114,6 +116,16 @@ mod tests {
         for not_a_result in ["", "[]", "null", r#"{"data":"reject"}"#, r#"{"verdict":"reject"}"#] {
             assert_eq!(said(2, not_a_result), Ok(None), "{not_a_result}");
         }
+    }
+
+    #[test]
+    fn a_rejection_that_cannot_be_read_is_not_lost_without_a_word() {
+        let nested = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            said(2, &format!(r#"{{"status":"completed","data":{{"verdict":"reject","deep":{open}{close}}}}}"#))
+        };
+        assert!(nested(62).unwrap().is_some());
+        assert_eq!(nested(63), Err("its result cannot be read: nested deeper than 64 levels".to_owned()));
     }
 
     /// R: E-11
