@@ -282,7 +282,9 @@ impl World {
 fn stop(error: JournalError) -> Stop {
     match error {
         JournalError::Full(_) | JournalError::Failed(_) => Stop::Disk,
-        JournalError::Damaged(_) | JournalError::NotOneLine => Stop::Broken(error.to_string()),
+        JournalError::Damaged(_) | JournalError::Shortened { .. } | JournalError::NotOneLine => {
+            Stop::Broken(error.to_string())
+        }
     }
 }
 

@@ -28,6 +28,16 @@ pub enum JournalError {
     /// The journal holds something that no crash leaves behind.
     #[error("the journal is damaged: {0}")]
     Damaged(#[from] Damage),
+    /// Somebody cut it while it was open. What is written behind that would be written behind a hole.
+    #[error("{name} was cut from {from} to {to} bytes while the run went on")]
+    Shortened {
+        /// The file.
+        name: String,
+        /// How long it had to be.
+        from: u64,
+        /// How long it is.
+        to: u64,
+    },
     /// A record must be one line. Nothing was written; the journal can still be used.
     #[error("a record must not contain a line end")]
     NotOneLine,
@@ -231,20 +241,20 @@ impl<F: DiskFile> Journal<F> {
         })
     }
 
-    fn unless_failed(&mut self, act: impl FnOnce(&mut Self) -> Result<(), DiskError>) -> Result<(), JournalError> {
+    fn unless_failed(&mut self, act: impl FnOnce(&mut Self) -> Result<(), JournalError>) -> Result<(), JournalError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        act(self).map_err(|error| {
-            let failure = JournalError::from(error);
-            self.failure = Some(failure.clone());
-            failure
-        })
+        act(self).inspect_err(|failure| self.failure = Some(failure.clone()))
     }
 
-    fn write(&mut self) -> Result<(), DiskError> {
+    fn write(&mut self) -> Result<(), JournalError> {
         if self.buffer.is_empty() {
             return Ok(());
+        }
+        let length = self.file.length().map_err(DiskError::when("look at", &self.name))?;
+        if length < self.end {
+            return Err(JournalError::Shortened { name: self.name.clone(), from: self.end, to: length });
         }
         let mut written = self.file.write_all_at(self.end, self.buffer.as_bytes());
         while let Err(Errno::NOSPC | Errno::DQUOT) = written
@@ -321,6 +331,19 @@ mod tests {
         assert_eq!(History::read([&whole[..], b"12345678 \xFFtorn"].concat()).map(|seen| seen.records().len()), Ok(1));
         assert_eq!(History::read([&whole[..], b"12345678 torn"].concat()), Ok(history));
         assert_eq!(disk.read("journal"), Ok(whole));
+    }
+
+    #[test]
+    fn who_cuts_an_open_journal_is_noticed_before_anything_is_written_behind_the_hole() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
+        let mut journal = Journal::create(&disk, "journal").expect("a new journal");
+        journal.append("1").and_then(|_| journal.commit()).expect("committed");
+        let from = journal.end;
+        disk.open("journal").and_then(|mut file| file.truncate(3)).expect("cut");
+        let cut = JournalError::Shortened { name: "journal".to_owned(), from, to: 3 };
+        assert_eq!(journal.append("2").and_then(|_| journal.commit()), Err(cut.clone()));
+        assert_eq!((journal.hand_over(), journal.file.length()), (Err(cut), Ok(3)));
     }
 
     #[test]

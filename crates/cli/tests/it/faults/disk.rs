@@ -193,6 +193,21 @@ fn a_run_whose_journal_is_removed_stops() {
 }
 
 #[test]
+fn a_run_whose_journal_is_cut_stops() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let run = run(
+        &world,
+        "for journal in .workflow/.csv-wave/EX-*/.executor/journal; do : >$journal; done; echo did it",
+        &[],
+    );
+    assert_eq!(run.code, Some(74), "{run}");
+    assert!(
+        run.stderr.contains("journal was cut from ") && run.stderr.contains(" to 0 bytes while the run went on\n"),
+        "{run}"
+    );
+}
+
+#[test]
 fn a_run_whose_session_or_project_vanishes_stops() {
     for removed in ["S", "\"$PWD\""] {
         let world = tasks(&[("A", ""), ("B", "A")]);
