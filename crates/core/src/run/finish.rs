@@ -2,7 +2,7 @@
 
 use super::decide::Turn;
 use super::effect::{Effect, Ending};
-use super::event::Event;
+use super::event::{Event, PauseReason};
 use super::policy::Cadence;
 use super::state::{Run, Stage};
 
@@ -12,12 +12,15 @@ impl Run {
         self.state.counts.pending == 0 && self.state.counts.in_progress == 0
     }
 
+    /// Whether a person is to say how it goes on. A pause that somebody asked for is no question.
+    fn asks(&self) -> bool {
+        matches!(self.pause(), Some(PauseReason::WaveFailed(_) | PauseReason::Checkpoint { .. }))
+    }
+
     fn is_finished(&self) -> bool {
         let merged = self.policy.cadence == Cadence::Beat || self.current_wave().is_none();
-        matches!(self.state.stage, Stage::Going | Stage::Draining | Stage::Stopping)
-            && self.state.pause.is_none()
-            && self.everything_is_over()
-            && merged
+        let goes_on = !matches!(self.state.stage, Stage::NotBegun | Stage::Finished);
+        goes_on && !self.asks() && self.everything_is_over() && merged
     }
 
     /// How the run stands, if nothing runs and nothing will by itself.

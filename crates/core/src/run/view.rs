@@ -1,6 +1,6 @@
 //! What can be seen of a run from outside.
 
-use super::event::Halt;
+use super::event::{Halt, PauseReason};
 use super::input::Work;
 use super::state::{Place, Run, Stage};
 use crate::complexity::Complexity;
@@ -160,6 +160,14 @@ impl Run {
     /// Why the run stopped by itself, if it did.
     pub const fn halt(&self) -> Option<&Halt> {
         self.state.halt.as_ref()
+    }
+
+    /// Why it is paused, or is again when somebody goes on with what was stopped then.
+    pub const fn pause(&self) -> Option<&PauseReason> {
+        match &self.state.stage {
+            Stage::Paused(reason) => Some(reason),
+            _ => self.state.pause.as_ref(),
+        }
     }
 
     /// What the run is about at the moment.

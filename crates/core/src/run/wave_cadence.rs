@@ -80,12 +80,13 @@ impl Run {
             WaveFailed::Abort => WaveThen::Abort,
             WaveFailed::Ask => WaveThen::Ask,
         };
-        match self.state.stage {
-            Stage::Going => Some((wave, then)),
-            Stage::Draining | Stage::Stopping if then == WaveThen::GoOn => Some((wave, then)), // who would be asked?
-            _ => None,
-        }
-        .filter(|_| self.state.pause.is_none())
+        let may = match (&self.state.stage, self.pause()) {
+            (Stage::NotBegun | Stage::Finished, _) => false,
+            (_, Some(PauseReason::Told(_))) => nothing_left && then == WaveThen::GoOn, // so that it can finish
+            (_, Some(_)) => false,
+            (stage, None) => *stage == Stage::Going || then == WaveThen::GoOn, // who would be asked?
+        };
+        may.then_some((wave, then))
     }
 }
 

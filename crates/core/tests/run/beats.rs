@@ -118,15 +118,17 @@ fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
 }
 
 #[test]
-fn a_drain_that_lets_the_last_task_complete_finishes_the_run() {
+fn a_drain_or_a_pause_that_lets_the_last_task_complete_finishes_the_run() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
     drive.tell(|now| Input::Drain { now });
     let mut paused = drive.clone();
     assert_eq!(drive.complete("A").effects, [Effect::Over { ending: Ending::AllCompleted }]);
     paused.tell(|now| Input::Resume { now });
-    paused.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
-    paused.tell(|now| Input::Drain { now });
-    assert_eq!(paused.complete("A").effects, [Effect::Over { ending: Ending::Drained }], "the checkpoint comes first");
+    paused.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
+    let mut stopped = paused.clone();
+    assert_eq!(paused.complete("A").effects, [Effect::Over { ending: Ending::AllCompleted }], "nothing is left");
+    stopped.tell(|now| Input::Drain { now });
+    assert_eq!(stopped.complete("A").effects, [Effect::Over { ending: Ending::AllCompleted }]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Judgement, SkipReason, TaskPolicy, Then, WaveFailed,
-    WaveThen, Work,
+    Cadence, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Judgement, PauseReason, SkipReason, TaskPolicy, Then,
+    WaveFailed, WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, ExecMode, Position, RunOn, TaskIndex, TaskStatus, Verdict};
 
@@ -27,8 +27,8 @@ pub(crate) struct Oracle<'a> {
     recovering: bool,
     /// What was sent back and has not begun anew.
     recalled: BTreeSet<usize>,
-    /// A person is to be asked after a drain or a stop.
-    asks_later: bool,
+    /// A person is to say how it goes on: now, or after a drain or a stop.
+    asks: bool,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
 }
@@ -94,7 +94,7 @@ impl<'a> Oracle<'a> {
             completed: None,
             recovering: false,
             recalled: BTreeSet::new(),
-            asks_later: false,
+            asks: false,
             fewer: None,
         }
     }
@@ -125,8 +125,10 @@ impl<'a> Oracle<'a> {
             Event::Returned { tasks, .. } => self.returned(tasks)?,
             Event::Decided { action, tasks, .. } => self.decided(*action, tasks)?,
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
-            Event::Paused { .. } => (self.stage, self.asks_later) = (Stage::Paused, false),
-            Event::Resumed { .. } => (self.stage, self.asks_later) = (Stage::Going, false),
+            Event::Paused { reason, .. } => {
+                (self.stage, self.asks) = (Stage::Paused, !matches!(reason, PauseReason::Told(_)));
+            }
+            Event::Resumed { .. } => (self.stage, self.asks) = (Stage::Going, false),
             Event::Draining { .. } => self.stage = Stage::Draining,
             Event::Halted { why: Halt::NoRoom, .. } => {
                 must!(!matches!(self.stage, Stage::Stopping | Stage::Finished), "halted while {:?}", self.stage);
@@ -136,7 +138,7 @@ impl<'a> Oracle<'a> {
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
                 must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");
-                must!(self.stage != Stage::Paused && !self.asks_later, "finished while paused");
+                must!(!self.asks, "finished, and somebody was to be asked");
                 must!(self.recalled.is_empty(), "finished, and something was sent back");
                 self.stage = Stage::Finished;
             }
@@ -158,8 +160,11 @@ impl<'a> Oracle<'a> {
         let later = |task: &usize| self.later_wave_runs(*task);
         let waits = self.recalled.iter().any(|task| behind(task) || later(task));
         must!(self.recalled.is_empty() || waits, "what was sent back should begin anew");
+        let is_left = self.tasks.iter().any(|task| !task.status.is_over());
+        let may_stay = self.asks || waits || self.stage == Stage::Finished;
+        must!(is_left || may_stay || self.plan.policy.cadence == Cadence::Wave, "should be finished");
         if self.stage == Stage::Going && !waits {
-            must!(self.tasks.iter().any(|task| !task.status.is_over()), "should be finished");
+            must!(is_left, "should be finished");
             let open = |task: usize| self.wave(task) == self.merged + 1 && !self.tasks[task].status.is_over();
             let wave = self.plan.policy.cadence == Cadence::Wave;
             must!(!wave || (0..self.tasks.len()).any(open), "wave {} should be merged", self.merged + 1);
@@ -233,16 +238,16 @@ impl<'a> Oracle<'a> {
     }
 
     fn ask(&mut self) {
-        match self.stage {
-            Stage::Draining | Stage::Stopping => self.asks_later = true,
-            _ => self.stage = Stage::Paused,
+        self.asks = true;
+        if !matches!(self.stage, Stage::Draining | Stage::Stopping) {
+            self.stage = Stage::Paused;
         }
     }
 
     fn decided(&mut self, action: CheckpointAction, tasks: &[TaskIndex]) -> Result<(), String> {
         if action != CheckpointAction::Feedback {
             must!(self.stage == Stage::Paused, "{action:?} while {:?}", self.stage);
-            (self.stage, self.asks_later) = (Stage::Going, false);
+            (self.stage, self.asks) = (Stage::Going, false);
         }
         let none = matches!(action, CheckpointAction::Feedback | CheckpointAction::Resume);
         must!(tasks.is_empty() == none, "{action:?} sends back {tasks:?}");
@@ -482,7 +487,7 @@ impl<'a> Oracle<'a> {
         self.merged = wave;
         match then {
             WaveThen::GoOn => {}
-            WaveThen::Ask => self.stage = Stage::Paused,
+            WaveThen::Ask => (self.stage, self.asks) = (Stage::Paused, true),
             WaveThen::Abort => self.stage = Stage::Stopping,
         }
         Ok(())

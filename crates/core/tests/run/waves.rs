@@ -71,12 +71,29 @@ fn nobody_is_asked_while_the_run_is_being_ended_but_later() {
 #[test]
 fn no_wave_is_merged_while_a_pause_is_being_ended() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A"], policy(WaveFailed::Ask)));
-    drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
+    drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
     drive.tell(|now| Input::Drain { now });
     let step = drive.complete("A");
     assert_eq!(order(&drive, &step), "");
     let step = drive.tell(|now| Input::Resume { now });
     assert_eq!(order(&drive, &step), "[1] B");
+}
+
+#[test]
+fn the_last_wave_of_a_paused_run_is_merged_unless_somebody_is_to_be_asked() {
+    let paused = || {
+        let (mut drive, _) = Drive::start(Plan::new(&["A:"], policy(WaveFailed::Ask)));
+        drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
+        drive
+    };
+    let mut drive = paused();
+    let step = drive.complete("A");
+    assert_eq!(order(&drive, &step), "[1]");
+    assert_eq!(step.effects, [Effect::Over { ending: Ending::AllCompleted }]);
+    let mut drive = paused();
+    assert_eq!(drive.fail("A").effects, [Effect::Over { ending: Ending::Paused }]);
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(step.effects, [Effect::AskWaveFailed { wave: 1 }, Effect::Over { ending: Ending::Paused }]);
 }
 
 #[test]

@@ -19,8 +19,10 @@ impl Model {
             "began" => demand!(self.stage == Stage::NotBegun, "I5: the run begins twice"),
             "finished" => {
                 demand!(self.all_over(), "I12: the run is finished and a task is not over");
-                let asks = self.asks_later || self.stage == Stage::Paused;
-                demand!(!asks && self.recalled.is_empty(), "I12: the run is finished, and somebody was to be asked");
+                demand!(
+                    !self.asks && self.recalled.is_empty(),
+                    "I12: the run is finished, and somebody was to be asked"
+                );
             }
             "halted" => return self.judge_halt(record),
             "used" => return Ok(()),

@@ -54,15 +54,15 @@ impl Model {
     }
 
     pub(super) fn ask(&mut self) {
-        match self.stage {
-            Stage::Draining | Stage::Stopping => self.asks_later = true,
-            _ => self.stage = Stage::Paused,
+        self.asks = true;
+        if !matches!(self.stage, Stage::Draining | Stage::Stopping) {
+            self.stage = Stage::Paused;
         }
     }
 
     pub(super) fn decide(&mut self, record: Record<'_>) {
         if record.text("action") != Some("feedback") {
-            (self.stage, self.asks_later) = (Stage::Going, false);
+            (self.stage, self.asks) = (Stage::Going, false);
         }
         for (task, _) in record.tasks() {
             self.tasks[task].rounds = 0;

@@ -30,8 +30,8 @@ pub(crate) struct Model {
     pub(super) settled: i64,
     /// What was sent back and has not begun anew.
     pub(super) recalled: BTreeSet<usize>,
-    /// A person is to be asked when the run goes on.
-    pub(super) asks_later: bool,
+    /// A person is to say how it goes on: now, or when it goes on.
+    pub(super) asks: bool,
     /// It has halted because the disk is full.
     pub(super) is_full: bool,
     /// There may be so many workers, since the system had too little for more.
@@ -118,7 +118,7 @@ impl Model {
             clock: i64::MIN,
             settled: i64::MIN,
             recalled: BTreeSet::new(),
-            asks_later: false,
+            asks: false,
             is_full: false,
             fewer: None,
         };
@@ -231,8 +231,8 @@ impl Model {
                 self.is_full = record.value("no_room").is_some();
             }
             ("used", Some(task)) => self.count(task, attempt(record), record),
-            ("began" | "resumed", _) => (self.stage, self.asks_later) = (Stage::Going, false),
-            ("paused", _) => (self.stage, self.asks_later) = (Stage::Paused, false),
+            ("began" | "resumed", _) => (self.stage, self.asks) = (Stage::Going, false),
+            ("paused", _) => (self.stage, self.asks) = (Stage::Paused, record.text("told").is_none()),
             ("draining", _) => self.stage = Stage::Draining,
             ("stopping", _) => self.stage = Stage::Stopping,
             ("finished", _) => self.stage = Stage::Finished,
@@ -248,7 +248,7 @@ impl Model {
             ("wave_merged", _) => {
                 self.merged = record.number("wave").and_then(|wave| u32::try_from(wave).ok()).unwrap_or(0);
                 match record.text("then") {
-                    Some("ask") => self.stage = Stage::Paused,
+                    Some("ask") => (self.stage, self.asks) = (Stage::Paused, true),
                     Some("abort") => self.stage = Stage::Stopping,
                     _ => {}
                 }

@@ -98,6 +98,15 @@ fn a_worker_ends_the_job_and_the_same_command_goes_on_with_the_rest() {
     assert_eq!(statuses(rows(&world)), ["completed"; 6]);
 }
 
+#[test]
+fn a_job_whose_last_row_ends_it_is_finished() {
+    let world = table(1);
+    let worker = r#"printf '{"status":"completed","result":{},"stop":true}' >"$TEAM_EXECUTOR_RESULT""#;
+    let done = run(&world, worker, &[]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(run(&world, worker, &[]).stdout.contains("is finished; nothing was done"), "{done}");
+}
+
 /// R: X-01
 #[test]
 fn a_killed_job_goes_on_and_no_row_that_is_done_is_done_again() {

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
 
 use super::ends::{Waiting, end, wait_for};
-use super::{DID, arguments, column, folder, read, rows, run, tasks};
+use super::{DID, arguments, column, folder, read, rows, run, start, tasks};
 
 /// Asks the run of `S`.
 fn ask(world: &World, words: &[&str]) -> Run {
@@ -54,6 +54,17 @@ fn a_paused_run_waits_until_it_is_resumed() {
     assert_eq!((resumed.code, end(executor).0), (Some(0), Some(0)));
     assert_eq!(column(world, "status"), ["completed", "completed"]);
     assert!(!folder(world).join(".executor/control").exists(), "the socket is gone");
+}
+
+#[test]
+fn a_paused_run_whose_last_task_completes_is_finished() {
+    let world = tasks(&[("A", "")]);
+    let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+    let executor = start(&world, &format!("printf . > {}; cat {}; {DID}", pulse.arg(), gate.arg()));
+    pulse.wait_alive(1);
+    assert_eq!(ask(&world, &["pause"]).code, Some(0));
+    gate.open();
+    assert_eq!((end(executor).0, column(&world, "status")), (Some(0), vec!["completed".to_owned()]));
 }
 
 #[test]
