@@ -13,7 +13,6 @@ use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Fault, Shelf, Shelved};
 use crate::budget::Halted;
-use crate::control::question;
 use crate::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
@@ -116,7 +115,7 @@ impl Report {
             artifacts: Vec::new(),
             used: usage::of(rules, session),
             halt: rules.halt().map(|why| Halted::of(why, rules, session)),
-            at_checkpoint: question::stays_at_checkpoint(rules, last),
+            at_checkpoint: rules.checkpoint().is_some(),
             already: false,
         }
     }

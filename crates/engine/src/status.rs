@@ -27,7 +27,7 @@ pub struct Status {
     pub folder: PathBuf,
     /// What it is about at the moment, in a word.
     pub stage: &'static str,
-    /// Why it is paused, if it is.
+    /// Why it is paused, or stopped, if that is known.
     pub reason: Option<String>,
     /// An executor has it and can be asked.
     pub is_heard: bool,
@@ -45,7 +45,7 @@ pub struct Status {
     pub attempts: Vec<u32>,
     /// How each task was judged.
     pub judged: Vec<Judged>,
-    /// Where the run waits for a person, if it does.
+    /// Where the run waits for a person, if it does; also if it was stopped there.
     pub checkpoint: Option<Checkpoint>,
     /// What people have decided, in order.
     pub decisions: Vec<Decision>,
@@ -120,14 +120,11 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         attempt: work.attempt,
         seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
     });
-    let checkpoint = match run.stage() {
-        Stage::Paused(PauseReason::Checkpoint { task, cause }) => Some(Checkpoint {
-            task: *task,
-            cause: *cause,
-            judges: run.judged_at(*task).into_iter().map(|task| (task, delivered(&path, &tasks[task.get()]))).collect(),
-        }),
-        _ => None,
-    };
+    let checkpoint = run.checkpoint().map(|(task, cause)| Checkpoint {
+        task,
+        cause,
+        judges: run.judged_at(task).into_iter().map(|task| (task, delivered(&path, &tasks[task.get()]))).collect(),
+    });
     let judged = |task| {
         let view = run.view(task);
         let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
@@ -143,14 +140,14 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         halt: run.halt().map(|why| Halted::of(why, &run, session)),
         folder: path,
         stage: run.stage().word(),
-        reason: match run.stage() {
-            Stage::Draining => run.halt().map(|why| Halted::of(why, &run, session).words),
-            Stage::Paused(PauseReason::Told(reason)) => Some(reason.clone()),
-            Stage::Paused(PauseReason::WaveFailed(wave)) => Some(format!("every task of wave {wave} failed")),
-            Stage::Paused(PauseReason::Checkpoint { task, .. }) => {
+        reason: match (run.halt(), run.pause()) {
+            (Some(why), _) => Some(Halted::of(why, &run, session).words),
+            (None, Some(PauseReason::Told(reason))) => Some(reason.clone()),
+            (None, Some(PauseReason::WaveFailed(wave))) => Some(format!("every task of wave {wave} failed")),
+            (None, Some(PauseReason::Checkpoint { task, .. })) => {
                 Some(format!("checkpoint after {}", tasks[task.get()].id))
             }
-            _ => None,
+            (None, None) => None,
         },
         finished: *run.stage() == Stage::Finished,
         counts: run.counts(),

@@ -3,6 +3,7 @@
 use super::decide::Turn;
 use super::event::{Event, PauseReason};
 use super::input::Refused;
+use super::judgement::Cause;
 use super::state::{Run, Stage};
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
@@ -30,10 +31,10 @@ impl Run {
         &self.state.decisions
     }
 
-    /// The checkpoint at which the run stands.
-    pub(super) const fn checkpoint(&self) -> Option<TaskIndex> {
-        match &self.state.stage {
-            Stage::Paused(PauseReason::Checkpoint { task, .. }) => Some(*task),
+    /// The checkpoint at which a person is to decide, and why: now, or when somebody goes on with what was stopped there.
+    pub const fn checkpoint(&self) -> Option<(TaskIndex, Cause)> {
+        match self.pause() {
+            Some(PauseReason::Checkpoint { task, cause }) => Some((*task, *cause)),
             _ => None,
         }
     }
@@ -56,8 +57,9 @@ impl Turn<'_> {
         tasks: Vec<TaskIndex>,
         text: String,
     ) -> Result<(), Refused> {
-        let checkpoint = self.run.checkpoint();
-        if action != CheckpointAction::Feedback && !matches!(self.run.state.stage, Stage::Paused(_)) {
+        let checkpoint = self.run.checkpoint().map(|(task, _)| task);
+        let waits = checkpoint.is_some() || matches!(self.run.state.stage, Stage::Paused(_));
+        if action != CheckpointAction::Feedback && !waits {
             return Err(self.wrong_stage());
         }
         let tasks = match action {

@@ -189,6 +189,11 @@ fn a_checkpoint_that_comes_while_the_run_is_drained_is_there_at_the_next_start()
     drive.tell(|now| Input::Drain { now });
     let step = drive.complete("QUALITY-1");
     assert!(step.effects.contains(&Effect::Over { ending: Ending::Drained }));
+    assert_eq!(drive.run.checkpoint(), Some((index(0), Cause::Planned)));
+    let mut decided = drive.clone();
+    decide(&mut decided, CheckpointAction::Recheck, &[], "again");
+    assert_eq!((decided.run.checkpoint(), decided.picture()[0].as_str()), (None, "QUALITY-1 in_progress: again"));
+    assert_eq!(decided.run.decisions()[0].checkpoint, Some(index(0)));
     let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!((asks(&step), drive.started(&step).as_str()), (Some((index(0), Cause::Planned)), ""));
 }

@@ -246,7 +246,7 @@ impl<'a> Oracle<'a> {
 
     fn decided(&mut self, action: CheckpointAction, tasks: &[TaskIndex]) -> Result<(), String> {
         if action != CheckpointAction::Feedback {
-            must!(self.stage == Stage::Paused, "{action:?} while {:?}", self.stage);
+            must!(self.stage == Stage::Paused || self.asks, "{action:?} while {:?}", self.stage);
             (self.stage, self.asks) = (Stage::Going, false);
         }
         let none = matches!(action, CheckpointAction::Feedback | CheckpointAction::Resume);

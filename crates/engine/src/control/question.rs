@@ -40,16 +40,6 @@ pub(crate) const fn is_checkpoint(run: &Run) -> bool {
     matches!(run.stage(), Stage::Paused(PauseReason::Checkpoint { .. }))
 }
 
-/// Whether whoever goes on with the run finds it at a checkpoint. One that was stopped there is there again.
-pub(crate) fn stays_at_checkpoint(run: &Run, now: Timestamp) -> bool {
-    if !matches!(run.stage(), Stage::Draining | Stage::Stopping) {
-        return is_checkpoint(run);
-    }
-    let mut next = run.clone();
-    next.step(Input::Recovered { now, alive: Vec::new(), harvested: Vec::new(), rebooted: false });
-    is_checkpoint(&next)
-}
-
 /// Whether somebody must be asked: nobody has retried the wave meanwhile.
 pub(crate) fn is_open(run: &Run) -> bool {
     wave(run).is_some_and(|wave| !failed(run, wave).is_empty()) || is_checkpoint(run)

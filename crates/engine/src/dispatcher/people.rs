@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use team_executor_core::run::{AtCheckpoint, Cause, Ending, Input};
+use team_executor_core::run::{AtCheckpoint, Cause, Ending, Input, Stage};
 use team_executor_core::{CheckpointAction, TaskIndex};
 
 use super::Dispatcher;
@@ -37,7 +37,7 @@ impl Dispatcher<'_> {
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
         let answer = Answer::of(request, &happened, refused, self.rules(), |task| self.id(task));
         if refused.is_none() {
-            self.asked_to_stop = request.ends() || self.asked_to_stop && *request != Request::Resume;
+            self.asked_to_stop = request.ends() || self.asked_to_stop && *self.rules().stage() != Stage::Going;
             request.notice().into_iter().for_each(&mut *self.tell);
         }
         self.announce_these(happened);

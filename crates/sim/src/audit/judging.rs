@@ -123,7 +123,7 @@ impl Model {
     /// Whether a person could decide so.
     pub(super) fn judge_decision(&self, record: Record<'_>) -> Result<(), String> {
         let action = record.text("action").unwrap_or_default();
-        let paused = action == "feedback" || self.stage == Stage::Paused;
+        let paused = action == "feedback" || self.stage == Stage::Paused || self.asks;
         demand!(paused, "I15: a decision, and nobody was asked: {}", record.0);
         let sends = !matches!(action, "feedback" | "resume");
         let tasks = record.tasks();

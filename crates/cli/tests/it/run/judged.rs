@@ -247,8 +247,27 @@ fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
         how(&world, &waits);
         let (code, said) = end(waits);
         assert_eq!(code, Some(3), "{said}");
+        let shown = world.run(&["status", "--session=S"]).stdout;
+        assert!(shown.contains(" is stopped: checkpoint after QUALITY-001\n"), "{shown}");
+        assert!(shown.contains("\nCheckpoint after QUALITY-001: a person is to judge here\n  judge A"), "{shown}");
         goes_past(&world, &said, "B");
+        assert_eq!(status(&world)["decisions"][0]["action"], "resume");
     }
+}
+
+/// What `status` offers there must be taken.
+#[test]
+fn what_was_stopped_at_a_checkpoint_can_be_decided_there() {
+    let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
+    let mut waits = world.command(&arguments("--session=S", SCRIPTED, &["--checkpoint-wait", "1h"]));
+    let mut waits = waits.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_for(&mut waits, "Checkpoint after QUALITY-001");
+    interrupt(&waits);
+    assert_eq!(end(waits).0, Some(3));
+    let decided = decide(&world, &["revise", "A", "shorter"]);
+    assert_eq!(decided.code, Some(0), "{decided}");
+    let next = run(&world, SCRIPTED, &["--at-checkpoint", "resume"]);
+    assert_eq!((next.code, ["A", "QUALITY-001", "B"].map(|task| starts(&world, task))), (Some(0), [2, 2, 1]), "{next}");
 }
 
 /// R: T-04
