@@ -17,6 +17,7 @@ use crate::replay;
 use crate::resident::Residents;
 use crate::run_at;
 use crate::usage::{self, Spent};
+use crate::views::state;
 
 /// How a run stands.
 #[derive(Debug)]
@@ -113,9 +114,15 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let (_, run) = look(session, graph, &id, &path)?;
     let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
-    let statuses = run.statuses();
+    let is_heard = control::is_heard(&path);
+    let is_stopped = !is_heard && *run.stage() == Stage::Stopping;
+    let (mut statuses, mut counts) = (run.statuses(), run.counts());
+    if is_stopped {
+        statuses.iter_mut().for_each(|status| *status = state::shown(*status, &run));
+        counts.pending += std::mem::take(&mut counts.in_progress);
+    }
     let now = clock::now();
-    let running = run.at_work().map(|work| Running {
+    let running = run.at_work().filter(|_| !is_stopped).map(|work| Running {
         task: work.task,
         attempt: work.attempt,
         seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
@@ -135,7 +142,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     Ok(Some(Status {
         artifacts,
         run: id,
-        is_heard: control::is_heard(&path),
+        is_heard,
         used: usage::of(&run, session),
         halt: run.halt().map(|why| Halted::of(why, &run, session)),
         folder: path,
@@ -150,7 +157,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
             (None, None) => None,
         },
         finished: *run.stage() == Stage::Finished,
-        counts: run.counts(),
+        counts,
         running: running.collect(),
         attempts: indexes().map(|task| run.view(task).map_or(0, |view| view.attempt)).collect(),
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),

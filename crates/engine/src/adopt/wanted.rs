@@ -7,6 +7,7 @@ use team_executor_core::{Session, Task, TaskIndex, TaskStatus, Timestamp};
 use team_executor_files::Dialect;
 
 use super::table::Change;
+use crate::views::state;
 
 /// Why a task that a person skipped did not run.
 const REASON: &str = "skipped by a person";
@@ -63,7 +64,7 @@ impl<'a> Wanted<'a> {
     /// What the session's own file says, against the states that it may have shown before.
     pub(super) fn of_session(&mut self, stated: &[TaskStatus], bases: &[Run]) {
         for (index, stated) in (0..).map(TaskIndex).zip(stated) {
-            let shown = |base: &Run| base.status(index).map(|status| shown(status, self.dialect));
+            let shown = |base: &Run| base.status(index).map(|status| shown(state::shown(status, base), self.dialect));
             if !bases.iter().any(|base| shown(base) == Some(shown_as_is(*stated))) {
                 self.status(index, shown_as_is(*stated));
             }
@@ -121,6 +122,9 @@ impl<'a> Wanted<'a> {
             }
             (TaskStatus::Pending, _) => {} // it will be
             (to, now) if to == now => {}
+            (TaskStatus::Skipped, TaskStatus::InProgress) => {
+                self.refused.push(format!("{line} (its last attempt is not over; team-executor skip skips it)"));
+            }
             _ => self.refused.push(format!("{line} (a person can only set pending and skipped)")),
         }
     }

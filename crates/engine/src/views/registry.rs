@@ -29,7 +29,7 @@ fn attempts(registry: &mut Registry, task: &Task, view: &TaskView<'_>, run_id: &
             ..Agent::default()
         };
         let is_last = attempt == view.attempt;
-        if is_last && view.status == TaskStatus::InProgress {
+        if is_last && task.status == TaskStatus::InProgress {
             registry.active.push(Agent { spawned_at: view.since, ..agent });
         } else {
             let closed_at = view.since.filter(|_| is_last);

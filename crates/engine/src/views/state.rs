@@ -1,7 +1,7 @@
 //! The state of a run, put into the model that the views are written from.
 
 use team_executor_core::moves::Moves as _;
-use team_executor_core::run::Run;
+use team_executor_core::run::{Run, Stage};
 use team_executor_core::{ActiveWorker, Checkpoint, Session, SessionStatus, Task, TaskIndex, TaskStatus};
 
 /// Puts the state of the run into the session.
@@ -14,7 +14,8 @@ pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
     let worker =
         |task: &Task, attempt| ActiveWorker { task: Some(task.id.clone()), agent: agent(run_id, task, attempt) };
     let at_work = run.at_work().filter_map(|work| Some(worker(session.tasks.get(work.task.get())?, work.attempt)));
-    session.active_workers = at_work.collect();
+    let is_stopping = *run.stage() == Stage::Stopping;
+    session.active_workers = at_work.filter(|_| !is_stopping).collect();
     session.gc_rounds = run.rounds();
     for decision in run.decisions() {
         let id = decision.checkpoint.and_then(|task| session.tasks.get(task.get())).map(|task| task.id.to_string());
@@ -33,7 +34,7 @@ pub(crate) fn refresh(session: &mut Session, run: &Run, run_id: &str) {
 /// Puts the state of one task into it. What the run does not know stays.
 pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
     let Some(view) = run.view(index) else { return };
-    task.status = view.status;
+    task.status = shown(view.status, run);
     task.attempt_count = task.attempt_count.max(view.attempt.saturating_sub(1));
     if view.since.is_some() {
         put(&mut task.findings, view.findings);
@@ -47,6 +48,15 @@ pub(crate) fn refresh_task(task: &mut Task, index: TaskIndex, run: &Run) {
 fn put(text: &mut Option<String>, now: Option<&str>) {
     if text.as_deref() != now {
         *text = now.map(str::to_owned);
+    }
+}
+
+/// Where a task stands for people. What a run that is being stopped still has is to be done: nobody works on it any more,
+/// and whoever goes on finds out what is left to do about it.
+pub(crate) fn shown(status: TaskStatus, run: &Run) -> TaskStatus {
+    match status {
+        TaskStatus::InProgress if *run.stage() == Stage::Stopping => TaskStatus::Pending,
+        status => status,
     }
 }
 
