@@ -1,20 +1,26 @@
 //! Requests to a run that no executor has: decided by the same rules and committed to the journal, and nothing is started.
 //!
-//! What the keepers of a killed executor have written down is not looked at here. It need not be: no request changes
-//! anything about an attempt that is at work, so the next executor finds each of them and learns what it came to.
+//! What the keepers of a killed executor have written down is looked at only to skip a task that was at work then. It need
+//! not be otherwise: no other request changes anything about an attempt that is at work, so the next executor finds each of
+//! them and learns what it came to.
 
 use std::path::Path;
+use std::time::Duration;
 
-use team_executor_core::run::{Event, Policy, Run, WaveFailed, WaveThen};
-use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
+use team_executor_agents::{Ended, Harvest};
+use team_executor_core::run::{Event, Input, Outcome, Policy, Refused, Run, WaveFailed, WaveThen, Work, WorkEnded};
+use team_executor_core::{Graph, Session, SessionStatus, Task, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
 
 use super::{Answer, Request};
 use crate::options::Failure;
-use crate::run_at::{self, Opened};
-use crate::{clock, replay, views};
+use crate::run_at::{self, Opened, RunAt};
+use crate::{clock, ends, replay, views};
+
+/// How long the keepers of a killed executor have to end their workers.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What came of a request without an executor.
 #[derive(Debug)]
@@ -72,16 +78,54 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
             return Ok(Applied { answer: Answer::refused(rules.stage().word(), why), warnings: Vec::new() });
         }
     };
-    let step = rules.clone().step(input);
-    let events = without_executor(step.events);
+    let skipped = if let Input::Skip { task, .. } = input { Some(task) } else { None };
+    let lost = rules.at_work().find(|work| Some(work.task) == skipped);
+    if let Some(work) = lost
+        && !came_to_nothing(&at, &session.tasks[work.task.get()], work)?
+    {
+        let why = format!("the worker of '{}' had ended, and the next start takes what it came to", id(work.task));
+        return Ok(Applied { answer: Answer::refused(rules.stage().word(), why), warnings: Vec::new() });
+    }
+    let (events, refused) = decided(&rules, lost, input);
     keep(&mut rules, &events)?;
-    let answer = Answer::of(request, &events, step.refused, &rules, id);
+    let answer = Answer::of(request, &events, refused, &rules, id);
     if events.is_empty() {
         return Ok(Applied { answer, warnings: Vec::new() });
     }
     let mut views = views::of(&at, folder, dialect, plan.cadence)?;
     let (_, warnings) = views::leave(&mut views, &at, folder, &mut session, &rules, SessionStatus::Completed);
     Ok(Applied { answer, warnings })
+}
+
+/// What follows from a request, and first from the loss of a worker that is in its way. All of it, or nothing.
+fn decided(rules: &Run, lost: Option<Work>, input: Input) -> (Vec<Event>, Option<Refused>) {
+    let lost = lost.map(|work| WorkEnded { work, outcome: Outcome::Interrupted });
+    let lost = lost.map(|ended| Input::Ended { now: input.now(), ended });
+    let (mut next, mut events) = (rules.clone(), Vec::new());
+    for input in lost.into_iter().chain([input]) {
+        let step = next.clone().step(input);
+        if step.refused.is_some() {
+            return (Vec::new(), step.refused);
+        }
+        let kept = without_executor(step.events);
+        kept.iter().for_each(|event| next.apply(event));
+        events.extend(kept);
+    }
+    (events, None)
+}
+
+/// Whether the worker of an attempt was lost with its executor, and has not reported anything that counts. None of it lives
+/// after this.
+fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure> {
+    let (ledgers, key) = (at.ledgers(), at.key(task.id.as_str(), work.attempt));
+    let harvest = Harvest::gather(&ledgers, std::slice::from_ref(&key), PATIENCE);
+    let harvest = harvest.map_err(Failure::disk("look at", &ledgers))?;
+    let harvest = harvest.ok_or_else(|| Failure::StillRunning(at.id.clone()))?;
+    if !at.is_moved {
+        harvest.sweep(&[&key]).map_err(Failure::disk("end what is left of", &at.path))?;
+    }
+    let ended = harvest.exit(&key).map(|exit| &exit.ended);
+    Ok(matches!(ended, None | Some(Ended::Interrupted | Ended::Stopped)) && ends::reported(at, task, work).is_none())
 }
 
 /// The part of a step up to where an executor would start something or ask somebody: the next one derives the rest again.
@@ -95,7 +139,7 @@ const fn needs_executor(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::run::{Cadence, ErrorClass, Input, Outcome, Work, WorkEnded};
+    use team_executor_core::run::{Cadence, ErrorClass};
     use team_executor_core::{RoleName, Task, TaskId, Timestamp};
 
     use super::super::request::Wanted;

@@ -266,6 +266,36 @@ fn a_task_is_skipped_while_nothing_runs() {
     assert!(last.stdout.contains("is finished; nothing was done\n"), "{last}");
 }
 
+#[test]
+fn the_task_that_was_at_work_when_the_executor_was_killed_can_be_skipped() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    executor.kill().and_then(|()| executor.wait()).expect("it is killed");
+    let skipped = ask(&waiting.world, &["skip", "A"]);
+    let words = "Run EX is finished\n  A is skipped: skipped by hand\n  B is skipped: dependency A was skipped\n  \
+                 every task is over\n";
+    assert_eq!((said(&waiting.world, &skipped).as_str(), skipped.code), (words, Some(0)), "{skipped}");
+    waiting.pulse.wait_dead();
+    let last = run(&waiting.world, DID, &[]);
+    assert!(last.code == Some(1) && last.stdout.contains("is finished; nothing was done\n"), "{last}");
+}
+
+#[test]
+fn what_a_worker_had_done_when_the_executor_was_killed_is_not_skipped() {
+    let world = tasks(&[("A", ""), ("B", "")]);
+    // The end of A is held up by its parent's death: a worker that kills the executor and completes its task.
+    let kill = "k=$(cut -d' ' -f4 /proc/$PPID/stat)";
+    let worker = format!(
+        "{} task update --status completed --findings done; {kill}; kill -9 $k",
+        env!("CARGO_BIN_EXE_team-executor")
+    );
+    assert_eq!(run(&world, &worker, &["-c", "1"]).code, None, "it was killed");
+    let refused = ask(&world, &["skip", "A"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("the worker of 'A' had ended"), "{refused}");
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    assert_eq!(column(&world, "findings"), ["done", "did B"]);
+}
+
 /// A run at a terminal, wave by wave, of tasks that fail until there is a file `ok`.
 fn at_terminal(world: &World) -> Terminal {
     let worker = format!("test -e ok || exit 7; {DID}");
