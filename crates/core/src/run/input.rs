@@ -257,6 +257,14 @@ pub enum Refused {
     /// A task of a later wave is running.
     #[error("task number {} of a later wave is running", .0.0)]
     LaterWaveRuns(TaskIndex),
+    /// What a task depends on says again that it does not run.
+    #[error("task number {} would be skipped again", .task.0)]
+    SkippedAgain {
+        /// Which.
+        task: TaskIndex,
+        /// What it depends on that failed or was skipped; nothing if that is not why.
+        on: Option<TaskIndex>,
+    },
     /// There is nothing that could be done again.
     #[error("nothing is completed that could be done again")]
     NothingToRevise,

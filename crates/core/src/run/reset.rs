@@ -6,6 +6,7 @@ use super::decide::Turn;
 use super::event::Event;
 use super::input::{Refused, Which};
 use super::policy::Cadence;
+use super::skip::{Judgement, judge};
 use super::state::{Run, TaskState};
 use crate::graph::TaskIndex;
 use crate::moves::{IllegalMove, Moves};
@@ -13,7 +14,11 @@ use crate::task::TaskStatus;
 
 impl Turn<'_> {
     pub(super) fn retry(&mut self, which: Which, downstream: bool) -> Result<(), Refused> {
+        let named = if let Which::Tasks(tasks) = &which { tasks.clone() } else { Vec::new() };
         let tasks = self.run.to_reset(which, downstream)?;
+        if let Some(refused) = named.into_iter().find_map(|task| self.run.skipped_again(task, &tasks)) {
+            return Err(refused);
+        }
         self.emit(Event::Reset { tasks, at: self.now });
         Ok(())
     }
@@ -52,6 +57,27 @@ impl Run {
         self.graph.dependents(task).iter().any(runs)
             || self.policy.cadence == Cadence::Wave
                 && self.state.slots.tasks().any(|running| wave(running) > wave(task))
+    }
+
+    /// Why it is in vain that a task begins anew together with these: nobody is at work on what it depends on, and that says
+    /// again that it does not run.
+    fn skipped_again(&self, task: TaskIndex, anew: &[TaskIndex]) -> Option<Refused> {
+        let stays = |on: &&TaskIndex| anew.binary_search(on).is_err();
+        let is_open = |on: &&TaskIndex| !stays(on) || !self.state.tasks[on.get()].status.is_over();
+        let is_bad = |on: &&TaskIndex| stays(on) && self.is_bad(**on);
+        let dependencies = || self.graph.dependencies(task).iter();
+        let (open, bad) = (dependencies().filter(is_open).count(), dependencies().filter(is_bad).count());
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        match judge(self.facts.tasks[task.get()].run_on, count(open), count(bad)) {
+            Judgement::Skip => Some(Refused::SkippedAgain { task, on: dependencies().find(is_bad).copied() }),
+            Judgement::Run if self.needless(task).is_some() => Some(Refused::SkippedAgain { task, on: None }),
+            _ => None,
+        }
+    }
+
+    fn is_bad(&self, task: TaskIndex) -> bool {
+        let TaskState { status, not_needed, .. } = &self.state.tasks[task.get()];
+        matches!(status, TaskStatus::Failed | TaskStatus::Skipped) && !not_needed
     }
 
     fn first_to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {

@@ -132,6 +132,24 @@ fn a_drain_or_a_pause_that_lets_the_last_task_complete_finishes_the_run() {
 }
 
 #[test]
+fn what_would_be_skipped_again_does_not_begin_anew() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C: B", "fix failure: D", "D:"], slots(2)));
+    drive.fail("A");
+    drive.complete("D");
+    let retry = |tasks: &[usize], downstream| {
+        let which = Which::Tasks(tasks.iter().map(|task| index(*task)).collect());
+        drive.clone().tell(|now| Input::Retry { now, which, downstream })
+    };
+    let again = |task, on: Option<usize>| Some(Refused::SkippedAgain { task: index(task), on: on.map(index) });
+    assert_eq!(retry(&[2], false).refused, again(2, Some(1)));
+    assert_eq!(retry(&[2, 1], false).refused, again(1, Some(0)));
+    assert_eq!(retry(&[3], false).refused, again(3, None));
+    for (tasks, downstream) in [(&[2, 1, 0][..], false), (&[0], false), (&[3, 4], true)] {
+        assert_eq!(retry(tasks, downstream).refused, None, "{tasks:?}");
+    }
+}
+
+#[test]
 fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_again() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A"], slots(3)));
     let work = |task| Work { task: index(task), attempt: 1 };

@@ -124,6 +124,12 @@ fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &
             format!("only what failed or was skipped runs again, and a task that was named is {}", refused.from)
         }
         (Refused::NotOver(task), _) => format!("'{}' is not over, so it cannot be done again", id(task)),
+        (Refused::SkippedAgain { task, on: Some(on) }, _) => {
+            format!("'{}' would be skipped again, because of '{}': retry that too", id(task), id(on))
+        }
+        (Refused::SkippedAgain { task, on: None }, _) => {
+            format!("'{}' would be skipped again: what it depends on does not ask for it", id(task))
+        }
         (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
         (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
         (refused, _) => refused.to_string(),

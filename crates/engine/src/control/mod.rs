@@ -24,8 +24,8 @@ use team_executor_store::run_folder::EXECUTOR;
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
-/// Longer lines are refused.
-const LINE_BYTES: usize = 64 << 10;
+/// Longer lines are refused. As many tasks fit in as a system lets one name in a command.
+const LINE_BYTES: usize = 2 << 20;
 /// What both ends speak.
 const VERSION: i64 = 1;
 

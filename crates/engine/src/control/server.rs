@@ -122,14 +122,15 @@ struct Caller {
 impl Caller {
     /// Hears what there is to hear, and says whether there may be more.
     fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> bool {
-        let mut bytes = [0; 4096];
+        let mut bytes = [0; 16 << 10];
         let count = match self.stream.read(&mut bytes) {
             Ok(0) => return false,
             Ok(count) => count,
             Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         };
+        let before = self.heard.len();
         self.heard.extend_from_slice(&bytes[..count]);
-        let answer = match self.heard.iter().position(|byte| *byte == b'\n') {
+        let answer = match bytes[..count].iter().position(|byte| *byte == b'\n').map(|end| before + end) {
             Some(end) if end <= LINE_BYTES => answer(&self.heard[..end], hand_over),
             None if self.heard.len() <= LINE_BYTES => return true,
             _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
@@ -230,7 +231,7 @@ mod tests {
         assert!(say(&run, b"\n").contains("no JSON"));
         assert!(say(&run, b"\xff\xfe\n").contains("not UTF-8"));
         assert!(say(&run, b"{\"version\":7,\"request\":\"stop\"}\n").contains("not of version 1"));
-        assert!(say(&run, &vec![b'['; LINE_BYTES + 1]).contains("more than 65536 bytes"));
+        assert!(say(&run, &vec![b'['; LINE_BYTES + 1]).contains("more than 2097152 bytes"));
         assert_eq!(say(&run, &[&vec![b' '; LINE_BYTES + 1][..], b"\n"].concat()).lines().count(), 1);
         drop(server);
         assert_eq!(obeying.join().unwrap(), []);

@@ -228,6 +228,28 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     assert_eq!(column(&world, "findings"), ["again", "again"]);
 }
 
+#[test]
+fn what_would_be_skipped_again_is_not_retried_and_what_is_in_its_way_is_named() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let refused = ask(&world, &["retry", "B"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+    assert!(refused.stderr.contains("'B' would be skipped again, because of 'A': retry that too\n"), "{refused}");
+    assert_eq!(ask(&world, &["retry", "B", "A"]).code, Some(0));
+}
+
+#[test]
+fn thousands_of_tasks_are_retried_by_their_names() {
+    let names: Vec<String> = (0..4000).map(|number| format!("a-task-with-a-rather-long-name-{number}")).collect();
+    let plan: Vec<(&str, &str)> =
+        std::iter::once(("A", "")).chain(names.iter().map(|name| (name.as_str(), "A"))).collect();
+    let world = tasks(&plan);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let words: Vec<&str> = ["retry", "A"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let retried = ask(&world, &words);
+    assert!(retried.code == Some(0) && retried.stdout.contains("and 3981 more\n"), "{}", retried.stderr);
+}
+
 /// A machine that lost its memory may have begun what was only intended. The lock tells that once: to whoever has it next.
 #[test]
 fn a_request_after_a_new_start_of_the_machine_notes_it_for_the_next_executor() {
