@@ -236,11 +236,16 @@ fn task(root: Value<'_, '_>, file: &Arc<str>, reading: &mut Reading<'_>) -> Opti
     let Some((stated, span)) = stated else {
         return draft::task_id(name, file, Span::new(0, 1), &mut reading.findings);
     };
-    if stated != name {
+    if stated != name && !is_digest(name) {
         let message = "`task_id` is not the file's name; the discovery was read as that of `task_id`";
         reading.findings.push(Finding::warning(Code::Disagreement, message).at(file, span, ""));
     }
     draft::task_id(&stated, file, span, &mut reading.findings)
+}
+
+/// Whether a file has the name that is given to it where the id of its task can be no file's name.
+fn is_digest(name: &str) -> bool {
+    name.strip_prefix("x-").is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn discovery(root: Value<'_, '_>, task: TaskId, file: &Arc<str>, reading: &mut Reading<'_>) -> TaskDiscovery {

@@ -46,6 +46,18 @@ fn a_file_as_workers_write_it_is_understood() {
 }
 
 #[test]
+fn a_task_whose_id_can_be_no_name_of_a_file_has_one_of_another_name() {
+    let of = TaskDiscovery {
+        timestamp: Some(Timestamp::from_micros(0)),
+        status: Some(TaskStatus::Completed),
+        ..TaskDiscovery::new(TaskId::parse("a/b").expect("an id"))
+    };
+    let text = write(&of, None);
+    assert_eq!(read_one(&text, "x-0123456789abcdef").1, [""; 0]);
+    assert_eq!(read_one(&text, "x-other").1.len(), 1, "that is no name of ours");
+}
+
+#[test]
 fn what_is_missing_is_looked_for_elsewhere() {
     let (discovery, _) = read_one(r#"{"summary":["a","b"]}"#, "B-2");
     let discovery = discovery.expect("readable");

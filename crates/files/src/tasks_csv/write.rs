@@ -12,6 +12,7 @@ use super::read::cell_of;
 use crate::csv::{self, MAX_CELL_BYTES, Record, Table, write_record};
 use crate::findings_text;
 use crate::shape::Field;
+use crate::tasks_json::{NO_FINDINGS, NO_REASON};
 
 /// The master table. Where there is an original, its columns keep their order, and its extra columns, surplus cells and
 /// references to things that are no tasks survive.
@@ -82,10 +83,23 @@ pub(super) fn cell<'a>(
         "wave" => Cow::Owned(graph.wave(index).to_string()),
         "status" if task.status == TaskStatus::Ready => Cow::Borrowed(TaskStatus::Pending.word()),
         "status" => Cow::Borrowed(task.status.word()),
-        "findings" => findings_text::cut(task.findings.as_deref().unwrap_or_default()),
-        "error" => Cow::Borrowed(task.error.as_deref().unwrap_or_default()),
+        "findings" => findings_text::cut(said(task.findings.as_deref(), unsaid(task.status).0)),
+        "error" => Cow::Borrowed(said(task.error.as_deref(), unsaid(task.status).1)),
         _ => optional(field, task, before),
     }
+}
+
+/// What findings and an error say that must go with a status and were not given, so that what is written lacks nothing.
+const fn unsaid(status: TaskStatus) -> (&'static str, &'static str) {
+    match status {
+        TaskStatus::Completed => (NO_FINDINGS, ""),
+        TaskStatus::Failed | TaskStatus::Skipped => ("", NO_REASON),
+        _ => ("", ""),
+    }
+}
+
+fn said<'a>(text: Option<&'a str>, otherwise: &'a str) -> &'a str {
+    text.filter(|text| !text.is_empty()).unwrap_or(otherwise)
 }
 
 /// What a task is about: its description, else its goal.

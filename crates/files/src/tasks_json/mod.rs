@@ -14,6 +14,7 @@ use team_executor_core::{
 };
 
 pub use self::rules::incomplete;
+pub(crate) use self::rules::{NO_FINDINGS, NO_REASON};
 pub use self::shape::{ABOUT, SHAPE};
 pub(crate) use self::shape::{OBJECT, TASK};
 use crate::code::Code;

@@ -13,6 +13,10 @@ use crate::fields::{self, Named, field};
 use crate::finding::{Finding, Findings};
 use crate::json::{Kind, Value};
 
+/// What is written where a completed task has no findings, and where one that failed or was skipped does not say why.
+pub(crate) const NO_FINDINGS: &str = "nothing was reported";
+pub(crate) const NO_REASON: &str = "no reason was given";
+
 /// Says everything about the tasks of a file that breaks a rule.
 pub(super) fn check(root: Value<'_, '_>, drafts: &Drafts, findings: &mut Findings) {
     let has_keys = container(root).is_some_and(|tasks| tasks.kind() == Kind::Object);
@@ -51,9 +55,9 @@ pub fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
 /// Puts into words what must go with a status and was not said, so that what is written lacks nothing. A verdict is not made up.
 pub(super) fn complete(task: &mut Task) {
     match task.status {
-        TaskStatus::Completed if task.findings.is_none() => task.findings = Some("nothing was reported".to_owned()),
+        TaskStatus::Completed if task.findings.is_none() => task.findings = Some(NO_FINDINGS.to_owned()),
         TaskStatus::Failed | TaskStatus::Skipped if task.error.is_none() => {
-            task.error = Some("no reason was given".to_owned());
+            task.error = Some(NO_REASON.to_owned());
         }
         _ => {}
     }

@@ -26,7 +26,7 @@ fn a_tc_session_runs_in_both_cadences() {
     for cadence in CADENCES {
         let world = ran("tc-spec-literal", cadence, 0);
         assert_eq!(column(&world, "status"), ["completed"; 3]);
-        assert_eq!(column(&world, "findings"), ["", "did BUILD-002", "did TEST-001"]);
+        assert_eq!(column(&world, "findings"), ["nothing was reported", "did BUILD-002", "did TEST-001"]);
         let session = json(world.dir().join("tc-spec-literal/team-session.json"));
         assert_eq!(session["status"], "completed");
         assert_eq!(session["completed_tasks"], serde_json::json!(["BUILD-001", "BUILD-002", "TEST-001"]));
@@ -297,4 +297,19 @@ fn other_tasks_after_a_finished_run_are_run_anew() {
     assert!(status.stderr.starts_with("error: the session has other tasks than its newest run EX-S-"), "{status}");
     let again = world.run(&arguments("--session=S", "echo twice", &[]));
     assert!(again.stderr.contains("✓ Z [1/1] twice"), "{again}");
+}
+
+/// What is written passes as it stands.
+#[test]
+fn a_run_leaves_files_that_are_strict() {
+    let world = tasks(&[]);
+    world.write(
+        "S/tasks.csv",
+        "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n\
+        A,,Do it,,,csv-wave,worker,1,pending,,\n",
+    );
+    let first = run(&world, "true", &["--strict"]);
+    assert_eq!(first.code, Some(0), "{first}");
+    let again = run(&world, "true", &["--strict"]);
+    assert_eq!(again.code, Some(0), "{again}");
 }

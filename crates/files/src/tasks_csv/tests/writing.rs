@@ -36,6 +36,19 @@ fn without_an_original_the_columns_are_those_of_the_format() {
     }
 }
 
+#[test]
+fn what_must_go_with_a_status_and_was_not_said_is_put_into_words() {
+    let (mut session, graph) = loaded("id,deps\nA,\nB,\nC,\n").session.unwrap();
+    let statuses = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped];
+    session.tasks.iter_mut().zip(statuses).for_each(|(task, status)| task.status = status);
+    let text = write(None, &session, &graph);
+    assert!(
+        text.contains("completed,nothing was reported,\n") && text.contains("failed,,no reason was given\n"),
+        "{text}"
+    );
+    assert_eq!(loaded(&text).findings.iter().count(), 0, "{text}");
+}
+
 /// R: W-10
 #[test]
 fn long_findings_are_cut_and_kept_beside() {
