@@ -1,0 +1,114 @@
+//! How a run stands, for people.
+
+use std::io::Write;
+
+use team_executor_core::{TaskIndex, TaskStatus, joining};
+use team_executor_engine::usage::{Sum, sums};
+use team_executor_engine::{Judged, Status};
+use team_executor_files::time;
+
+use super::super::plan::{joined, list, mark, states};
+use super::super::validate::count;
+use super::watch::Watched;
+use super::{stage, why};
+use crate::escape;
+use crate::failure::Failure;
+
+/// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
+pub(super) fn text(
+    shown: &Watched<'_>,
+    status: &Status,
+    width: usize,
+    brief: bool,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let Watched { session, graph, path, .. } = *shown;
+    const BAR: usize = 30;
+    let (counts, total) = (status.counts, session.tasks.len());
+    let over = counts.completed + counts.failed + counts.skipped;
+    let full = (BAR * over).checked_div(total).unwrap_or(BAR);
+    let reason = status.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let head = format!("Run {} is {}{reason}", status.run, stage(status.stage, status.is_heard));
+    writeln!(out, "{}", escape::cut(&head, width))?;
+    writeln!(out, "[{}{}] {}/{total} completed", "#".repeat(full), ".".repeat(BAR - full), counts.completed)?;
+    let others = [
+        (counts.failed, "failed"),
+        (counts.skipped, "skipped"),
+        (counts.in_progress, "running"),
+        (counts.ready, "ready"),
+    ];
+    let others: Vec<_> = others.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !others.is_empty() {
+        writeln!(out, "{}", others.join(", "))?;
+    }
+    let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
+    let mut wave = 0;
+    let is_shown = |task: &&TaskIndex| {
+        !brief || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
+    };
+    for task in graph.order().iter().filter(is_shown) {
+        if graph.wave(*task) != wave {
+            wave = graph.wave(*task);
+            writeln!(out, "\nWave {wave}")?;
+        }
+        let (sign, style) = mark(status.statuses[task.get()]);
+        let of_worker = status.running.iter().find(|running| running.task == *task);
+        let since = of_worker.map(|running| format!("  attempt {}, {} s", running.attempt, running.seconds));
+        let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
+        let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
+        let note = note(&status.judged[task.get()]);
+        let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
+        writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
+    }
+    writeln!(out)?;
+    let running = status.running.iter().map(|running| {
+        let role = escape::line(session.tasks[running.task.get()].role.as_str());
+        format!("{} ({role}, {} s)", id(running.task), running.seconds)
+    });
+    list(out, "Running", running, ", ", width)?;
+    list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
+    joined(out, &joining(session, None, &[]), width)?;
+    let delivered = states(status.artifacts.iter().map(|shelved| shelved.artifact.validation));
+    if !delivered.is_empty() {
+        list(out, "Artifacts", delivered.into_iter(), ", ", width)?;
+    }
+    if status.rounds > 0 {
+        writeln!(out, "Work was sent back {}", count(status.rounds as usize, "time"))?;
+    }
+    if !status.used.is_empty() {
+        let roles = sums(&status.used, |spent| &spent.role).into_iter();
+        let roles = roles.map(|(role, sum)| format!("{}: {}", escape::line(role), sum.words()));
+        writeln!(out, "Usage: {}", Sum::of(&status.used).words())?;
+        for line in roles {
+            writeln!(out, "  {}", escape::cut(&line, width - 2))?;
+        }
+    }
+    for decision in &status.decisions {
+        let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
+        let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
+        let line = format!("Decided{at} at {}: {}{text}", time::format(decision.at), decision.action);
+        writeln!(out, "{}", escape::cut(&line, width))?;
+    }
+    if let Some(checkpoint) = &status.checkpoint {
+        writeln!(out, "\nCheckpoint after {}: {}", id(checkpoint.task), why(checkpoint.cause))?;
+        for (task, folder) in &checkpoint.judges {
+            let folder = folder.as_ref().map(|folder| format!(": {}", folder.display())).unwrap_or_default();
+            writeln!(out, "  judge {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
+        }
+        let named = escape::session(path);
+        writeln!(out, "Decide with: team-executor checkpoint resume|improve|revise|recheck|feedback {named}")?;
+    }
+    if !status.finished && !status.is_heard {
+        writeln!(out, "\nNo executor has it. Go on with: team-executor resume {}", escape::session(path))?;
+    }
+    Ok(())
+}
+
+/// How a task was judged, in a few words.
+fn note(judged: &Judged) -> String {
+    let rounds = if judged.rounds > 0 { format!("  round {}", judged.rounds) } else { String::new() };
+    let verdict = judged.verdict.map(|verdict| format!("  says {verdict}")).unwrap_or_default();
+    let why = judged.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
+    let wait = judged.wait.map(|wait| format!("  again in {wait} s")).unwrap_or_default();
+    format!("{rounds}{verdict}{wait}{why}")
+}
