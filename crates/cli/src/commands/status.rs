@@ -42,15 +42,12 @@ pub(super) fn show(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let opened = open::session(session, reading)?;
-    let Some((session, graph)) = &opened.session else {
-        if format == Format::Json {
-            report::write(&opened, printer.out())?;
-        } else {
-            let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
-            write!(printer.err(), "{findings}")?;
-        }
+    if format == Format::Text && opened.session.is_none() {
+        let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
+        write!(printer.err(), "{findings}")?;
         return Ok(Exit::Invalid);
-    };
+    }
+    let (session, graph) = open::runnable(&opened)?;
     let width = printer.width();
     match (newest(session, graph, &opened.path)?, format) {
         (Some(status), format) if watch => {

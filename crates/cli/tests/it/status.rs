@@ -58,6 +58,20 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
 }
 
 #[test]
+fn a_session_that_cannot_be_read_is_refused_in_the_same_form_as_everywhere() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", "{");
+    for words in [&["status"][..], &["status", "--watch"], &["checkpoint"]] {
+        let refused = world.run(&[words, &["--session=demo", "--format", "json"]].concat());
+        let value: serde_json::Value = serde_json::from_str(&refused.stdout).expect("JSON");
+        assert_eq!((refused.code, value["type"].as_str()), (Some(2), Some("refused")), "{refused}");
+        assert_eq!(value["help"][0], "team-executor validate --session=demo", "{refused}");
+        let told = world.run(&[words, &["--session=demo"]].concat());
+        assert!(told.code == Some(2) && told.stderr.contains("tasks.json corrupt"), "{told}");
+    }
+}
+
+#[test]
 fn logs_hold_two_streams_apart_and_are_otherwise_byte_for_byte() {
     let printed = |worker: &str| {
         let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
