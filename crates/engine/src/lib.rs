@@ -60,7 +60,7 @@ pub use dispatcher::run;
 pub use export::{Exported, export};
 pub use notice::Notice;
 pub use options::{Failure, Options};
-pub use replay::rules;
+pub use replay::{finished, rules};
 pub use report::Report;
 pub use status::{Checkpoint, Judged, Running, Status, prompt, status};
 pub use worker::{Worker, Workers};

@@ -1,7 +1,10 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
+use std::path::Path;
+
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
+use team_executor_files::Dialect;
 use team_executor_store::{History, records};
 
 use crate::adopt;
@@ -9,7 +12,7 @@ use crate::judgement;
 use crate::options::{Failure, Options};
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::run_at::{Done, RunAt};
+use crate::run_at::{self, Done, RunAt};
 use crate::views::own_file;
 
 /// The session as the run began it, and the rules after all of its records.
@@ -40,6 +43,26 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()
     }
+}
+
+/// How the run came out that whoever starts a session is only told of: it is finished, and nothing was changed since. Without
+/// a name it is the newest one. Nothing is changed.
+pub fn finished(
+    session: &Session,
+    graph: &Graph,
+    dialect: Dialect,
+    (folder, current): (&Path, &Path),
+    run: Option<&str>,
+) -> Option<Report> {
+    let done = run_at::finished(session, (folder, current), run).filter(|done| !done.is_other)?;
+    if adopt::is_edited(&done.path, folder, own_file::name(dialect, folder)) {
+        return None;
+    }
+    let mut tasks = session.tasks.clone();
+    done.plan.put_into(&mut tasks);
+    let rules = rules(&tasks, graph, &done.id, done.plan.policy(session), events(&done.history)).ok()?;
+    let report = Report::of(&rules, session, done.plan.at, ending(&rules)?).at(&done.id, &done.path, folder);
+    Some(Report { already: true, ..report })
 }
 
 /// The rules when the journal had this length.

@@ -189,11 +189,11 @@ fn attempt_name(task: &str, attempt: u32) -> String {
     format!("{}.{attempt}", component(task))
 }
 
-/// The newest run of the session, if nothing is left to do for it. Without a lock: nothing is changed.
-pub(crate) fn finished(options: &Options) -> Option<Done> {
-    let project = project_root(&options.folder, &options.current);
-    let named = options.run.as_ref().map(|id| run_path(&project, id));
-    let path = named.or_else(|| newest_of_all(&project, &options.folder))?;
+/// The newest run of the session, or the one that was named, if nothing is left to do for it. Without a lock: nothing is changed.
+pub(crate) fn finished(session: &Session, (folder, current): (&Path, &Path), run: Option<&str>) -> Option<Done> {
+    let project = project_root(folder, current);
+    let named = run.map(|id| run_path(&project, id));
+    let path = named.or_else(|| newest_of_all(&project, folder))?;
     let id = name_of(&path);
     let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
     let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
@@ -202,7 +202,7 @@ pub(crate) fn finished(options: &Options) -> Option<Done> {
     }
     let history = History::read(bytes).ok()?;
     let plan = Plan::of_run(history.records().next()?.json, &path)?;
-    let is_other = !plan.is_of(&options.session);
+    let is_other = !plan.is_of(session);
     Some(Done { id, path, plan, history, is_other })
 }
 

@@ -85,7 +85,12 @@ fn once(
         let key = "[defaults] session_may_choose = true";
         warn(&format!("the session names agents; they were ignored ({key} lets it choose)"), format, printer)?;
     }
-    if options.start.yes {
+    let named = continued.as_ref().map(|run| run.id.as_str());
+    let at = (place.folder.as_path(), place.current.as_path());
+    let done = (!options.start.yes).then(|| engine::finished(&session, &graph, opened.dialect, at, named)).flatten();
+    if done.is_some() {
+        // Nobody is asked about what will not be done.
+    } else if options.start.yes {
         let of_project = chosen.programs.iter().filter(|program| program.by_project.is_some());
         for line in of_project.map(what_runs) {
             match format {
@@ -101,8 +106,10 @@ fn once(
             return Ok((Exit::Invalid, 0));
         }
     }
-    for message in check::agents_are_new_enough(&mut chosen.workers, &place)? {
-        warn(&message, format, printer)?;
+    if done.is_none() {
+        for message in check::agents_are_new_enough(&mut chosen.workers, &place)? {
+            warn(&message, format, printer)?;
+        }
     }
     let fallbacks = chosen.fallbacks(&session);
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
@@ -148,12 +155,13 @@ fn once(
     let current = run.current.clone();
     let mut failed = None;
     let mut was_asked = false;
-    let result = engine::run(&mut run, &mut |notice| {
+    let mut tell = |notice| {
         was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. } | Notice::Asks { .. });
         if failed.is_none() {
             failed = face.tell(notice, printer).err();
         }
-    });
+    };
+    let result = done.map_or_else(|| engine::run(&mut run, &mut tell), Ok);
     drop(face);
     // The program is about to end: to free 100,000 tasks one by one would only take time.
     std::mem::forget(run);

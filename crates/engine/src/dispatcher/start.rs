@@ -37,7 +37,8 @@ const CHANGES_TOLD: usize = 20;
 /// options may be changed by it.
 pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
-    let before = run_at::finished(options).map(|done| replay::before(options, done)).transpose()?.flatten();
+    let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
+    let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
     let anew = match before {
         Some(Before::Report(report)) => return Ok(*report),
         Some(Before::Anew) if options.run.is_some() => {

@@ -318,6 +318,24 @@ fn what_a_worker_had_done_when_the_executor_was_killed_is_not_skipped() {
     assert_eq!(column(&world, "findings"), ["done", "did B"]);
 }
 
+#[test]
+fn nobody_is_asked_whether_to_start_what_is_finished() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    let args = ["run", "--session=S", "--agent-command", DID];
+    let mut terminal = Terminal::start(world.command(&args));
+    terminal.say("");
+    let (code, shown) = terminal.end();
+    assert!(code == Some(0) && shown.contains("is finished; nothing was done\n"), "{shown}");
+    assert!(!shown.contains("Start?"), "{shown}");
+    let alone = world.run(&args);
+    assert!(alone.code == Some(0) && alone.stdout.contains("is finished; nothing was done\n"), "{alone}");
+    // What is to be done again is something to ask about.
+    assert_eq!(ask(&world, &["retry", "A", "--downstream"]).code, Some(0));
+    let unasked = world.run(&args);
+    assert!(unasked.code == Some(2) && unasked.stderr.contains("the start was not confirmed"), "{unasked}");
+}
+
 /// A run at a terminal, wave by wave, of tasks that fail until there is a file `ok`.
 fn at_terminal(world: &World) -> Terminal {
     let worker = format!("test -e ok || exit 7; {DID}");
