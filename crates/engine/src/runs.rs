@@ -62,8 +62,8 @@ pub fn archived(session: &Path, current: &Path) -> Option<PathBuf> {
     run_at::newest(&away, session).map(|id| away.join(id))
 }
 
-/// Whether the last thing that happened to a task or to the run was its end.
-fn is_finished(run: &Path) -> bool {
+/// Whether the last thing that happened to a task of the run in this folder, or to the run, was its end.
+pub fn is_finished(run: &Path) -> bool {
     let Ok(bytes) = std::fs::read(run.join(EXECUTOR).join(JOURNAL)) else { return false };
     let Ok(recovered) = recover(&bytes) else { return false };
     let types = recovered.records.iter().rev().map(|record| {

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use team_executor_core::TaskStatus;
+use team_executor_engine::{control, runs};
 use team_executor_files::{Code, Dialect, Finding, load};
 use team_executor_store::DiskFolder;
+use team_executor_store::run_folder::{ARCHIVE, EXECUTOR};
 use unicode_width::UnicodeWidthStr;
 
 use super::report;
@@ -88,7 +90,11 @@ fn row(path: &Path) -> Option<Row> {
         id: open::id_of(&folder, path),
         kind: if is_run { "run" } else { "session" },
         dialect: dialect.name(),
-        status: loaded.session.as_ref().map_or("invalid", |(session, _)| session.status.word()),
+        status: match &loaded.session {
+            None => "invalid",
+            Some(_) if is_run && path.join(EXECUTOR).is_dir() => of_run(path),
+            Some((session, _)) => session.status.word(),
+        },
         tasks: tasks.len(),
         completed: with(TaskStatus::Completed).max(listed),
         failed: with(TaskStatus::Failed),
@@ -96,6 +102,20 @@ fn row(path: &Path) -> Option<Row> {
         warnings: loaded.findings.warning_count(),
         same_id_as: None,
     })
+}
+
+/// How a run stands, which its table has no place for.
+fn of_run(path: &Path) -> &'static str {
+    let is_away = path.parent().is_some_and(|folder| folder.ends_with(ARCHIVE));
+    if is_away {
+        "archived"
+    } else if runs::is_finished(path) {
+        "finished"
+    } else if control::is_heard(path) {
+        "active"
+    } else {
+        "paused"
+    }
 }
 
 fn table(rows: &[Row], workflow: &Path, printer: &mut Printer) -> Result<(), Failure> {

@@ -336,6 +336,25 @@ fn nobody_is_asked_whether_to_start_what_is_finished() {
     assert!(unasked.code == Some(2) && unasked.stderr.contains("the start was not confirmed"), "{unasked}");
 }
 
+#[test]
+fn a_list_says_of_each_run_how_it_stands() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    world.copy_tree(world.dir().join("S"), ".workflow/.team/S");
+    let session = "--session=.workflow/.team/S";
+    let listed = || {
+        let listed = world.run(&["sessions"]).stdout;
+        let row = listed.lines().find(|line| line.contains("EX-S-")).expect("a row").to_owned();
+        row.split_whitespace().nth(2).expect("a status").to_owned()
+    };
+    let stopped = "kill -INT $(cut -d' ' -f4 /proc/$PPID/stat)";
+    assert_eq!(world.run(&["run", session, "-y", "--agent-command", stopped]).code, Some(3));
+    assert_eq!(listed(), "paused");
+    assert_eq!(world.run(&["run", session, "-y", "--agent-command", DID]).code, Some(0));
+    assert_eq!(listed(), "finished");
+    assert_eq!(world.run(&["archive", session]).code, Some(0));
+    assert_eq!(listed(), "archived");
+}
+
 /// A run at a terminal, wave by wave, of tasks that fail until there is a file `ok`.
 fn at_terminal(world: &World) -> Terminal {
     let worker = format!("test -e ok || exit 7; {DID}");
