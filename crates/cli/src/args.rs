@@ -395,9 +395,12 @@ Examples:
   team-executor archive --older-than 30d
   team-executor archive --session=. --give-up 'the service was bought instead'
 
-The folder of a run moves as it is, and its session becomes archived. Nothing
-is deleted. Runs that are not finished stay where they are, unless they are
-given up: then the session has failed, and wisdom/issues.md says why.")]
+The folder of a run moves as it is, and nothing is deleted; moved back to
+.workflow/.csv-wave/ it is there again. A session whose newest run is put away
+becomes archived; a tc session has no word for that and stays completed, or
+paused if tasks failed. A run that is not finished is refused, and passed over
+with --older-than. With --give-up it is put away too, and so is one that cannot
+be read: its session has failed before, and wisdom/issues.md there says why.")]
     Archive(Archive),
 
     /// List the sessions and runs below `.workflow/`

@@ -259,7 +259,7 @@ pub(crate) struct Export {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Archive {
-    /// Which run
+    /// Which run, by its name, of the project in the current folder
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
 
@@ -267,7 +267,7 @@ pub(crate) struct Archive {
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(crate) older_than: Option<u64>,
 
-    /// Also what is not finished: the session cannot be recovered, for this reason, and has failed
+    /// Also a run that is not finished, or cannot be read: it is given up for this reason
     #[arg(long, value_name = "REASON", conflicts_with = "older_than")]
     pub(crate) give_up: Option<String>,
 

@@ -211,8 +211,7 @@ fn a_person_at_a_terminal_is_asked_and_a_run_alone_does_what_was_chosen() {
 fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
     const OTHERWISE: &str =
         "\nDecide otherwise with: team-executor checkpoint improve|revise|recheck|feedback --session=S\n";
-    // What is printed is one line.
-    let worker = &SCRIPTED.replace('\n', ";");
+    let worker = SCRIPTED; // it has several lines, and the command is told in one
     let session = || tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
     let goes_past = |world: &World, said: &str, task: &str| {
         assert!(said.contains("\nResume with: team-executor resume ") && said.ends_with(OTHERWISE), "{said}");
