@@ -88,7 +88,14 @@ pub fn archive(
                 continue;
             }
         }
-        done.archived.push(put_away(&project, plan, path, becomes, given_up)?);
+        done.archived.push(put_away(&project, Some(&plan.session), path, becomes, given_up)?);
+    }
+    if let Some((run, session)) = damaged(which, &project).filter(|_| here.is_empty()) {
+        match given_up {
+            Some(_) => done.archived.push(put_away(&project, session.as_deref(), &run, becomes, given_up)?),
+            None => done.unknown.push((name_of(&run), Failure::Nameless(name_of(&run)))),
+        }
+        return Ok(done);
     }
     if let Some(run) = unfinished.filter(|_| done.archived.is_empty() && is_named(which, older_than)) {
         return Err(Failure::Unfinished(run));
@@ -102,6 +109,16 @@ pub fn archive(
     Ok(done)
 }
 
+/// The run that is meant, if its journal is damaged where it says of which session it is; with the session, if that is known.
+fn damaged(which: &Which, project: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
+    let runs = run_at::runs(project);
+    match which {
+        Which::Session(folder) => run_at::nameless(&runs, folder).map(|run| (runs.join(run), Some(folder.clone()))),
+        Which::Run(name) => run_at::is_nameless(&runs.join(name)).then(|| (runs.join(name), None)),
+        Which::All => None,
+    }
+}
+
 /// Whether somebody means this very run or session, whatever its age.
 const fn is_named(which: &Which, older_than: u64) -> bool {
     match which {
@@ -113,21 +130,25 @@ const fn is_named(which: &Which, older_than: u64) -> bool {
 
 fn put_away(
     project: &Path,
-    plan: &Plan,
+    session: Option<&Path>,
     path: &Path,
     becomes: SessionStatus,
     given_up: Option<&str>,
 ) -> Result<Archived, Failure> {
     let _held = run_at::hold(project, path)?;
     let run = name_of(path);
-    let is_newest = run_at::newest_of_all(project, &plan.session).is_some_and(|newest| newest == path);
-    if is_newest && let Some(reason) = given_up {
-        session_status::set(&plan.session, path, SessionStatus::Failed)?;
-        wisdom::note_issue(&plan.session, "session", &run, &format!("given up: {reason}"))
+    // A run that does not say of which session it is may be the newest one.
+    let is_newest = |session: &&Path| {
+        run_at::is_nameless(path) || run_at::newest_of_all(project, session).is_some_and(|run| run == path)
+    };
+    let session = session.filter(is_newest);
+    if let Some((session, reason)) = session.zip(given_up) {
+        session_status::set(session, path, SessionStatus::Failed)?;
+        wisdom::note_issue(session, "session", &run, &format!("given up: {reason}"))
             .map_or(Ok(()), |problem| Err(Failure::InTheWay(problem)))?;
     }
-    if is_newest {
-        session_status::check(&plan.session, becomes)?;
+    if let Some(session) = session {
+        session_status::check(session, becomes)?;
     }
     let (from, to) = (run_at::runs(project), run_at::archive(project));
     std::fs::create_dir_all(&to).map_err(Failure::disk("make", &to))?;
@@ -146,7 +167,7 @@ fn put_away(
         }
     }
     let to = to.join(name);
-    let session = if is_newest { session_status::set(&plan.session, &to, becomes)? } else { None };
+    let session = session.map(|session| session_status::set(session, &to, becomes)).transpose()?.flatten();
     Ok(Archived { run, to, already: false, session })
 }
 

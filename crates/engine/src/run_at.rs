@@ -302,13 +302,16 @@ pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
     let is_dated = |name: &String| {
         name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
     };
-    names.filter(is_dated).find(|name| {
-        let journal = runs.join(name).join(EXECUTOR).join(JOURNAL);
-        let mut first = Vec::new();
-        let read = File::open(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
-        let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
-        read.is_ok() && !is_whole && std::fs::read(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
-    })
+    names.filter(is_dated).find(|name| is_nameless(&runs.join(name)))
+}
+
+/// Whether the journal of the run in a folder is damaged where it says of which session it is.
+pub(crate) fn is_nameless(run: &Path) -> bool {
+    let journal = run.join(EXECUTOR).join(JOURNAL);
+    let mut first = Vec::new();
+    let read = File::open(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+    let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
+    read.is_ok() && !is_whole && std::fs::read(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
 }
 
 /// The name of a run or a session, from its folder.

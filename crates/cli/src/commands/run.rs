@@ -263,7 +263,7 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
         Why::NoRun(_) => (Exit::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),
         Why::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
         Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
-        Why::Nameless(run) => (Exit::Io, doctor(&format!("--run={}", escape::shell_word(run)))),
+        Why::Nameless(run) => return nameless(&failure, run, Exit::Io),
         Why::Journal(JournalError::Full(_)) | Why::NoRoom(_) => (Exit::Io, ending::MAKE_ROOM.to_owned()),
         _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),
     };
@@ -276,6 +276,15 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
     if let Some(again) = again.filter(|_| exit == Exit::Io) {
         finding = finding.help(format!("Resume with: {again}"));
     }
+    Failure::Refused(Box::new(finding), exit)
+}
+
+/// Says that a run does not say of which session it is, and the two ways out.
+pub(super) fn nameless(failure: &engine::Failure, run: &str, exit: Exit) -> Failure {
+    let run = escape::shell_word(run);
+    let finding = Finding::error(Code::Usage, failure.to_string());
+    let finding = finding.help(format!("team-executor doctor --run={run}"));
+    let finding = finding.help(format!("or put it away, to begin anew: team-executor archive {run} --give-up REASON"));
     Failure::Refused(Box::new(finding), exit)
 }
 

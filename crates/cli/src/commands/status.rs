@@ -15,7 +15,7 @@ use team_executor_store::JournalError;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
 use super::report;
-use super::run::UNDO;
+use super::run::{UNDO, nameless};
 use crate::args::{Format, Reading, StatusOf};
 use crate::diagnostics;
 use crate::escape;
@@ -80,9 +80,8 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
 pub(super) fn unknown(failure: &engine::Failure, folder: &Path, current: &Path, path: &str) -> Failure {
     let named = escape::session(path);
     let help = match failure {
-        engine::Failure::Journal(JournalError::Damaged(_)) | engine::Failure::Nameless(_) => {
-            format!("team-executor doctor {named}")
-        }
+        engine::Failure::Journal(JournalError::Damaged(_)) => format!("team-executor doctor {named}"),
+        engine::Failure::Nameless(run) => return nameless(failure, run, Exit::Invalid),
         engine::Failure::Changed(_) if is_finished(folder, current) => {
             format!("that run is finished; begin another with: team-executor run {named}")
         }

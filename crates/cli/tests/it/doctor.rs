@@ -120,11 +120,32 @@ fn a_run_that_lost_its_first_line_is_not_begun_anew_beside_it() {
     assert_eq!(refused.code, Some(74), "{refused}");
     let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
     assert!(refused.stderr.contains(&format!("help: team-executor doctor --run={id}\n")), "{refused}");
+    let way_out = format!("team-executor archive {id}");
+    assert!(refused.stderr.contains(&way_out), "{refused}");
+    let unknown = world.run(&["status", "--session=S"]);
+    assert!(unknown.code == Some(2) && unknown.stderr.contains(&way_out), "{unknown}");
     let looked = world.run(&["doctor", "--run", &id]);
     assert!(looked.code == Some(2) && looked.stdout.contains("damaged: line 1, at byte 0, "), "{looked}");
     let repaired = world.run(&["doctor", &format!("--run={id}"), "--repair", "-y"]);
     assert_eq!(repaired.code, Some(0), "{repaired}");
     assert_eq!(run(&world, DID, &[]).code, Some(0));
+}
+
+#[test]
+fn a_run_that_lost_its_first_line_can_be_given_up() {
+    for by_session in [false, true] {
+        let world = finished();
+        let journal = folder(&world).join(".executor/journal");
+        std::fs::write(&journal, read(&journal).replacen("plan", "plum", 1)).expect("written");
+        let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
+        let named = if by_session { "--session=S" } else { &id };
+        let refused = world.run(&["archive", named]);
+        assert!(refused.code == Some(74) && refused.stderr.contains("--give-up"), "{refused}");
+        let given_up = world.run(&["archive", named, "--give-up", "the disk broke"]);
+        assert_eq!(given_up.code, Some(0), "{given_up}");
+        assert!(world.dir().join(".workflow/.archive").join(&id).is_dir(), "{given_up}");
+        assert_eq!(run(&world, DID, &[]).code, Some(0), "another one begins");
+    }
 }
 
 #[test]
