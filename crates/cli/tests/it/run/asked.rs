@@ -1,19 +1,17 @@
 //! What a run is asked while an executor has it, and while none has.
 
-use std::process::{Child, Stdio};
-
 use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
 
 use super::ends::{Waiting, end, wait_for};
-use super::{DID, arguments, column, folder, read, rows, run, start, tasks};
+use super::{DID, arguments, column, folder, run, start, tasks};
 
 /// Asks the run of `S`.
-fn ask(world: &World, words: &[&str]) -> Run {
+pub(super) fn ask(world: &World, words: &[&str]) -> Run {
     world.run(&[words, &["--session=S"]].concat())
 }
 
 /// What was printed, without the name of the run.
-fn said(world: &World, run: &Run) -> String {
+pub(super) fn said(world: &World, run: &Run) -> String {
     let id = folder(world).file_name().expect("a name").to_string_lossy().into_owned();
     run.stdout.replace(&id, "EX")
 }
@@ -137,185 +135,6 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let last = ask(&waiting.world, &["resume", "--agent-command", DID, "-y"]);
     assert_eq!(last.code, Some(0), "{last}");
     assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
-}
-
-/// `A` fails until there is a file `ok`, `B` needs it, and `C` waits at a gate.
-struct Failing {
-    world: World,
-    gate: Gate,
-}
-
-impl Failing {
-    fn start() -> (Self, Child) {
-        let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
-        let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
-        let worker = format!(
-            "case $TEAM_EXECUTOR_TASK in A) test -e ok || exit 7;; C) printf . > {}; cat {};; esac; {DID}",
-            pulse.arg(),
-            gate.arg()
-        );
-        let mut command = world.command(&arguments("--session=S", &worker, &["--retries", "0"]));
-        let mut executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        pulse.wait_alive(1);
-        wait_for(&mut executor, "– B skipped");
-        (Self { world, gate }, executor)
-    }
-}
-
-#[test]
-fn failed_tasks_are_retried_while_the_run_goes_on() {
-    let (failing, executor) = Failing::start();
-    let world = &failing.world;
-    for (words, why) in [
-        (&["retry", "nope"][..], "there is no task 'nope'"),
-        (&["retry", "A", "C"], "only what failed or was skipped runs again, and a task that was named is in_progress"),
-        (&["skip", "C"], "'C' is in_progress and cannot be skipped"),
-    ] {
-        let refused = ask(world, words);
-        assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains(why), "{refused}");
-    }
-    assert_eq!(ask(world, &["retry"]).code, Some(2), "which?");
-    world.write("ok", "");
-    let retried = ask(world, &["retry", "A"]);
-    assert_eq!(said(world, &retried), "Run EX is going on\n  A is to run again\n  B is to run again\n", "{retried}");
-    failing.gate.open();
-    assert_eq!(end(executor).0, Some(0));
-    assert_eq!(column(world, "findings"), ["did A", "did B", "did C"]);
-}
-
-#[test]
-fn a_task_is_skipped_while_the_run_goes_on() {
-    let mut waiting = Waiting::new();
-    let executor = waiting.start();
-    let skipped = ask(&waiting.world, &["skip", "B", "--reason", "by\nhand"]);
-    assert_eq!(said(&waiting.world, &skipped), "Run EX is going on\n  B is skipped: by␊hand\n", "{skipped}");
-    waiting.gate.open();
-    assert_eq!(end(executor).0, Some(1));
-    assert_eq!(rows(&waiting.world)["B"]["status"], "skipped");
-}
-
-#[test]
-fn a_finished_run_is_opened_again_by_a_retry() {
-    let world = tasks(&[("A", ""), ("B", "A")]);
-    let never = ask(&world, &["retry", "--failed"]);
-    assert_eq!(never.code, Some(2), "{never}");
-    assert!(never.stderr.starts_with("error: the session was never run\nhelp: run it with: "), "{never}");
-    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
-    let retried = ask(&world, &["retry", "--failed"]);
-    assert_eq!(
-        said(&world, &retried),
-        "Run EX is going on\n  A is to run again\n  B is to run again\n\
-         Go on with: team-executor resume --session=S, and the options of the run\n",
-        "{retried}"
-    );
-    assert_eq!(column(&world, "status"), ["pending", "pending"], "nothing is started");
-    assert!(read(world.dir().join("S/tasks.csv")).contains("\nB,,Do it,A,,csv-wave,worker,2,pending,,\n"));
-    let resumed = run(&world, DID, &[]);
-    assert_eq!(resumed.code, Some(0), "{resumed}");
-    assert!(resumed.stderr.contains("▶ A (worker, attempt 2"), "{resumed}");
-    assert_eq!(column(&world, "findings"), ["did A", "did B"]);
-
-    let refused = ask(&world, &["retry", "--failed"]);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.starts_with("error: nothing was done: no task failed\n"), "{refused}");
-    let refused = ask(&world, &["retry", "A"]);
-    assert!(refused.stderr.contains("(--downstream)"), "{refused}");
-    assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done\n"), "a refusal changes nothing");
-    let retried = ask(&world, &["retry", "A", "--downstream"]);
-    assert_eq!(retried.code, Some(0), "{retried}");
-    assert_eq!(run(&world, "echo again", &[]).code, Some(0));
-    assert_eq!(column(&world, "findings"), ["again", "again"]);
-}
-
-#[test]
-fn what_would_be_skipped_again_is_not_retried_and_what_is_in_its_way_is_named() {
-    let world = tasks(&[("A", ""), ("B", "A")]);
-    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
-    let refused = ask(&world, &["retry", "B"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
-    assert!(refused.stderr.contains("'B' would be skipped again, because of 'A': retry that too\n"), "{refused}");
-    assert_eq!(ask(&world, &["retry", "B", "A"]).code, Some(0));
-}
-
-#[test]
-fn thousands_of_tasks_are_retried_by_their_names() {
-    let names: Vec<String> = (0..4000).map(|number| format!("a-task-with-a-rather-long-name-{number}")).collect();
-    let plan: Vec<(&str, &str)> =
-        std::iter::once(("A", "")).chain(names.iter().map(|name| (name.as_str(), "A"))).collect();
-    let world = tasks(&plan);
-    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
-    let words: Vec<&str> = ["retry", "A"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let retried = ask(&world, &words);
-    assert!(retried.code == Some(0) && retried.stdout.contains("and 3981 more\n"), "{}", retried.stderr);
-}
-
-/// A machine that lost its memory may have begun what was only intended. The lock tells that once: to whoever has it next.
-#[test]
-fn a_request_after_a_new_start_of_the_machine_notes_it_for_the_next_executor() {
-    let world = tasks(&[("A", "")]);
-    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
-    let journal = folder(&world).join(".executor/journal");
-    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
-    assert!(!read(&journal).contains("doubted"), "it is still running");
-    world.write(".workflow/lock", "process 1 on host (epoch 1, boot another, started at tick 1)\n");
-    std::fs::rename(world.dir().join(".workflow/lock"), folder(&world).join(".executor/lock")).expect("moved");
-    assert_eq!(ask(&world, &["retry", "nope"]).code, Some(2));
-    assert_eq!(read(&journal).matches("doubted").count(), 1, "even if it is refused");
-    let finished = world.run(&["--continue", "--agent-command", DID, "-y"]);
-    assert!(finished.stderr.contains("error: there is no unfinished run\n"), "{finished}");
-    assert_eq!(ask(&world, &["retry", "A"]).code, Some(0));
-    assert_eq!(read(&journal).matches("doubted").count(), 1);
-    assert_eq!(run(&world, DID, &[]).code, Some(0));
-}
-
-#[test]
-fn a_task_is_skipped_while_nothing_runs() {
-    let mut waiting = Waiting::new();
-    let executor = waiting.start();
-    assert_eq!(ask(&waiting.world, &["stop"]).code, Some(0));
-    waiting.gate.open();
-    assert_eq!(end(executor).0, Some(3));
-    let world = &waiting.world;
-    let unknown = ask(world, &["skip", "nope"]);
-    assert_eq!((unknown.code, unknown.stderr.contains("there is no task 'nope'")), (Some(2), true), "{unknown}");
-    let skipped = ask(world, &["skip", "B"]);
-    let words = "Run EX is finished\n  B is skipped: skipped by hand\n  every task is over\n";
-    assert_eq!((said(world, &skipped).as_str(), skipped.code), (words, Some(0)), "{skipped}");
-    assert_eq!(rows(world)["B"]["error"], "skipped by hand");
-    let last = run(world, DID, &[]);
-    assert_eq!(last.code, Some(1), "{last}");
-    assert!(last.stdout.contains("is finished; nothing was done\n"), "{last}");
-}
-
-#[test]
-fn the_task_that_was_at_work_when_the_executor_was_killed_can_be_skipped() {
-    let mut waiting = Waiting::new();
-    let mut executor = waiting.start();
-    executor.kill().and_then(|()| executor.wait()).expect("it is killed");
-    let skipped = ask(&waiting.world, &["skip", "A"]);
-    let words = "Run EX is finished\n  A is skipped: skipped by hand\n  B is skipped: dependency A was skipped\n  \
-                 every task is over\n";
-    assert_eq!((said(&waiting.world, &skipped).as_str(), skipped.code), (words, Some(0)), "{skipped}");
-    waiting.pulse.wait_dead();
-    let last = run(&waiting.world, DID, &[]);
-    assert!(last.code == Some(1) && last.stdout.contains("is finished; nothing was done\n"), "{last}");
-}
-
-#[test]
-fn what_a_worker_had_done_when_the_executor_was_killed_is_not_skipped() {
-    let world = tasks(&[("A", ""), ("B", "")]);
-    // The end of A is held up by its parent's death: a worker that kills the executor and completes its task.
-    let kill = "k=$(cut -d' ' -f4 /proc/$PPID/stat)";
-    let worker = format!(
-        "{} task update --status completed --findings done; {kill}; kill -9 $k",
-        env!("CARGO_BIN_EXE_team-executor")
-    );
-    assert_eq!(run(&world, &worker, &["-c", "1"]).code, None, "it was killed");
-    let refused = ask(&world, &["skip", "A"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("the worker of 'A' had ended"), "{refused}");
-    assert_eq!(run(&world, DID, &[]).code, Some(0));
-    assert_eq!(column(&world, "findings"), ["done", "did B"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Sessions that are run to an end by real workers, with what they leave.
 
+mod again;
 mod asked;
 mod bus;
 mod completion;
