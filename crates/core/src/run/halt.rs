@@ -3,8 +3,9 @@
 
 use super::decide::Turn;
 use super::event::{Event, Halt};
-use super::state::{Run, Stage};
+use super::state::{Run, Stage, TaskState};
 use crate::graph::TaskIndex;
+use crate::task::TaskStatus;
 use crate::time::Timestamp;
 
 impl Run {
@@ -42,6 +43,14 @@ impl Run {
     /// Whether nobody is logged in with any agent that can do a task.
     fn is_closed(&self, task: TaskIndex) -> bool {
         self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|quota| self.state.closed[*quota])
+    }
+
+    /// A task that was tried and is not done, and that nobody is logged in for.
+    pub(super) fn refused_to_all(&self) -> Option<TaskIndex> {
+        let was_tried =
+            |task: &TaskState| task.attempt > 0 && matches!(task.status, TaskStatus::Pending | TaskStatus::Failed);
+        let mut tasks = (0..).map(TaskIndex).zip(&self.state.tasks);
+        tasks.find(|(index, task)| was_tried(task) && self.is_closed(*index)).map(|(index, _)| index)
     }
 
     /// Why nothing of what could start does.

@@ -19,7 +19,11 @@ impl Turn<'_> {
         if rebooted && self.run.state.tasks.iter().any(|task| task.intended > task.attempt) {
             self.emit(Event::Doubted { at: self.now });
         }
-        self.skip_all(); // what the last step had left to say comes first, so that it is said as it would have been
+        // What the last step had left to say comes first, so that it is said as it would have been.
+        if let Some(task) = self.run.refused_to_all() {
+            self.stop_without_login(task);
+        }
+        self.skip_all();
         let mut outcomes: BTreeMap<Work, Outcome> = harvested.into_iter().rev().map(|e| (e.work, e.outcome)).collect();
         let at_work: Vec<_> = self.run.at_work().collect();
         for &work in &at_work {

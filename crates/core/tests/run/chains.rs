@@ -58,6 +58,21 @@ fn where_nobody_is_logged_in_the_run_stops_at_once_and_costs_no_attempt() {
 }
 
 #[test]
+fn a_stop_that_was_not_recorded_any_more_is_said_by_the_next_executor_which_tries_again() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy(2, &[&[1], &[2]])));
+    let mut cut = drive.run.clone();
+    let step = drive.end("A", failed(ErrorClass::Auth));
+    assert!(matches!(&step.events[..], [Event::Failed { .. }, Event::Halted { .. }]));
+    cut.apply(&step.events[0]);
+    let recovered = Input::Recovered { now: at(9), alive: Vec::new(), harvested: Vec::new(), rebooted: false };
+    let step = cut.step(recovered);
+    let halted = step.events.iter().position(|event| matches!(event, Event::Halted { .. }));
+    let resumed = step.events.iter().position(|event| matches!(event, Event::Resumed { .. }));
+    assert!(halted.is_some() && halted < resumed, "{:?}", step.events);
+    assert_eq!(chosen(&drive, &step), ["A0", "B0"], "somebody may have logged in");
+}
+
+#[test]
 fn who_is_not_logged_in_is_replaced_and_only_what_nobody_else_can_do_stops_the_run() {
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2], &[1], &[1, 2]])));
     assert_eq!(chosen(&drive, &step), ["A0"]);
