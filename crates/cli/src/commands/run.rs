@@ -262,7 +262,7 @@ fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> F
         Why::Unfinished(_) => (Exit::Invalid, format!("run it to its end first: team-executor {session}")),
         Why::NoRun(_) => (Exit::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),
         Why::InTheWay(_) => (Exit::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
-        Why::Journal(JournalError::Damaged(_)) => (Exit::Io, doctor(session)),
+        Why::Journal(JournalError::Damaged(_) | JournalError::Shortened { .. }) => (Exit::Io, doctor(session)),
         Why::Nameless(run) => return nameless(&failure, run, Exit::Io),
         Why::Journal(JournalError::Full(_)) | Why::NoRoom(_) => (Exit::Io, ending::MAKE_ROOM.to_owned()),
         _ => (Exit::Io, "once the cause is gone, the same command continues".to_owned()),

@@ -205,6 +205,7 @@ fn a_run_whose_journal_is_cut_stops() {
         run.stderr.contains("journal was cut from ") && run.stderr.contains(" to 0 bytes while the run went on\n"),
         "{run}"
     );
+    assert!(run.stderr.contains("help: team-executor doctor "), "{run}");
 }
 
 #[test]
