@@ -98,9 +98,10 @@ fn is_finished(folder: &Path, current: &Path) -> bool {
     newest.is_none_or(|(id, _)| known.iter().any(|run| run.id == id && run.finished))
 }
 
-/// What a run is about, for people. Where no executor is heard, nothing is about to end: it did.
+/// What a run is about, for people. Where no executor is heard, nothing goes on and nothing is about to end: it did.
 pub(super) fn stage(word: &str, is_heard: bool) -> &str {
     match word {
+        "going on" if !is_heard => "unfinished",
         "draining" | "stopping" if !is_heard => "stopped",
         word => word,
     }

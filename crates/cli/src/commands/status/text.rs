@@ -4,7 +4,7 @@ use std::io::Write;
 
 use team_executor_core::{TaskIndex, TaskStatus, joining};
 use team_executor_engine::usage::{Sum, sums};
-use team_executor_engine::{Judged, Status};
+use team_executor_engine::{Judged, Running, Status};
 use team_executor_files::time;
 
 use super::super::plan::{joined, list, mark, states};
@@ -34,7 +34,7 @@ pub(super) fn text(
     let others = [
         (counts.failed, "failed"),
         (counts.skipped, "skipped"),
-        (counts.in_progress, "running"),
+        (counts.in_progress, if status.is_heard { "running" } else { "cut off" }),
         (counts.ready, "ready"),
     ];
     let others: Vec<_> = others.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
@@ -42,6 +42,8 @@ pub(super) fn text(
         writeln!(out, "{}", others.join(", "))?;
     }
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
+    // Nobody knows when those ended whose executor was killed.
+    let lasts = |running: &Running| if status.is_heard { format!(", {} s", running.seconds) } else { String::new() };
     let mut wave = 0;
     let is_shown = |task: &&TaskIndex| {
         !brief || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
@@ -53,7 +55,7 @@ pub(super) fn text(
         }
         let (sign, style) = mark(status.statuses[task.get()]);
         let of_worker = status.running.iter().find(|running| running.task == *task);
-        let since = of_worker.map(|running| format!("  attempt {}, {} s", running.attempt, running.seconds));
+        let since = of_worker.map(|running| format!("  attempt {}{}", running.attempt, lasts(running)));
         let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
         let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
         let note = note(&status.judged[task.get()]);
@@ -63,9 +65,10 @@ pub(super) fn text(
     writeln!(out)?;
     let running = status.running.iter().map(|running| {
         let role = escape::line(session.tasks[running.task.get()].role.as_str());
-        format!("{} ({role}, {} s)", id(running.task), running.seconds)
+        format!("{} ({role}{})", id(running.task), lasts(running))
     });
-    list(out, "Running", running, ", ", width)?;
+    let label = if status.is_heard || status.running.is_empty() { "Running" } else { "Cut off" };
+    list(out, label, running, ", ", width)?;
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
     joined(out, &joining(session, None, &[]), width)?;
     let delivered = states(status.artifacts.iter().map(|shelved| shelved.artifact.validation));

@@ -74,7 +74,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     let retried = ask(&world, &["retry", "--failed"]);
     assert_eq!(
         said(&world, &retried),
-        "Run EX is going on\n  A is to run again\n  B is to run again\n\
+        "Run EX is unfinished\n  A is to run again\n  B is to run again\n\
          Go on with: team-executor resume --session=S, and the options of the run\n",
         "{retried}"
     );

@@ -108,6 +108,20 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
 ///
 /// R: E-05
 #[test]
+fn a_run_whose_executor_was_killed_is_not_said_to_go_on() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
+    assert!(shown.starts_with("Run EX is going on\n[") && shown.contains("1 running"), "{shown}");
+    executor.kill().expect("killed");
+    executor.wait().expect("gone");
+    waiting.pulse.wait_dead();
+    let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
+    assert!(shown.starts_with("Run EX is unfinished\n[") && shown.contains("1 cut off"), "{shown}");
+    assert!(shown.contains("\nCut off ") && shown.contains("  attempt 1\n"), "{shown}");
+}
+
+#[test]
 fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
