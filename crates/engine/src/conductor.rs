@@ -318,19 +318,19 @@ mod tests {
 
     #[test]
     fn what_comes_next_is_durable_before_its_turn_and_then_starts_without_waiting() {
-        let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &[]), ("C", &["A"])], 1);
+        let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &["A"]), ("C", &[])], 1);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
         assert_eq!(on_disk(&dir), ["began", "claimed", "intended"]);
         assert!(conductor.is_covered());
         assert_eq!(conductor.happened().len(), 2);
         let taken = conductor.take(vec![completed(0)], NOW).unwrap();
-        // C is the fast advance of A and was never intended: it waits for the commit.
-        assert_eq!(taken.effects, [Effect::Spawn { work: Work { task: TaskIndex(2), attempt: 1 }, slot: 0 }]);
+        // B is the fast advance of A and was never intended: it waits for the commit.
+        assert_eq!(taken.effects, [spawn(1, 0)]);
         assert!(conductor.is_covered());
         conductor.happened();
-        let taken = conductor.take(vec![completed(2)], NOW).unwrap();
-        assert_eq!(taken.effects, [Effect::Spawn { work: Work { task: TaskIndex(1), attempt: 1 }, slot: 0 }]);
-        assert!(!conductor.is_covered(), "B was intended");
+        let taken = conductor.take(vec![completed(1)], NOW).unwrap();
+        assert_eq!(taken.effects, [spawn(2, 0)]);
+        assert!(!conductor.is_covered(), "C was intended");
         assert_eq!(on_disk(&dir)[3..], ["completed", "claimed", "completed", "claimed"], "a kill does not take it");
         assert_eq!(conductor.happened(), []);
         conductor.commit(NOW).unwrap();
@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn what_was_intended_waits_for_the_new_end_of_a_task_that_began_anew() {
-        let tasks: [(&str, &[&str]); 6] =
-            [("A", &[]), ("B", &["A"]), ("C", &["A"]), ("D", &[]), ("E", &["D"]), ("F", &["E"])];
+        let tasks: [(&str, &[&str]); 7] =
+            [("D", &[]), ("A", &[]), ("B", &["A"]), ("C", &["A"]), ("G", &["B"]), ("E", &["D"]), ("F", &["E"])];
         let (_dir, mut conductor) = conductor(&tasks, 1);
         let later = Timestamp::from_micros(10_000_000);
         let ended = |task: u32, attempt: u32, outcome: Outcome| {
@@ -349,20 +349,18 @@ mod tests {
         };
         let done = || Outcome::completed(None);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
-        let failed = ended(3, 1, Outcome::TimedOut { error: String::new() });
+        let failed = ended(0, 1, Outcome::TimedOut { error: String::new() });
         conductor.take(failed, NOW).unwrap();
         conductor.take(vec![Input::Woke { now: Timestamp::from_micros(20_000_000) }], later).unwrap();
         // A is done, D is tried again, and B and C are intended.
-        conductor.take(ended(0, 1, done()), later).unwrap();
-        let b = Work { task: TaskIndex(1), attempt: 1 };
+        conductor.take(ended(1, 1, done()), later).unwrap();
+        let b = Work { task: TaskIndex(2), attempt: 1 };
         assert!(conductor.rules().is_intended(b));
-        let which = Which::Tasks(vec![TaskIndex(0)]);
+        let which = Which::Tasks(vec![TaskIndex(1)]);
         let taken = conductor.take(vec![Input::Retry { now: later, which, downstream: true }], later).unwrap();
         assert_eq!((taken.refused, conductor.rules().is_intended(b)), (vec![None], false));
-        for (task, attempt) in [(3, 2), (4, 1), (5, 1)] {
-            conductor.take(ended(task, attempt, done()), later).unwrap();
-        }
-        let taken = conductor.take(ended(0, 2, done()), later).unwrap();
+        conductor.take(ended(0, 2, done()), later).unwrap();
+        let taken = conductor.take(ended(1, 2, done()), later).unwrap();
         assert_eq!(taken.effects, [Effect::Spawn { work: b, slot: 0 }]);
         assert!(conductor.is_covered(), "B builds on the second end of A");
     }

@@ -161,7 +161,7 @@ fn what_a_killed_attempt_used_is_counted_once_and_so_is_the_next_one() {
 #[test]
 fn time_is_a_budget_for_any_worker() {
     let world = world(&[("A", ""), ("B", "A")]);
-    let run = ["run", "--session=S", "-y", "--agent-command", "echo done", "--budget-wall"];
+    let run = ["run", "--session=S", "-y", "--agent-command", "sleep 0.01", "--budget-wall"];
     let stopped = world.run(&[&run[..], &["1ms"]].concat());
     assert_eq!(stopped.code, Some(3), "{stopped}");
     assert!(stopped.stdout.contains("the budget of the run is 0.0 s of work: "), "{stopped}");

@@ -63,15 +63,12 @@ impl Run {
         self.state.tasks.get(work.task.get()).is_some_and(|task| task.intended == work.attempt)
     }
 
-    /// The one task that a completed task made ready, if it can start before everything else that is ready.
+    /// The one task that a completed task made ready, if it is the best that can start: it passes nobody.
     fn successor(&self, completed: TaskIndex) -> Option<TaskIndex> {
         let is_ready = |task: &&TaskIndex| self.state.tasks[task.get()].place == Place::Queue;
         let mut ready = self.graph.dependents(completed).iter().filter(is_ready);
         let (&next, None) = (ready.next()?, ready.next()) else { return None };
-        let facts = &self.facts.tasks[next.get()];
-        let can_start = !self.state.queue.is_busy(facts) && self.is_open(facts.pool);
-        let first = self.facts.tasks[self.best()?.get()].priority >= facts.priority;
-        (can_start && first).then_some(next)
+        (self.best() == Some(next)).then_some(next)
     }
 
     /// The first time at which something can start that cannot start now; nothing if that is not a matter of time.
@@ -94,7 +91,7 @@ impl Turn<'_> {
         }
     }
 
-    /// A simple linear successor of a completed task starts at once in its slot.
+    /// A simple linear successor of a completed task starts at once in its slot, unless another task comes before it.
     pub(super) fn fast_advance(&mut self, completed: TaskIndex, slot: u32) {
         if self.run.has_room()
             && self.run.policy.cadence == Cadence::Beat

@@ -32,20 +32,28 @@ fn every_end_of_a_task_starts_the_best_ones() {
 /// R: E-03
 #[test]
 fn a_linear_successor_starts_at_once_in_the_same_slot() {
-    let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B:", "longer:", "C: B", "last: longer"], slots(2)));
+    let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B:", "C: B", "same:", "low P2:", "last: low"], slots(2)));
     let step = drive.complete("B");
-    let work = Work { task: index(3), attempt: 1 };
+    let work = Work { task: index(2), attempt: 1 };
     let claimed = Event::Claimed { work, slot: 1, fast_advance: true, choice: 0, at: at(0) };
-    assert_eq!(step.events.last(), Some(&claimed), "before the longer one, which has the same priority");
+    assert_eq!(step.events.last(), Some(&claimed), "before what comes after it in the order");
     assert_eq!(step.effects, [Effect::Spawn { work, slot: 1 }]);
 }
 
 /// R: E-03
+/// R: D-07
 #[test]
-fn no_fast_advance_past_a_higher_priority_or_to_one_of_several() {
-    let (mut drive, _) = Drive::start(Plan::new(&["A P0:", "B P0:", "C P1: A"], slots(1)));
-    assert_eq!(drive.complete("A").events.len(), 2);
-    assert_eq!(drive.picture(), ["A completed", "B in_progress", "C ready"]);
+fn no_fast_advance_past_a_task_that_comes_first_or_to_one_of_several() {
+    for (lines, first) in [
+        (["A P0:", "B P0:", "C P1: A", "D P2:"], "a higher priority"),
+        (["A:", "B: D", "C: A", "D:"], "a longer path"),
+        (["A P0:", "D:", "C: A", "B P2:"], "an earlier place"),
+    ] {
+        let (mut drive, _) = Drive::start(Plan::new(&lines, slots(1)));
+        let step = drive.complete("A");
+        assert!(!drive.started(&step).contains('C'), "{first}");
+        assert_eq!(drive.run.status(index(2)), Some(TaskStatus::Ready), "{first}");
+    }
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C: A"], slots(1)));
     let step = drive.complete("A");
     assert_eq!(drive.started(&step), "B", "and C waits");

@@ -317,28 +317,27 @@ impl<'a> Oracle<'a> {
         must!(slot < self.plan.policy.slots.max(1), "no slot {slot}");
         must!(self.can_start(task), "{task} cannot start");
         must!(work.attempt == self.tasks[task].attempt + 1, "attempt {}", work.attempt);
-        let best = (0..self.tasks.len()).filter(|task| self.can_start(*task)).min_by_key(|task| self.key(*task));
-        let class = |task: usize| self.plan.tasks[task].priority;
-        if let Some(advanced) = self.fast_advance() {
-            must!(fast && advanced == (task, slot), "{task} instead of the fast advance {advanced:?}");
-            must!(best.is_some_and(|best| class(best) >= class(task)), "a higher class waits");
-        } else {
-            must!(!fast && best == Some(task), "{task} before {best:?}");
-        }
+        let best = self.best();
+        must!(best == Some(task), "{task} before {best:?}");
+        let advanced = self.fast_advance();
+        must!(advanced.is_none_or(|slot_of| slot_of == slot), "{task} in slot {slot} instead of {advanced:?}");
+        must!(advanced.is_some() == fast, "{task} is a fast advance: {fast}");
         let seen = &mut self.tasks[task];
         (seen.status, seen.attempt, seen.slot) = (TaskStatus::InProgress, work.attempt, Some(slot));
         Ok(())
     }
 
-    /// The task that must start now, and where, if the last event asks for a fast advance.
-    fn fast_advance(&self) -> Option<(usize, u32)> {
+    /// The task that comes before all others that can start.
+    fn best(&self) -> Option<usize> {
+        (0..self.tasks.len()).filter(|task| self.can_start(*task)).min_by_key(|task| self.key(*task))
+    }
+
+    /// Where the best task must start, if the last event asks for a fast advance.
+    fn fast_advance(&self) -> Option<u32> {
         let (done, slot) = self.completed.filter(|_| self.plan.policy.cadence == Cadence::Beat)?;
         let follows = |task: &usize| self.dependencies[*task].contains(&done) && self.is_ready(*task);
         let next: Vec<_> = (0..self.tasks.len()).filter(follows).collect();
-        let [next] = next[..] else { return None };
-        let class = |task: usize| self.plan.tasks[task].priority;
-        let waits = (0..self.tasks.len()).any(|other| self.can_start(other) && class(other) < class(next));
-        (self.can_start(next) && !waits).then_some((next, slot))
+        (next.len() == 1 && self.best() == Some(next[0])).then_some(slot)
     }
 
     /// A worker has ended: its task has this status now.

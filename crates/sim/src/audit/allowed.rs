@@ -67,9 +67,9 @@ impl Model {
         demand!(attempt(record) > own.attempt, "I8: attempt {} after {}", attempt(record), own.attempt);
         demand!(self.choice(task, at) == Some(choice(record)), "T{task} is given to the wrong agent: {}", record.0);
         demand!(self.running().all(|other| self.tasks[other].slot != slot), "two tasks in slot {slot}");
-        let better = |other: &usize| self.facts.tasks[*other].priority < self.facts.tasks[task].priority;
+        let better = |other: &usize| self.facts.order(*other) < self.facts.order(task);
         let passed = (0..self.tasks.len()).filter(better).find(|other| self.can_start(*other, self.settled));
-        demand!(passed.is_none(), "T{task} starts before T{}, which is more urgent", passed.unwrap_or(0));
+        demand!(passed.is_none(), "T{task} starts before T{}, which comes first", passed.unwrap_or(0));
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! What the auditor works out by itself about the tasks: who waits for whom, the waves, whose quota.
 
+use std::cmp::Reverse;
+
 use team_executor_core::run::{Budgets, Cadence, WaveFailed};
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
 
@@ -27,6 +29,8 @@ pub(crate) struct TaskFacts {
     pub(crate) wave: u32,
     pub(crate) turn: u8,
     pub(crate) priority: Priority,
+    /// How many tasks the longest way from it to an end has.
+    pub(crate) path: u32,
     pub(crate) role: String,
     /// Whose quotas can be used, the one that is wanted first.
     pub(crate) quotas: Vec<u32>,
@@ -62,6 +66,7 @@ impl Facts {
                     2
                 },
                 priority: task.priority,
+                path: 1,
                 role: task.role.to_string(),
                 quotas: std::iter::once(&own.pool)
                     .chain(scenario.policy.fallbacks.get(&TaskIndex(index)).into_iter().flatten())
@@ -74,6 +79,12 @@ impl Facts {
                 least: own.least,
                 resident,
             });
+        }
+        for task in (0..tasks.len()).rev() {
+            let longer = tasks[task].path + 1;
+            for on in tasks[task].needs.clone() {
+                tasks[on].path = tasks[on].path.max(longer);
+            }
         }
         let policy = &scenario.policy;
         let micros = |millis: u64| i64::try_from(millis.saturating_mul(1000)).unwrap_or(i64::MAX);
@@ -92,6 +103,11 @@ impl Facts {
     pub(crate) fn share_a_worker(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.tasks[one], &self.tasks[other]);
         one.resident && other.resident && one.role == other.role
+    }
+
+    /// Who of those that can start comes first has the smaller one.
+    pub(crate) fn order(&self, task: usize) -> impl Ord {
+        (self.tasks[task].priority, Reverse(self.tasks[task].path), task)
     }
 
     /// The shortest and the longest wait after so many failures.
