@@ -24,6 +24,8 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 const STACK: usize = 64 * 1024;
 /// The keeper's own input and outputs, which a worker's cannot be.
 const STANDARD: c_int = 3;
+/// The only one there is without deadlines and the like.
+static NO_PRIORITY: libc::sched_param = libc::sched_param { sched_priority: 0 };
 
 /// A program to be started, and everything that it is given.
 #[derive(Debug)]
@@ -64,6 +66,8 @@ pub(crate) struct Spawner {
     stack: Box<[u8]>,
     /// What is asked of the kernel beside what is needed: a descriptor that tells when the child has ended.
     wish: c_int,
+    /// This process gives way to others, which its children do not inherit.
+    gives_way: bool,
 }
 
 /// What the child is given, and what it leaves when it does not become the program.
@@ -73,13 +77,24 @@ struct Errand {
     env: *const *const c_char,
     cwd: *const c_char,
     streams: [c_int; 3],
+    gives_way: bool,
     /// The number of the error, and whether it came with the folder.
     failed: Option<(c_int, bool)>,
 }
 
 impl Spawner {
     pub(crate) fn new() -> Self {
-        Self { stack: vec![0; STACK].into_boxed_slice(), wish: libc::CLONE_PIDFD }
+        Self { stack: vec![0; STACK].into_boxed_slice(), wish: libc::CLONE_PIDFD, gives_way: false }
+    }
+
+    /// From now on this process takes the processor from nobody when it wakes: whoever runs goes on, which may be a worker
+    /// that has just begun. Its children are scheduled as it was. Nothing changes if somebody has chosen how.
+    pub(crate) fn give_way(&mut self) {
+        // SAFETY: the one asks about this process, the other reads what it is handed, which lives as long.
+        self.gives_way = unsafe {
+            libc::sched_getscheduler(0) == libc::SCHED_OTHER
+                && libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const NO_PRIORITY) == 0
+        };
     }
 
     /// Starts a program in a process group of its own, with no signal blocked or ignored. Descriptors that are not marked to
@@ -98,6 +113,7 @@ impl Spawner {
             env: env.as_ptr(),
             cwd: cwd.as_ptr(),
             streams,
+            gives_way: self.gives_way,
             failed: None,
         };
         match self.run(&mut errand) {
@@ -165,7 +181,10 @@ extern "C" fn become_program(errand: *mut c_void) -> c_int {
     // SAFETY: the parent stands still and keeps what it prepared. Handlers of signals are forgotten when the program begins;
     // what this process ignores would be ignored by it too.
     unsafe {
-        let Errand { file, args, env, cwd, streams, .. } = *errand;
+        let Errand { file, args, env, cwd, streams, gives_way, .. } = *errand;
+        if gives_way {
+            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const NO_PRIORITY);
+        }
         let mut default: libc::sigaction = std::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;
         libc::sigaction(libc::SIGPIPE, &raw const default, ptr::null_mut());
@@ -246,6 +265,11 @@ mod tests {
         File::options().read(true).write(true).open("/dev/null").unwrap()
     }
 
+    fn policy(pid: i32) -> c_int {
+        // SAFETY: it asks about a process, or about this thread.
+        unsafe { libc::sched_getscheduler(pid) }
+    }
+
     /// A program that is given nothing.
     fn bare<'a>(file: &'a str, null: &'a File) -> Program<'a> {
         let (args, env) = (vec![text(file).unwrap()], Vec::new());
@@ -271,6 +295,23 @@ mod tests {
         let set = |line: &str| u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
         let broken_pipe = 1 << (libc::SIGPIPE - 1);
         assert_eq!((set(lines[2]), set(lines[3]) & broken_pipe), (0, 0), "{printed}");
+    }
+
+    #[test]
+    fn who_gives_way_starts_programs_that_do_not() {
+        let null = null();
+        // As a thread of its own, which is what the kernel schedules.
+        let (own, program) = std::thread::spawn(move || {
+            let mut spawner = Spawner::new();
+            spawner.give_way();
+            let started = spawner.start(&bare("/bin/cat", &null)).unwrap();
+            let program = policy(started.pid.as_raw_pid());
+            waitpid(Some(started.pid), WaitOptions::empty()).unwrap();
+            (policy(0), program)
+        })
+        .join()
+        .unwrap();
+        assert_eq!((own, program), (libc::SCHED_BATCH, libc::SCHED_OTHER));
     }
 
     #[test]

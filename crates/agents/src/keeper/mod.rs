@@ -57,7 +57,8 @@ pub fn main() -> ExitCode {
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let (folders, pipes, score, buffer) = (Folders::default(), Spare::default(), Score::open(), vec![0; CHUNK]);
-    let spawner = Spawner::new();
+    let mut spawner = Spawner::new();
+    spawner.give_way();
     let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, buffer };
     let end = loop {
         match talk.next() {
