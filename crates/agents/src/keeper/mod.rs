@@ -46,8 +46,9 @@ pub fn main() -> ExitCode {
         Err(end) => return end.code(),
     };
     let cgroup = arguments.next().and_then(|path| Cgroup::named(Path::new(&path)));
-    // One that cannot be entered is done without. Entering takes long, and here nobody waits for it but this keeper.
-    let cgroup = cgroup.filter(|cgroup| cgroup.take(std::process::id()).is_ok());
+    // It may have begun in there. Else it enters, which takes long; one that cannot be entered is done without.
+    let pid = std::process::id();
+    let cgroup = cgroup.filter(|cgroup| cgroup.holds(pid) || cgroup.take(pid).is_ok());
     if set_child_subreaper(Some(rustix::process::getpid())).is_err() {
         // Without this a worker could leave processes behind that nobody ends.
         return ExitCode::FAILURE;

@@ -1,14 +1,16 @@
 //! One keeper as the executor holds it: its process, the lifeline, its ledger, and the cgroup around it.
 
-use std::io::{self, Write as _};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
@@ -17,14 +19,17 @@ use crate::ledger;
 use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request, decode, encode};
 use crate::sweep::sweep_marked;
+use crate::unix::{Program, start_within};
 
 /// A keeper.
 #[derive(Debug)]
 pub(super) struct Kept {
-    child: Child,
+    /// Its number, which is its own until it has ended and that is known.
+    pid: Pid,
+    ended: Option<WaitStatus>,
     /// Its other end is the keeper's lifeline. Nothing if something could not be said by it.
-    requests: Option<ChildStdin>,
-    answers: ChildStdout,
+    requests: Option<PipeWriter>,
+    answers: PipeReader,
     /// Of an answer that has not come whole.
     part: Vec<u8>,
     ledger: PathBuf,
@@ -52,19 +57,28 @@ impl Kept {
     /// Starts one.
     pub(super) fn start(exe: &Path, ledger: PathBuf) -> io::Result<Self> {
         let cgroup = Cgroup::create();
-        let mut command = Command::new(exe);
-        command.arg(ARGUMENT).arg(&ledger).args(cgroup.as_ref().map(Cgroup::path)).current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let started = command.spawn().and_then(|mut child| match (child.stdin.take(), child.stdout.take()) {
-            (Some(requests), Some(answers)) => Ok((child, requests, answers)),
-            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        let started = io::pipe().and_then(|(input, requests)| {
+            let (answers, output) = io::pipe()?;
+            Ok((begin(exe, &ledger, cgroup.as_ref(), input, output)?, requests, answers))
         });
         match started {
-            Ok((child, requests, answers)) => {
+            Ok((pid, requests, answers)) => {
                 // It starts nothing before it is asked to.
-                open_files::restore(Pid::from_child(&child));
+                open_files::restore(pid);
                 let (requests, part) = (Some(requests), Vec::new());
-                Ok(Self { child, requests, answers, part, ledger, cgroup, last: None, key: None, due: None, late: 0 })
+                Ok(Self {
+                    pid,
+                    ended: None,
+                    requests,
+                    answers,
+                    part,
+                    ledger,
+                    cgroup,
+                    last: None,
+                    key: None,
+                    due: None,
+                    late: 0,
+                })
             }
             Err(error) => {
                 drop(cgroup.map(Cgroup::remove));
@@ -80,7 +94,9 @@ impl Kept {
 
     /// Whether its process has not ended. One that has must be put away.
     pub(super) fn lives(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        let ended = wait(self.pid, WaitOptions::NOHANG);
+        self.ended = ended.unwrap_or_default();
+        matches!(ended, Ok(None))
     }
 
     /// Asks it to run a worker, and to say how that ended: soon after the worker's time, if it has a limit.
@@ -125,7 +141,7 @@ impl Kept {
         if self.late == 1 {
             self.wake();
         } else {
-            let _gone_already = self.child.kill();
+            let _gone_already = kill_process(self.pid, Signal::KILL);
         }
     }
 
@@ -135,9 +151,9 @@ impl Kept {
         Instant::now().checked_add(time.saturating_add(Duration::from_millis(grace)))
     }
 
-    /// Lets it go on if something has stopped it. The number is its own: only one that is put away is waited for.
+    /// Lets it go on if something has stopped it.
     fn wake(&self) {
-        let _gone_already = kill_process(Pid::from_child(&self.child), Signal::CONT);
+        let _gone_already = kill_process(self.pid, Signal::CONT);
     }
 
     /// Asks it for something. One that cannot be asked is hung up on: it ends its worker, and itself.
@@ -167,9 +183,10 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { mut child, requests, answers, cgroup, ledger, key, late, .. } = self;
+        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, .. } = self;
         drop((requests, answers));
-        let reason = match child.wait() {
+        let ended = ended.map_or_else(|| wait(pid, WaitOptions::empty()), |status| Ok(Some(status)));
+        let reason = match ended {
             Ok(_) if late > 1 => "the keeper did not answer and was killed".to_owned(),
             Ok(status) => describe(status),
             Err(error) => error.to_string(),
@@ -187,16 +204,47 @@ impl Kept {
     }
 }
 
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("the keeper ended with code {code}"),
-        (None, signal) => format!("the keeper was killed by signal {}", signal.unwrap_or_default()),
+/// Starts the process of a keeper, in its cgroup if the kernel can do that. Else it goes there itself.
+fn begin(exe: &Path, ledger: &Path, cgroup: Option<&Cgroup>, input: PipeReader, output: PipeWriter) -> io::Result<Pid> {
+    let args = [Path::new(ARGUMENT), ledger].into_iter().chain(cgroup.map(Cgroup::path));
+    if let Some(cgroup) = cgroup {
+        let (folder, null) = (File::open(cgroup.path())?, File::options().write(true).open("/dev/null")?);
+        let words = std::iter::once(exe).chain(args.clone()).map(|word| CString::new(word.as_os_str().as_bytes()));
+        let variables = std::env::vars_os().map(|(name, value)| {
+            let text = [name.as_bytes(), b"=", value.as_bytes()].concat();
+            CString::new(text)
+        });
+        let program = Program {
+            file: exe,
+            args: words.collect::<Result<_, _>>()?,
+            env: variables.collect::<Result<_, _>>()?,
+            cwd: Path::new("/"),
+            streams: [input.as_fd(), output.as_fd(), null.as_fd()],
+        };
+        if let Some(pid) = start_within(folder.as_fd(), &program)? {
+            return Ok(pid);
+        }
+    }
+    let mut command = Command::new(exe);
+    command.args(args).current_dir("/").stdin(input).stdout(output).stderr(Stdio::null());
+    Ok(Pid::from_child(&command.spawn()?))
+}
+
+/// How a child ended, if it has.
+fn wait(pid: Pid, how: WaitOptions) -> Result<Option<WaitStatus>, Errno> {
+    Ok(retry_on_intr(|| waitpid(Some(pid), how))?.map(|(_, status)| status))
+}
+
+fn describe(status: Option<WaitStatus>) -> String {
+    match status.map(|status| (status.exit_status(), status.terminating_signal())) {
+        Some((Some(code), _)) => format!("the keeper ended with code {code}"),
+        Some((None, signal)) => format!("the keeper was killed by signal {}", signal.unwrap_or_default()),
+        None => "the keeper ended".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::os::fd::OwnedFd;
 
     use super::*;

@@ -1,46 +1,17 @@
-//! The start of a worker, and of what ends with us: all of the unsafe code there is. The standard library's way asks the
-//! kernel about each of its 64 signals in the child, twice, and maps a new stack for it: that cost more than everything else
-//! that a keeper does for a short task.
-//!
-//! The child borrows the keeper's memory until it has become the worker's program, and the keeper stands still as long. In
-//! that time it only makes system calls on what was prepared for it: nothing is allocated, freed or locked. A keeper has one
-//! thread, so there is nobody else whose memory it could meet.
+//! Where workers begin. The child borrows the keeper's memory until it has become the worker's program, and the keeper stands
+//! still as long. A keeper has one thread, so there is nobody else whose memory it could meet.
 
-#![expect(unsafe_code, reason = "a child that borrows its parent's memory can be had in no other way")]
-
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::ptr;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::Pid;
+
+use super::{Errand, NO_PRIORITY, Prepared, Program, become_program, blocked};
 
 /// The child calls nothing that needs much of it.
 const STACK: usize = 64 * 1024;
-/// The keeper's own input and outputs, which a worker's cannot be.
-const STANDARD: c_int = 3;
-/// The only one there is without deadlines and the like.
-static NO_PRIORITY: libc::sched_param = libc::sched_param { sched_priority: 0 };
-
-/// A program to be started, and everything that it is given.
-#[derive(Debug)]
-pub(crate) struct Program<'a> {
-    /// Its file.
-    pub(crate) file: &'a Path,
-    /// Its name for itself, then its arguments.
-    pub(crate) args: Vec<CString>,
-    /// `NAME=value` each.
-    pub(crate) env: Vec<CString>,
-    /// Where it works.
-    pub(crate) cwd: &'a Path,
-    /// Its standard input, output and error.
-    pub(crate) streams: [BorrowedFd<'a>; 3],
-}
 
 /// A process that was started. Its parent must wait for it.
 #[derive(Debug)]
@@ -70,18 +41,6 @@ pub(crate) struct Spawner {
     gives_way: bool,
 }
 
-/// What the child is given, and what it leaves when it does not become the program.
-struct Errand {
-    file: *const c_char,
-    args: *const *const c_char,
-    env: *const *const c_char,
-    cwd: *const c_char,
-    streams: [c_int; 3],
-    gives_way: bool,
-    /// The number of the error, and whether it came with the folder.
-    failed: Option<(c_int, bool)>,
-}
-
 impl Spawner {
     pub(crate) fn new() -> Self {
         Self { stack: vec![0; STACK].into_boxed_slice(), wish: libc::CLONE_PIDFD, gives_way: false }
@@ -100,22 +59,8 @@ impl Spawner {
     /// Starts a program in a process group of its own, with no signal blocked or ignored. Descriptors that are not marked to
     /// be closed go with it. The caller has no other thread.
     pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Started, NotStarted> {
-        let of = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|nul| NotStarted::Other(nul.into()));
-        let (file, cwd) = (of(program.file)?, of(program.cwd)?);
-        let (args, env) = (pointers(&program.args), pointers(&program.env));
-        let streams = program.streams.map(|stream| stream.as_raw_fd());
-        if streams.iter().any(|stream| *stream < STANDARD) {
-            return Err(NotStarted::Other(io::ErrorKind::InvalidInput.into()));
-        }
-        let mut errand = Errand {
-            file: file.as_ptr(),
-            args: args.as_ptr(),
-            env: env.as_ptr(),
-            cwd: cwd.as_ptr(),
-            streams,
-            gives_way: self.gives_way,
-            failed: None,
-        };
+        let prepared = Prepared::of(program).map_err(NotStarted::Other)?;
+        let mut errand = Errand { gives_way: self.gives_way, ..prepared.errand() };
         match self.run(&mut errand) {
             Err(NotStarted::Other(error))
                 if self.wish != 0 && errand.failed.is_none() && error.raw_os_error() == Some(libc::EINVAL) =>
@@ -141,7 +86,7 @@ impl Spawner {
             let top = self.stack.as_mut_ptr_range().end.cast::<c_void>();
             let pid = libc::clone(become_program, top, flags, ptr::from_mut(errand).cast(), &raw mut end);
             let error = io::Error::last_os_error();
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
             let end = (end >= 0).then(|| OwnedFd::from_raw_fd(end));
             let Some(pid) = (pid > 0).then(|| Pid::from_raw(pid)).flatten() else {
                 return Err(NotStarted::Other(error));
@@ -158,87 +103,16 @@ impl Spawner {
     }
 }
 
-/// Where texts are, with the null that ends such a list.
-fn pointers(texts: &[CString]) -> Vec<*const c_char> {
-    texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
-}
-
-/// Blocks every signal; says which were blocked before.
-unsafe fn blocked() -> libc::sigset_t {
-    // SAFETY: both sets are written whole before they are read.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        let mut before = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        before
-    }
-}
-
-/// The child. It must not panic, allocate or return.
-extern "C" fn become_program(errand: *mut c_void) -> c_int {
-    let errand = errand.cast::<Errand>();
-    // SAFETY: the parent stands still and keeps what it prepared. Handlers of signals are forgotten when the program begins;
-    // what this process ignores would be ignored by it too.
-    unsafe {
-        let Errand { file, args, env, cwd, streams, gives_way, .. } = *errand;
-        if gives_way {
-            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const NO_PRIORITY);
-        }
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(libc::SIGPIPE, &raw const default, ptr::null_mut());
-        let mut in_place = libc::setpgid(0, 0) == 0;
-        for (target, stream) in (0..).zip(streams) {
-            in_place = in_place && libc::dup2(stream, target) >= 0;
-        }
-        let is_there = in_place && libc::chdir(cwd) == 0;
-        if is_there {
-            let mut none = std::mem::zeroed();
-            libc::sigemptyset(&raw mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
-            libc::execve(file, args, env);
-        }
-        ptr::write_volatile(&raw mut (*errand).failed, Some((*libc::__errno_location(), in_place && !is_there)));
-        libc::_exit(127)
-    }
-}
-
-/// Has a program killed when the thread that starts it is gone, also by kill -9. For what is started for a moment and has no
-/// keeper; what it starts in turn is not reached.
-pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
-    let us = Pid::from_raw(std::process::id().cast_signed());
-    let tell = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // Whoever is gone by now tells nobody any more.
-        if getppid() == us { Ok(()) } else { Err(Errno::SRCH.into()) }
-    };
-    // SAFETY: between fork and exec it makes two system calls, and an error is a number: nothing is allocated or locked.
-    unsafe { command.pre_exec(tell) }
-}
-
-/// A text as a program takes it.
-pub(crate) fn text(text: &str) -> io::Result<CString> {
-    Ok(CString::new(text)?)
-}
-
-/// A variable of its environment.
-pub(crate) fn variable(name: &str, value: &str) -> io::Result<CString> {
-    let mut text = String::with_capacity(name.len() + value.len() + 2);
-    text.push_str(name);
-    text.push('=');
-    text.push_str(value);
-    Ok(CString::new(text)?)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::io::Read as _;
     use std::os::fd::AsFd as _;
+    use std::path::Path;
 
     use rustix::process::{WaitOptions, waitpid};
 
+    use super::super::tests::{bare, null};
+    use super::super::{text, variable};
     use super::*;
 
     /// What a shell in a folder prints, and how it ends.
@@ -261,19 +135,9 @@ mod tests {
         Ok((printed, status.exit_status()))
     }
 
-    fn null() -> File {
-        File::options().read(true).write(true).open("/dev/null").unwrap()
-    }
-
     fn policy(pid: i32) -> c_int {
         // SAFETY: it asks about a process, or about this thread.
         unsafe { libc::sched_getscheduler(pid) }
-    }
-
-    /// A program that is given nothing.
-    fn bare<'a>(file: &'a str, null: &'a File) -> Program<'a> {
-        let (args, env) = (vec![text(file).unwrap()], Vec::new());
-        Program { file: Path::new(file), args, env, cwd: Path::new("/"), streams: [null.as_fd(); 3] }
     }
 
     #[test]
