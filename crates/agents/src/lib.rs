@@ -42,3 +42,4 @@ pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
 pub use trial::{Answer, ask};
+pub use unix::wait_for_children;

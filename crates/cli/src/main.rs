@@ -21,7 +21,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::Parser;
-use team_executor_agents::{driver, keeper, rehearsal};
+use team_executor_agents::{driver, keeper, rehearsal, wait_for_children};
 use team_executor_mcp::client;
 
 use crate::args::Args;
@@ -30,6 +30,7 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     bug::catch();
+    wait_for_children();
     match std::env::args_os().nth(1) {
         Some(first) if first == keeper::ARGUMENT => return keeper::main(),
         Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),

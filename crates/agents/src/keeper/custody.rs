@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::process::WaitStatus;
+use rustix::process::{Pid, WaitStatus};
 
 use super::lifeline::Lifeline;
 use super::pipes::Pipes;
@@ -14,7 +14,7 @@ use super::{answer, answer_if_heard};
 use crate::capture::Capture;
 use crate::exit::{Ended, Exit, Limit, Obstacle};
 use crate::protocol::{Answer, Assignment, Limits, Request};
-use crate::unix::Started;
+use crate::unix::Ends;
 
 /// How long processes that a worker left behind have after being asked to end.
 const LEFTOVERS: Duration = Duration::from_millis(200);
@@ -35,10 +35,10 @@ pub(super) struct Custody<'a> {
     key: &'a str,
     limits: Limits,
     tree: Tree,
-    /// The worker's process, which tells when it has ended.
-    worker: Option<OwnedFd>,
+    /// Tells that a process of the tree has ended, if it is ours by then.
+    ends: &'a Ends,
     /// Holds the worker's outputs open, so that its end wakes us once and not with each output that it closes.
-    outputs: Option<[OwnedFd; 2]>,
+    outputs: [OwnedFd; 2],
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
@@ -69,19 +69,18 @@ impl<'a> Custody<'a> {
     /// Takes a worker that was just started.
     pub(super) fn new(
         assignment: &'a Assignment,
-        worker: Started,
+        worker: Pid,
+        ends: &'a Ends,
         outputs: [OwnedFd; 2],
         streams: [Capture; 2],
         started: Instant,
     ) -> Self {
-        // Without the descriptor the end of its outputs tells, and the loop looks for itself now and then.
-        let Started { pid, end } = worker;
         Self {
             key: &assignment.key,
             limits: assignment.limits,
-            tree: Tree::new(pid),
-            outputs: end.is_some().then_some(outputs),
-            worker: end,
+            tree: Tree::new(worker),
+            ends,
+            outputs,
             streams,
             started,
             heard: None,
@@ -118,16 +117,14 @@ impl<'a> Custody<'a> {
         exit.leaked = self.leaked;
         exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let [out, err] = self.streams.map(Capture::unused);
-        Some(Pipes { readers: [out?, err?], writers: self.outputs? })
+        Some(Pipes { readers: [out?, err?], writers: self.outputs })
     }
 
     /// Waits until something happens; says where.
     fn wait(&self, lifeline: &Lifeline) -> Ready {
         let mut fds = lifeline.fds();
         let told = fds.len();
-        if let (Some(worker), None) = (&self.worker, self.tree.status()) {
-            fds.push(PollFd::new(worker, PollFlags::IN));
-        }
+        fds.push(PollFd::new(self.ends, PollFlags::IN));
         let first = fds.len();
         let open: Vec<_> = self.streams.iter().map(Capture::fd).collect();
         fds.extend(open.iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
@@ -137,6 +134,9 @@ impl<'a> Custody<'a> {
             return Ready::default();
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        if is_ready(&fds[told]) {
+            self.ends.clear(); // before it is looked who has
+        }
         let mut ready = fds[first..].iter().map(is_ready);
         Ready {
             lifeline: fds[..told].iter().any(is_ready),

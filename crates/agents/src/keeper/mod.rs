@@ -26,7 +26,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment, Request, encode};
-use crate::unix::Spawner;
+use crate::unix::{Ends, Spawner};
 use folders::Folders;
 use lifeline::Lifeline;
 use pipes::Spare;
@@ -49,10 +49,10 @@ pub fn main() -> ExitCode {
     // It may have begun in there. Else it enters, which takes long; one that cannot be entered is done without.
     let pid = std::process::id();
     let cgroup = cgroup.filter(|cgroup| cgroup.holds(pid) || cgroup.take(pid).is_ok());
-    if set_child_subreaper(Some(rustix::process::getpid())).is_err() {
-        // Without this a worker could leave processes behind that nobody ends.
+    // Without these a worker could leave processes behind that nobody ends.
+    let (Ok(()), Ok(ends)) = (set_child_subreaper(Some(rustix::process::getpid())), Ends::watch()) else {
         return ExitCode::FAILURE;
-    }
+    };
     // It leads a group already when it was started by a shell; the terminal is then the shell's business.
     let _already_leads = setsid();
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
     let (folders, pipes, score, buffer) = (Folders::default(), Spare::default(), Score::open(), vec![0; CHUNK]);
     let mut spawner = Spawner::new();
     spawner.give_way();
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, buffer };
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, ends, buffer };
     let end = loop {
         match talk.next() {
             Ok(assignment) => {

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::process::Pid;
+
 use super::answer;
 use super::custody::Custody;
 use super::folders::Folders;
@@ -17,7 +19,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment};
-use crate::unix::{NotStarted, Program, Spawner, Started, text, variable};
+use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
 /// What a keeper has.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(super) struct Keeper<'c> {
     /// Where workers can be made the first to end when memory runs out.
     pub(super) score: Option<Score>,
     pub(super) spawner: Spawner,
+    pub(super) ends: Ends,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -72,7 +75,7 @@ impl Keeper<'_> {
             Some(score) => score.raised(spawn),
             None => spawn(),
         }?;
-        let custody = Custody::new(assignment, worker, outputs, streams, started);
+        let custody = Custody::new(assignment, worker, &self.ends, outputs, streams, started);
         if let Some(unused) = custody.keep(lifeline, exit, &mut self.buffer) {
             self.pipes.give_back(unused);
         }
@@ -84,7 +87,7 @@ impl Keeper<'_> {
 }
 
 /// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
-fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[OwnedFd; 2]) -> Result<Started, Obstacle> {
+fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[OwnedFd; 2]) -> Result<Pid, Obstacle> {
     let input = assignment.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
     let stdin = File::open(input).map_err(|error| Obstacle::about(input.display(), &error))?;
     let of_program = |error| Obstacle::about(&assignment.program, &error);

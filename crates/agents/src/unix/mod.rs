@@ -7,10 +7,12 @@
 
 #![expect(unsafe_code, reason = "what a child does before it becomes a program can be said in no other way")]
 
+mod ends;
 mod spawner;
 mod within;
 
-pub(crate) use self::spawner::{NotStarted, Spawner, Started};
+pub(crate) use self::ends::Ends;
+pub(crate) use self::spawner::{NotStarted, Spawner};
 pub(crate) use self::within::start_within;
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -116,6 +118,23 @@ unsafe fn blocked() -> libc::sigset_t {
     }
 }
 
+/// Lets a signal do what it usually does.
+unsafe fn as_usual(signal: c_int) {
+    // SAFETY: what the kernel is handed is plain data and whole.
+    unsafe {
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        libc::sigaction(signal, &raw const default, ptr::null_mut());
+    }
+}
+
+/// Lets this process wait for its children, also if whoever started it does not do so for its own: that is inherited, and the
+/// kernel would forget how they ended.
+pub fn wait_for_children() {
+    // SAFETY: nothing in this program handles the signal.
+    unsafe { as_usual(libc::SIGCHLD) }
+}
+
 /// The child. It must not panic, allocate or return.
 extern "C" fn become_program(errand: *mut c_void) -> c_int {
     let errand = errand.cast::<Errand>();
@@ -126,9 +145,7 @@ extern "C" fn become_program(errand: *mut c_void) -> c_int {
         if gives_way {
             libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const NO_PRIORITY);
         }
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(libc::SIGPIPE, &raw const default, ptr::null_mut());
+        as_usual(libc::SIGPIPE);
         let mut in_place = !leads || libc::setpgid(0, 0) == 0;
         for (target, stream) in (0..).zip(streams) {
             in_place = in_place && libc::dup2(stream, target) >= 0;

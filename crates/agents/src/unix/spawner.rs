@@ -1,9 +1,8 @@
 //! Where workers begin. The child borrows the keeper's memory until it has become the worker's program, and the keeper stands
 //! still as long. A keeper has one thread, so there is nobody else whose memory it could meet.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::io;
-use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::ptr;
 
 use rustix::process::Pid;
@@ -12,15 +11,6 @@ use super::{Errand, NO_PRIORITY, Prepared, Program, become_program, blocked};
 
 /// The child calls nothing that needs much of it.
 const STACK: usize = 64 * 1024;
-
-/// A process that was started. Its parent must wait for it.
-#[derive(Debug)]
-pub(crate) struct Started {
-    /// Its number.
-    pub(crate) pid: Pid,
-    /// Tells when it has ended; none where the kernel does not know such descriptors.
-    pub(crate) end: Option<OwnedFd>,
-}
 
 /// Why a program was not started.
 #[derive(Debug)]
@@ -35,15 +25,13 @@ pub(crate) enum NotStarted {
 #[derive(Debug)]
 pub(crate) struct Spawner {
     stack: Box<[u8]>,
-    /// What is asked of the kernel beside what is needed: a descriptor that tells when the child has ended.
-    wish: c_int,
     /// This process gives way to others, which its children do not inherit.
     gives_way: bool,
 }
 
 impl Spawner {
     pub(crate) fn new() -> Self {
-        Self { stack: vec![0; STACK].into_boxed_slice(), wish: libc::CLONE_PIDFD, gives_way: false }
+        Self { stack: vec![0; STACK].into_boxed_slice(), gives_way: false }
     }
 
     /// From now on this process takes the processor from nobody when it wakes: whoever runs goes on, which may be a worker
@@ -57,42 +45,25 @@ impl Spawner {
     }
 
     /// Starts a program in a process group of its own, with no signal blocked or ignored. Descriptors that are not marked to
-    /// be closed go with it. The caller has no other thread.
-    pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Started, NotStarted> {
+    /// be closed go with it. The caller has no other thread, and must wait for the child.
+    pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Pid, NotStarted> {
         let prepared = Prepared::of(program).map_err(NotStarted::Other)?;
         let mut errand = Errand { gives_way: self.gives_way, ..prepared.errand() };
-        match self.run(&mut errand) {
-            Err(NotStarted::Other(error))
-                if self.wish != 0 && errand.failed.is_none() && error.raw_os_error() == Some(libc::EINVAL) =>
-            {
-                // There are kernels, and programs that act as one, which know no such descriptors.
-                self.wish = 0;
-                self.run(&mut errand)
-            }
-            started => started,
-        }
-    }
-
-    /// Sends a child on its errand.
-    fn run(&mut self, errand: &mut Errand) -> Result<Started, NotStarted> {
-        errand.failed = None;
-        let mut end: c_int = -1;
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | self.wish;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         // SAFETY: the stack grows down from the end of a buffer that nothing else uses until this returns, which is when the
         // child no longer runs on it. What the errand points to lives as long, and this thread, the only one, stands still.
-        // No signal is handled in the child: all are blocked here. The descriptor is ours alone, if there is one.
+        // No signal is handled in the child: all are blocked here.
         unsafe {
             let before = blocked();
             let top = self.stack.as_mut_ptr_range().end.cast::<c_void>();
-            let pid = libc::clone(become_program, top, flags, ptr::from_mut(errand).cast(), &raw mut end);
+            let pid = libc::clone(become_program, top, flags, (&raw mut errand).cast());
             let error = io::Error::last_os_error();
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
-            let end = (end >= 0).then(|| OwnedFd::from_raw_fd(end));
             let Some(pid) = (pid > 0).then(|| Pid::from_raw(pid)).flatten() else {
                 return Err(NotStarted::Other(error));
             };
             match ptr::read_volatile(&raw const errand.failed) {
-                None => Ok(Started { pid, end }),
+                None => Ok(pid),
                 Some((errno, is_folder)) => {
                     libc::waitpid(pid.as_raw_pid(), ptr::null_mut(), 0);
                     let error = io::Error::from_raw_os_error(errno);
@@ -126,16 +97,15 @@ mod tests {
             cwd: Path::new(cwd),
             streams: [null.as_fd(), pipe.as_fd(), null.as_fd()],
         };
-        let started = Spawner::new().start(&program)?;
-        assert!(started.end.is_some());
+        let pid = Spawner::new().start(&program)?;
         drop(pipe);
         let mut printed = String::new();
         out.read_to_string(&mut printed).unwrap();
-        let (_, status) = waitpid(Some(started.pid), WaitOptions::empty()).unwrap().unwrap();
+        let (_, status) = waitpid(Some(pid), WaitOptions::empty()).unwrap().unwrap();
         Ok((printed, status.exit_status()))
     }
 
-    fn policy(pid: i32) -> c_int {
+    fn policy(pid: i32) -> i32 {
         // SAFETY: it asks about a process, or about this thread.
         unsafe { libc::sched_getscheduler(pid) }
     }
@@ -168,25 +138,14 @@ mod tests {
         let (own, program) = std::thread::spawn(move || {
             let mut spawner = Spawner::new();
             spawner.give_way();
-            let started = spawner.start(&bare("/bin/cat", &null)).unwrap();
-            let program = policy(started.pid.as_raw_pid());
-            waitpid(Some(started.pid), WaitOptions::empty()).unwrap();
+            let pid = spawner.start(&bare("/bin/cat", &null)).unwrap();
+            let program = policy(pid.as_raw_pid());
+            waitpid(Some(pid), WaitOptions::empty()).unwrap();
             (policy(0), program)
         })
         .join()
         .unwrap();
         assert_eq!((own, program), (libc::SCHED_BATCH, libc::SCHED_OTHER));
-    }
-
-    #[test]
-    fn a_kernel_without_descriptors_for_processes_starts_them_too() {
-        let null = null();
-        // What no kernel takes: handlers of signals are shared only with memory, and threads only with both.
-        let mut spawner = Spawner { wish: libc::CLONE_THREAD, ..Spawner::new() };
-        let started = spawner.start(&bare("/bin/true", &null)).unwrap();
-        assert!(started.end.is_none() && spawner.wish == 0);
-        let (_, status) = waitpid(Some(started.pid), WaitOptions::empty()).unwrap().unwrap();
-        assert_eq!(status.exit_status(), Some(0));
     }
 
     #[test]

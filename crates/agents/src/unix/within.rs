@@ -91,7 +91,8 @@ mod tests {
         let folder = File::open(cgroup.path()).unwrap();
         let (mut out, pipe) = io::pipe().unwrap();
         let null = null();
-        let script = "grep ^0:: /proc/$$/cgroup; pwd; echo $A; grep -E 'Sig(Blk|Ign)' /proc/$$/status; cut -d' ' -f5 /proc/$$/stat";
+        let script = "grep ^0:: /proc/$$/cgroup; pwd; echo $A; cut -d' ' -f5 /proc/$$/stat; \
+                      exec grep -E 'Sig(Blk|Ign)' /proc/$$/status";
         let program = Program {
             file: Path::new("/bin/sh"),
             args: ["sh", "-c", script].map(|arg| text(arg).unwrap()).into(),
@@ -109,13 +110,10 @@ mod tests {
         assert!(lines[0].ends_with(name), "{printed}");
         assert_eq!(lines[1..3], ["/usr", "b c"]);
         let set = |line: &str| u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
-        assert_eq!((set(lines[3]), set(lines[4]) & 1 << (libc::SIGPIPE - 1)), (0, 0), "{printed}");
+        assert_eq!((set(lines[4]), set(lines[5]) & 1 << (libc::SIGPIPE - 1)), (0, 0), "{printed}");
         let own = fs::read_to_string("/proc/self/stat").unwrap();
-        assert_eq!(
-            Some(lines[5]),
-            own.rsplit(") ").next().unwrap().split(' ').nth(2),
-            "it is in the group of its parent"
-        );
+        let group = own.rsplit(") ").next().unwrap().split(' ').nth(2);
+        assert_eq!(Some(lines[3]), group, "it is in the group of its parent");
         cgroup.remove().unwrap();
     }
 

@@ -38,6 +38,16 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
     assert_eq!(read(at.join("artifacts/A/stdin")), read(prompt));
 }
 
+#[test]
+fn whoever_ignores_the_ends_of_children_can_start_a_run() {
+    let mut world = tasks(&[("A", "")]);
+    world.through(["env", "--ignore-signal=CHLD"].map(str::to_owned).into());
+    let done = run(&world, "grep SigIgn /proc/self/status", &[]);
+    assert_eq!(done.code, Some(0), "{done}");
+    let ignored = column(&world, "findings")[0].split_whitespace().last().map(|set| u64::from_str_radix(set, 16));
+    assert_eq!(ignored.map(|set| set.map(|set| set >> 16 & 1)), Some(Ok(0)), "nor do its workers ignore them");
+}
+
 /// R: E-04
 #[test]
 fn a_prompt_says_who_what_from_what_and_how_to_report() {
