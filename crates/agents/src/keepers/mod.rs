@@ -7,6 +7,7 @@
 mod kept;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -151,16 +152,19 @@ impl Keepers {
             return Err(io::Error::other("the slot is not free"));
         }
         // It may have died while it was idle, and we may not have heard of it yet.
-        if let Some(mut kept) = self.kept.remove(&slot) {
-            if kept.lives() {
-                return Ok(self.kept.entry(slot).insert_entry(kept).into_mut());
-            }
+        if self.kept.get_mut(&slot).is_some_and(|kept| !kept.lives())
+            && let Some(kept) = self.kept.remove(&slot)
+        {
             kept.put_away();
         }
-        let ledger = self.ledgers.join(format!("{}-{}", self.epoch, self.next));
-        self.next += 1;
-        let kept = Kept::start(&self.exe, ledger)?;
-        Ok(self.kept.entry(slot).insert_entry(kept).into_mut())
+        match self.kept.entry(slot) {
+            Entry::Occupied(kept) => Ok(kept.into_mut()),
+            Entry::Vacant(free) => {
+                let ledger = self.ledgers.join(format!("{}-{}", self.epoch, self.next));
+                self.next += 1;
+                Ok(free.insert(Kept::start(&self.exe, ledger)?))
+            }
+        }
     }
 
     /// Waits and listens once, and sees to the keepers that do not answer.
