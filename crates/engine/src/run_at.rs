@@ -1,34 +1,31 @@
 //! The folder of a run: which one it is, its lock, its journal, and where everything in it stands.
 
-use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+mod find;
+mod open;
+
+pub(crate) use self::find::{Done, all, finished, is_nameless, nameless, newest, newest_of_all, plans};
+pub(crate) use self::open::{Opened, hold, open, reopen};
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use team_executor_agents::adapters::RESULT_SCHEMA;
-use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
-use team_executor_store::lock::PATIENCE;
-use team_executor_store::run_folder::{AGENTS, ARCHIVE, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS};
-use team_executor_store::run_folder::{RESERVE, RUNS, WORKFLOW, component, project_root, run_id, run_path};
+use team_executor_core::Timestamp;
+use team_executor_store::run_folder::{
+    AGENTS, ARCHIVE, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, component,
+};
 use team_executor_store::{
-    Disk, Durability, History, Holder, Journal, Lock, LockError, RESERVE_BYTES, RealDisk, RealFile, ReplaceError,
-    Reserve, file_system, records, recover, replace, sweep,
+    Disk as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile, ReplaceError, Reserve, replace,
 };
 
-use crate::clock;
-use crate::options::{Failure, Options};
-use crate::plan::{Plan, digest};
+use crate::options::Failure;
 use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
 /// In the executor's folder: what an agent must report.
 const SCHEMA: &str = "result.schema.json";
-/// The folders that every run has.
-const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
-
 /// A run whose lock is held.
 #[derive(Debug)]
 pub struct RunAt {
@@ -46,32 +43,6 @@ pub struct RunAt {
     /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
     session: Option<File>,
     lock: Lock<RealFile>,
-}
-
-/// A run that was opened or made.
-pub(crate) struct Opened {
-    pub(crate) run: RunAt,
-    pub(crate) journal: Journal<RealFile>,
-    pub(crate) plan: Plan,
-    /// What the journal held when it was opened.
-    pub(crate) history: History,
-    /// It was begun by an earlier incarnation.
-    pub(crate) resumed: bool,
-    /// What an earlier incarnation had not finished writing was cut off.
-    pub(crate) torn: bool,
-    /// What an earlier incarnation gave to the system may be lost.
-    pub(crate) rebooted: bool,
-}
-
-/// A run that was finished and has left everything that it leaves. It is only looked at.
-pub(crate) struct Done {
-    pub(crate) id: String,
-    pub(crate) path: PathBuf,
-    pub(crate) plan: Plan,
-    /// What its journal holds.
-    pub(crate) history: History,
-    /// Its tasks are not those that the session has now.
-    pub(crate) is_other: bool,
 }
 
 impl RunAt {
@@ -189,67 +160,6 @@ fn attempt_name(task: &str, attempt: u32) -> String {
     format!("{}.{attempt}", component(task))
 }
 
-/// The newest run of the session, or the one that was named, if nothing is left to do for it. Without a lock: nothing is changed.
-pub(crate) fn finished(session: &Session, (folder, current): (&Path, &Path), run: Option<&str>) -> Option<Done> {
-    let project = project_root(folder, current);
-    let named = run.map(|id| run_path(&project, id));
-    let path = named.or_else(|| newest_of_all(&project, folder))?;
-    let id = name_of(&path);
-    let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
-    let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
-    if rendered != bytes.len().to_string() {
-        return None;
-    }
-    let history = History::read(bytes).ok()?;
-    let plan = Plan::of_run(history.records().next()?.json, &path)?;
-    let is_other = !plan.is_of(session);
-    Some(Done { id, path, plan, history, is_other })
-}
-
-/// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.
-pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
-    let project = project_root(&options.folder, &options.current);
-    let runs = runs(&project);
-    let found = file_system(&project).map_err(|error| Failure::disk("look at", &project)(error.errno.into()))?;
-    if found.is_network && !options.allow_network {
-        return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
-    }
-    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
-    // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
-    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, &Holder::this_process(0), &runs)?;
-    if let Some(id) = nameless(&runs, &options.folder) {
-        return Err(Failure::Nameless(id));
-    }
-    let found = chosen(options, &runs).filter(|_| !anew);
-    // Whoever has the run says more of itself than whoever has only the session; but nothing is made in vain.
-    let held = if found.is_none() { hold_session(&options.folder)? } else { None };
-    let mut opened = match found {
-        Some(id) => reopen(&options.session, &project, id)?,
-        None => create(options, &project)?,
-    };
-    opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
-    let journal = opened.run.journal();
-    opened.run.inode = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.ino();
-    Ok(opened)
-}
-
-/// Keeps executors away that would run the session from the folder of another project. Where a folder cannot be locked
-/// there is only the lock of the run.
-fn hold_session(folder: &Path) -> Result<Option<File>, Failure> {
-    let Ok(held) = File::open(folder) else { return Ok(None) };
-    match held.try_lock() {
-        Ok(()) => Ok(Some(held)),
-        Err(TryLockError::WouldBlock) => Err(Failure::Held("its run is in another folder".to_owned())),
-        Err(TryLockError::Error(_)) => Ok(None),
-    }
-}
-
-/// The run that was named, else the newest of the session.
-fn chosen(options: &Options, runs: &Path) -> Option<String> {
-    options.run.clone().or_else(|| newest(runs, &options.folder))
-}
-
 /// Where the runs of a project are.
 pub(crate) fn runs(project: &Path) -> PathBuf {
     project.join(WORKFLOW).join(RUNS)
@@ -260,186 +170,13 @@ pub(crate) fn archive(project: &Path) -> PathBuf {
     project.join(WORKFLOW).join(ARCHIVE)
 }
 
-/// The newest run of a session that was not put away, by what the journals say.
-pub(crate) fn newest(runs: &Path, session: &Path) -> Option<String> {
-    let of_session = plans(runs).filter(|(plan, _)| plan.session == session);
-    of_session.map(|(plan, name)| (plan.at, name)).max().map(|(_, name)| name)
-}
-
-/// The newest run of a session, put away or not.
-pub(crate) fn newest_of_all(project: &Path, session: &Path) -> Option<PathBuf> {
-    let folders = [runs(project), archive(project)];
-    let all = folders.iter().flat_map(|folder| all(folder)).filter(|(plan, _)| plan.session == session);
-    all.map(|(plan, path)| (plan.at, path)).max().map(|(_, path)| path)
-}
-
-/// Every run in a folder, with its plan.
-pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
-    plans(runs).map(|(plan, name)| (plan, runs.join(name))).collect()
-}
-
-/// What each run was made for, and its name.
-pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
-    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
-    names.filter_map(|name| {
-        let mut bytes = Vec::new();
-        let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
-        BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
-        let recovered = recover(&bytes).ok()?;
-        let record = recovered.records.first()?;
-        let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;
-        Some((Plan::of_run(json, &runs.join(&name))?, name))
-    })
-}
-
-/// A run whose journal is damaged where it says of which session it is, if its name says that it may be of this one. To
-/// begin anew beside it would do again what it had done.
-pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
-    let of_session = format!("EX-{}-", component(session_name(&name_of(session))));
-    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_dated = |name: &String| {
-        name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
-    };
-    names.filter(is_dated).find(|name| is_nameless(&runs.join(name)))
-}
-
-/// Whether the journal of the run in a folder is damaged where it says of which session it is.
-pub(crate) fn is_nameless(run: &Path) -> bool {
-    let journal = run.join(EXECUTOR).join(JOURNAL);
-    let mut first = Vec::new();
-    let read = File::open(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
-    let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
-    read.is_ok() && !is_whole && std::fs::read(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
-}
-
 /// The name of a run or a session, from its folder.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Keeps every executor away from a run, and from making one, for as long as the locks live.
-pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Failure> {
-    let runs = runs(project);
-    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
-    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, &Holder::this_process(0), &runs)?;
-    let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
-    Ok([turn, own])
-}
-
-fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
-    let id = run_id(session_name(&name_of(&options.folder)), &clock::today(), |id| {
-        let path = run_path(project, id);
-        path.exists() && !is_unborn(&path)
-    });
-    let mut run = enter(project, id)?;
-    sign(&mut run.lock, &Holder::this_process(1), &run.path)?;
-    match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::disk("begin", &run.path)(error));
-        }
-        _ => {}
-    }
-    let mut journal = Journal::create(&run.executor, JOURNAL)?;
-    let plan = Plan {
-        session: options.folder.clone(),
-        digest: digest(&options.session),
-        cadence: options.cadence,
-        seed: clock::now().as_micros().unsigned_abs(),
-        rounds: options.session.gc_rounds,
-        over: over(&options.session),
-        at: clock::now(),
-    };
-    journal.append(&plan.write())?;
-    journal.commit()?;
-    run.begun = plan.at;
-    let history = History::default();
-    Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
-}
-
-/// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
-fn is_unborn(path: &Path) -> bool {
-    let Ok(mut entries) = std::fs::read_dir(path) else { return false };
-    let is_ours = |name: &OsStr| FOLDERS.iter().any(|folder| name == *folder);
-    if !entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name()))) {
-        return false;
-    }
-    match std::fs::read(path.join(EXECUTOR).join(JOURNAL)) {
-        Ok(bytes) => recover(&bytes).is_ok_and(|recovered| recovered.records.is_empty()),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
-}
-
-/// What a session is about: its folder's name without the dialect's prefix and without its date.
-fn session_name(folder: &str) -> &str {
-    let name = ["TC-", "TLS-"].iter().find_map(|prefix| folder.strip_prefix(prefix)).unwrap_or(folder);
-    let is_date = |text: &str| {
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        digits == 8 && matches!(text.len(), 8 | 10) && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-    };
-    let ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
-    ends.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
-}
-
-/// Continues a run: takes its lock and opens its journal.
-pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
-    let mut run = enter(project, id)?;
-    let rebooted = !run.lock.was_held_since_boot();
-    let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
-    let torn = history.torn().is_some();
-    let first = history.records().next().map(|record| record.json).unwrap_or_default();
-    let plan = Plan::read(first).zip(Plan::of_run(first, &run.path));
-    let Some((made, plan)) = plan else {
-        return Err(records::Unreadable::Unknown("plan".to_owned()).into());
-    };
-    run.is_moved = made.session != plan.session;
-    if !plan.is_of(session) {
-        let path = run.path.display();
-        return Err(Failure::Changed(format!(
-            "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",
-            run.id
-        )));
-    }
-    run.begun = plan.at;
-    let mut holder = Holder::this_process(journal.epoch());
-    if rebooted {
-        // Whoever comes next must know it too, until this incarnation has written down what follows from it.
-        holder.boot.clear();
-    }
-    sign(&mut run.lock, &holder, &run.path)?;
-    Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
-}
-
-/// Makes the folders of a run where they are missing, and takes its lock.
-fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
-    let path = run_path(project, &id);
-    for folder in FOLDERS {
-        let folder = path.join(folder);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(Failure::disk("make", &folder))?;
-    }
-    let disk = open_folder(&path)?;
-    let executor = open_folder(&path.join(EXECUTOR))?;
-    let ledgers = path.join(EXECUTOR).join(KEEPERS);
-    std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
-    let lock = lock(&executor, LOCK, PATIENCE, &path)?;
-    let swept = sweep(&disk).and_then(|_| sweep(&executor));
-    swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
-    executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode: 0, session: None, lock })
-}
-
 pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
     RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
-}
-
-fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {
-    Lock::take(disk, name, patience).map_err(|error| match error {
-        LockError::Held { by } => Failure::Held(by),
-        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.to_owned(), reason: error.to_string() },
-    })
 }
 
 /// Says who has a lock.
@@ -452,11 +189,15 @@ fn sign(lock: &mut Lock<RealFile>, holder: &Holder, path: &Path) -> Result<(), F
     })
 }
 
-/// What is over before a run begins, by everything that the session says.
-fn over(session: &Session) -> Vec<(String, TaskStatus)> {
-    let statuses = Reconciliation::of(session).statuses(session);
-    let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| status.is_over());
-    tasks.map(|(task, status)| (task.id.to_string(), status)).collect()
+/// What a session is about: its folder's name without the dialect's prefix and without its date.
+fn session_name(folder: &str) -> &str {
+    let name = ["TC-", "TLS-"].iter().find_map(|prefix| folder.strip_prefix(prefix)).unwrap_or(folder);
+    let is_date = |text: &str| {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        digits == 8 && matches!(text.len(), 8 | 10) && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    let ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
+    ends.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
 #[cfg(test)]
@@ -471,29 +212,5 @@ mod tests {
         assert_eq!(session_name("project"), "project");
         assert_eq!(session_name("TC-2026-02-27"), "2026-02-27");
         assert_eq!(session_name("a-1"), "a-1");
-    }
-
-    #[test]
-    fn a_run_whose_making_was_cut_off_is_told_from_others() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path();
-        assert!(is_unborn(path));
-        for folder in FOLDERS {
-            std::fs::create_dir(path.join(folder)).unwrap();
-        }
-        assert!(is_unborn(path));
-        let disk = RealDisk::open_folder(&path.join(EXECUTOR)).unwrap();
-        let mut journal = Journal::create(&disk, JOURNAL).unwrap();
-        assert!(is_unborn(path));
-        journal.append("{}").unwrap();
-        journal.commit().unwrap();
-        assert!(!is_unborn(path));
-        let whole = disk.read(JOURNAL).unwrap();
-        std::fs::write(path.join(EXECUTOR).join(JOURNAL), &whole[..whole.len() - 1]).unwrap();
-        assert!(is_unborn(path));
-        // What is not ours is never taken.
-        std::fs::write(path.join("notes.md"), "").unwrap();
-        assert!(!is_unborn(path));
-        assert!(!is_unborn(&path.join("none")));
     }
 }

@@ -1,0 +1,227 @@
+//! Opening: a run is found or made, locked, and its journal is opened.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use team_executor_core::{Reconciliation, Session, TaskStatus};
+use team_executor_store::lock::PATIENCE;
+use team_executor_store::run_folder::{
+    AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, project_root, run_id, run_path,
+};
+use team_executor_store::{
+    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, records, recover, sweep,
+};
+
+use super::{RunAt, name_of, nameless, newest, open_folder, runs, session_name, sign};
+use crate::clock;
+use crate::options::{Failure, Options};
+use crate::plan::{Plan, digest};
+
+/// The folders that every run has.
+const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
+
+/// A run that was opened or made.
+pub(crate) struct Opened {
+    pub(crate) run: RunAt,
+    pub(crate) journal: Journal<RealFile>,
+    pub(crate) plan: Plan,
+    /// What the journal held when it was opened.
+    pub(crate) history: History,
+    /// It was begun by an earlier incarnation.
+    pub(crate) resumed: bool,
+    /// What an earlier incarnation had not finished writing was cut off.
+    pub(crate) torn: bool,
+    /// What an earlier incarnation gave to the system may be lost.
+    pub(crate) rebooted: bool,
+}
+
+/// Continues the newest run of the session, or makes one: where there is none, or where it is to begin anew.
+pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
+    let project = project_root(&options.folder, &options.current);
+    let runs = runs(&project);
+    let found = file_system(&project).map_err(|error| Failure::disk("look at", &project)(error.errno.into()))?;
+    if found.is_network && !options.allow_network {
+        return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
+    }
+    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
+    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
+    sign(&mut turn, &Holder::this_process(0), &runs)?;
+    if let Some(id) = nameless(&runs, &options.folder) {
+        return Err(Failure::Nameless(id));
+    }
+    let found = chosen(options, &runs).filter(|_| !anew);
+    // Whoever has the run says more of itself than whoever has only the session; but nothing is made in vain.
+    let held = if found.is_none() { hold_session(&options.folder)? } else { None };
+    let mut opened = match found {
+        Some(id) => reopen(&options.session, &project, id)?,
+        None => create(options, &project)?,
+    };
+    opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
+    let journal = opened.run.journal();
+    opened.run.inode = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.ino();
+    Ok(opened)
+}
+
+/// Keeps executors away that would run the session from the folder of another project. Where a folder cannot be locked
+/// there is only the lock of the run.
+fn hold_session(folder: &Path) -> Result<Option<File>, Failure> {
+    let Ok(held) = File::open(folder) else { return Ok(None) };
+    match held.try_lock() {
+        Ok(()) => Ok(Some(held)),
+        Err(TryLockError::WouldBlock) => Err(Failure::Held("its run is in another folder".to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// The run that was named, else the newest of the session.
+fn chosen(options: &Options, runs: &Path) -> Option<String> {
+    options.run.clone().or_else(|| newest(runs, &options.folder))
+}
+
+/// Keeps every executor away from a run, and from making one, for as long as the locks live.
+pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Failure> {
+    let runs = runs(project);
+    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
+    sign(&mut turn, &Holder::this_process(0), &runs)?;
+    let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
+    Ok([turn, own])
+}
+
+fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
+    let id = run_id(session_name(&name_of(&options.folder)), &clock::today(), |id| {
+        let path = run_path(project, id);
+        path.exists() && !is_unborn(&path)
+    });
+    let mut run = enter(project, id)?;
+    sign(&mut run.lock, &Holder::this_process(1), &run.path)?;
+    match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::disk("begin", &run.path)(error));
+        }
+        _ => {}
+    }
+    let mut journal = Journal::create(&run.executor, JOURNAL)?;
+    let plan = Plan {
+        session: options.folder.clone(),
+        digest: digest(&options.session),
+        cadence: options.cadence,
+        seed: clock::now().as_micros().unsigned_abs(),
+        rounds: options.session.gc_rounds,
+        over: over(&options.session),
+        at: clock::now(),
+    };
+    journal.append(&plan.write())?;
+    journal.commit()?;
+    run.begun = plan.at;
+    let history = History::default();
+    Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
+}
+
+/// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
+fn is_unborn(path: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(path) else { return false };
+    let is_ours = |name: &OsStr| FOLDERS.iter().any(|folder| name == *folder);
+    if !entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name()))) {
+        return false;
+    }
+    match std::fs::read(path.join(EXECUTOR).join(JOURNAL)) {
+        Ok(bytes) => recover(&bytes).is_ok_and(|recovered| recovered.records.is_empty()),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Continues a run: takes its lock and opens its journal.
+pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
+    let mut run = enter(project, id)?;
+    let rebooted = !run.lock.was_held_since_boot();
+    let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
+    let torn = history.torn().is_some();
+    let first = history.records().next().map(|record| record.json).unwrap_or_default();
+    let plan = Plan::read(first).zip(Plan::of_run(first, &run.path));
+    let Some((made, plan)) = plan else {
+        return Err(records::Unreadable::Unknown("plan".to_owned()).into());
+    };
+    run.is_moved = made.session != plan.session;
+    if !plan.is_of(session) {
+        let path = run.path.display();
+        return Err(Failure::Changed(format!(
+            "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",
+            run.id
+        )));
+    }
+    run.begun = plan.at;
+    let mut holder = Holder::this_process(journal.epoch());
+    if rebooted {
+        // Whoever comes next must know it too, until this incarnation has written down what follows from it.
+        holder.boot.clear();
+    }
+    sign(&mut run.lock, &holder, &run.path)?;
+    Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
+}
+
+/// Makes the folders of a run where they are missing, and takes its lock.
+fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
+    let path = run_path(project, &id);
+    for folder in FOLDERS {
+        let folder = path.join(folder);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(Failure::disk("make", &folder))?;
+    }
+    let disk = open_folder(&path)?;
+    let executor = open_folder(&path.join(EXECUTOR))?;
+    let ledgers = path.join(EXECUTOR).join(KEEPERS);
+    std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
+    let lock = lock(&executor, LOCK, PATIENCE, &path)?;
+    let swept = sweep(&disk).and_then(|_| sweep(&executor));
+    swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
+    executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
+    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode: 0, session: None, lock })
+}
+
+fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {
+    Lock::take(disk, name, patience).map_err(|error| match error {
+        LockError::Held { by } => Failure::Held(by),
+        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.to_owned(), reason: error.to_string() },
+    })
+}
+
+/// What is over before a run begins, by everything that the session says.
+fn over(session: &Session) -> Vec<(String, TaskStatus)> {
+    let statuses = Reconciliation::of(session).statuses(session);
+    let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| status.is_over());
+    tasks.map(|(task, status)| (task.id.to_string(), status)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_whose_making_was_cut_off_is_told_from_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
+        assert!(is_unborn(path));
+        for folder in FOLDERS {
+            std::fs::create_dir(path.join(folder)).unwrap();
+        }
+        assert!(is_unborn(path));
+        let disk = RealDisk::open_folder(&path.join(EXECUTOR)).unwrap();
+        let mut journal = Journal::create(&disk, JOURNAL).unwrap();
+        assert!(is_unborn(path));
+        journal.append("{}").unwrap();
+        journal.commit().unwrap();
+        assert!(!is_unborn(path));
+        let whole = disk.read(JOURNAL).unwrap();
+        std::fs::write(path.join(EXECUTOR).join(JOURNAL), &whole[..whole.len() - 1]).unwrap();
+        assert!(is_unborn(path));
+        // What is not ours is never taken.
+        std::fs::write(path.join("notes.md"), "").unwrap();
+        assert!(!is_unborn(path));
+        assert!(!is_unborn(&path.join("none")));
+    }
+}
