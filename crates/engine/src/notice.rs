@@ -118,6 +118,8 @@ pub enum Notice {
         cause: Cause,
         /// What is to be judged.
         judged: Vec<Judged>,
+        /// What is wrong with it, in the words of whoever judged it before.
+        critique: Option<String>,
         /// Somebody is being asked here and now.
         asked: bool,
     },

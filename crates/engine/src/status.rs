@@ -82,6 +82,8 @@ pub struct Checkpoint {
     pub cause: Cause,
     /// What is to be judged, each with the folder of what it delivered.
     pub judges: Vec<(TaskIndex, Option<PathBuf>)>,
+    /// What is wrong with it, in the words of whoever judged it before.
+    pub critique: Option<String>,
 }
 
 impl Status {
@@ -131,6 +133,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         task,
         cause,
         judges: run.judged_at(task).into_iter().map(|task| (task, delivered(&path, &tasks[task.get()]))).collect(),
+        critique: run.critique_at(task).map(str::to_owned),
     });
     let judged = |task| {
         let view = run.view(task);

@@ -89,6 +89,7 @@ pub(crate) enum Event<'a> {
         task: &'a str,
         cause: &'static str,
         judged: Vec<Judged<'a>>,
+        critique: Option<&'a str>,
     },
     /// An agent wants to be allowed something.
     Asks {
@@ -249,14 +250,14 @@ impl<'a> Event<'a> {
             Notice::WaveMerged { wave } => Self::WaveMerged { wave: *wave },
             Notice::WaveFailed { wave } => Self::WaveFailed { wave: *wave },
             Notice::Paused { reason } => Self::Paused { reason },
-            Notice::Checkpoint { task, cause, judged, .. } => {
+            Notice::Checkpoint { task, cause, judged, critique, .. } => {
                 let judged = judged.iter().map(|one| Judged {
                     task: &one.task,
                     findings: &one.findings,
                     folder: one.folder.as_ref().map(|folder| folder.display().to_string()),
                     rounds: one.rounds,
                 });
-                Self::Checkpoint { task, cause: cause.word(), judged: judged.collect() }
+                Self::Checkpoint { task, cause: cause.word(), judged: judged.collect(), critique: critique.as_deref() }
             }
             Notice::Asks { task, question, tool, what, .. } => Self::Asks { task, question: *question, tool, what },
             Notice::Decided { checkpoint, action, text } => {

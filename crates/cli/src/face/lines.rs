@@ -45,8 +45,8 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
             let help = "help: type r to retry them or a to abort, and Enter";
             return Some(format!("error: every task of wave {wave} failed\n{help}"));
         }
-        Notice::Checkpoint { task, cause, judged, asked } => {
-            return Some(checkpoint(task, *cause, judged, *asked, width));
+        Notice::Checkpoint { task, cause, judged, critique, asked } => {
+            return Some(checkpoint((task, *cause), judged, critique.as_deref(), *asked, width));
         }
         Notice::Asks { task, tool, what, asked, .. } => {
             let words = escape::cut(&format!("{task} asks to use {tool}: {what}"), width);
@@ -93,13 +93,20 @@ fn whole(label: &str, words: &str, width: usize) -> String {
 }
 
 /// What a person is to judge, with what can be typed.
-fn checkpoint(task: &str, cause: Cause, judged: &[Judged], asked: bool, width: usize) -> String {
+fn checkpoint(
+    (task, cause): (&str, Cause),
+    judged: &[Judged],
+    critique: Option<&str>,
+    asked: bool,
+    width: usize,
+) -> String {
     let mut lines = vec![format!("Checkpoint after {task}: {}", why(cause))];
     for one in judged {
         let rounds = if one.rounds > 0 { format!(" (round {})", one.rounds) } else { String::new() };
         lines.push(format!("  {}{rounds} {}", one.task, one.findings));
         lines.extend(one.folder.as_ref().map(|folder| format!("    {}", folder.display())));
     }
+    lines.extend(critique.map(|critique| format!("  not accepted: {critique}")));
     let mut lines: Vec<String> = lines.iter().map(|line| escape::cut(line.trim_end(), width)).collect();
     if asked {
         lines.push("help: type resume, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, or stop".to_owned());

@@ -6,7 +6,7 @@ use super::input::{ErrorClass, Work};
 use super::judgement::{Cause, Judged, JudgedThen};
 use super::policy::Cadence;
 use super::skip::{Judgement, judge};
-use super::state::{NEVER, Run, Stage, State};
+use super::state::{NEVER, Objection, Run, Stage, State};
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
@@ -50,7 +50,7 @@ impl Run {
             }
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
-            Event::Resumed { .. } => self.turn_to(Stage::Going),
+            Event::Resumed { .. } => self.go_on(),
             Event::Draining { .. } => self.turn_to(Stage::Draining),
             Event::Halted { why, .. } => self.halted(why),
             Event::Stopping { .. } => self.turn_to(Stage::Stopping),
@@ -125,16 +125,21 @@ impl Run {
         }
         // What depends on it is judged by what it found.
         let task = &mut self.state.tasks[work.task.get()];
-        (task.findings, task.error, task.check_only) = (findings.cloned(), None, false);
+        (task.findings, task.error, task.check_only, task.objection) = (findings.cloned(), None, false, None);
         (task.verdict, task.complexity) = judged.map_or((None, None), |judged| (judged.verdict, judged.complexity));
         self.left(work, &[TaskStatus::Completed], at);
         self.state.slots.raise();
         self.state.spending.is_known = true;
         match judged.map(|judged| &judged.then) {
             None | Some(JudgedThen::GoOn) => {}
-            Some(JudgedThen::Ask(cause)) => self.pause_after(work.task, *cause),
+            Some(JudgedThen::Ask { cause, tasks, critique }) => {
+                let objection = Objection { tasks: tasks.clone(), critique: critique.clone() };
+                self.state.tasks[work.task.get()].objection = Some(Box::new(objection));
+                self.pause_after(work.task, *cause);
+            }
             Some(JudgedThen::SendBack { tasks, critique }) => {
                 self.recall(tasks, critique);
+                self.state.rounds += 1;
                 for task in tasks {
                     self.state.tasks.get_mut(task.get()).into_iter().for_each(|task| task.rounds += 1);
                 }
@@ -144,7 +149,6 @@ impl Run {
 
     /// These tasks are to be done again, when nothing that builds on them runs any more.
     fn recall(&mut self, tasks: &[TaskIndex], critique: &str) {
-        self.state.rounds += 1;
         for task in tasks {
             if let Some(state) = self.state.tasks.get_mut(task.get())
                 && state.status.is_over()
@@ -155,13 +159,39 @@ impl Run {
         }
     }
 
-    /// A person is to judge what there is after this task.
+    /// A person is to judge what there is after this task, when everything was decided that came before it. A pause that
+    /// somebody asked for lasts longer than all of that.
     fn pause_after(&mut self, task: TaskIndex, cause: Cause) {
         let reason = PauseReason::Checkpoint { task, cause };
-        match self.state.stage {
-            Stage::Draining | Stage::Stopping => self.state.pause = Some(reason),
-            _ => self.turn_to(Stage::Paused(reason)),
+        let State { stage, pause, later, .. } = &mut self.state;
+        let ends = matches!(stage, Stage::Draining | Stage::Stopping);
+        let current = match stage {
+            Stage::Paused(current) => Some(current),
+            _ => pause.as_mut(),
+        };
+        let is_told = |reason: &PauseReason| matches!(reason, PauseReason::Told(_));
+        match current {
+            Some(current) => {
+                let next = if is_told(current) { std::mem::replace(current, reason) } else { reason };
+                let place = later.len() - usize::from(later.last().is_some_and(is_told));
+                later.insert(place, next);
+            }
+            None if ends => *pause = Some(reason),
+            None => self.turn_to(Stage::Paused(reason)),
         }
+    }
+
+    /// Goes on: to what a person is to judge next, or with the work. What is done again is judged again then.
+    fn go_on(&mut self) {
+        if !self.state.later.is_empty() {
+            let (again, _) = self.sent_back();
+            self.state.later.retain(|reason| match reason {
+                PauseReason::Checkpoint { task, .. } => again.binary_search(task).is_err(),
+                PauseReason::Told(_) | PauseReason::WaveFailed(_) => true,
+            });
+        }
+        let next = (!self.state.later.is_empty()).then(|| self.state.later.remove(0));
+        self.turn_to(next.map_or(Stage::Going, Stage::Paused));
     }
 
     fn returned(&mut self, tasks: &[TaskIndex], at: Timestamp) {
@@ -203,11 +233,12 @@ impl Run {
 
     fn decided(&mut self, decision: Decision) {
         let Decision { checkpoint, action, tasks, text, .. } = &decision;
-        if *action != CheckpointAction::Feedback {
-            self.turn_to(Stage::Going);
-        }
         if !tasks.is_empty() {
             self.recall(tasks, text);
+            self.state.rounds += u32::from(*action != CheckpointAction::Recheck); // which is not done again
+        }
+        if *action != CheckpointAction::Feedback {
+            self.go_on();
         }
         for task in tasks {
             let Some(state) = self.state.tasks.get_mut(task.get()) else { continue };
@@ -238,10 +269,12 @@ impl Run {
                 self.state.closed[quota] = true;
             }
             (ErrorClass::Shortage, _) => task.refusals += 1,
-            (ErrorClass::Rejected, _) => {
-                task.rounds += 1;
+            (ErrorClass::Rejected, then) => {
                 task.critique = Some(error.to_owned());
-                self.state.rounds += 1;
+                // What a person is asked about has not been sent back.
+                let again = u32::from(then != Then::Over);
+                task.rounds += again;
+                self.state.rounds += again;
             }
             _ => task.failures += 1,
         }
@@ -300,10 +333,12 @@ impl Run {
         }
         self.put(task, TaskStatus::Pending);
         self.state.recalled.remove(&task);
+        let is_after = |reason: &PauseReason| matches!(reason, PauseReason::Checkpoint { task: of, .. } if *of == task);
+        self.state.later.retain(|reason| !is_after(reason));
         let state = &mut self.state.tasks[task.get()];
         self.state.not_needed -= usize::from(std::mem::take(&mut state.not_needed));
         (state.rounds, state.critique, state.check_only) = (0, None, false);
-        (state.verdict, state.complexity) = (None, None);
+        (state.verdict, state.complexity, state.objection) = (None, None, None);
         (state.failures, state.interruptions, state.refusals, state.not_before) = (0, 0, 0, NEVER);
         (state.since, state.findings, state.error, state.skipped_by_rule) = (Some(at), None, None, false);
         self.put_in_place(task);

@@ -112,6 +112,9 @@ impl Turn<'_> {
             Input::Decide { action, tasks, text, .. } => self.person_decides(action, tasks, text)?,
             Input::Resume { .. } if self.run.checkpoint().is_some() => {
                 self.person_decides(CheckpointAction::Resume, Vec::new(), String::new())?;
+                if matches!(self.run.state.stage, Stage::Paused(PauseReason::Told(_))) {
+                    self.emit(Event::Resumed { at });
+                }
             }
             Input::Resume { .. } => match self.run.state.stage {
                 Stage::Paused(_) | Stage::Draining | Stage::Stopping => self.emit(Event::Resumed { at }),

@@ -39,14 +39,23 @@ impl Run {
         }
     }
 
-    /// What is judged at a checkpoint: the task itself if it failed, else what it depends on.
+    /// What is judged at a checkpoint: the task itself if it failed, else what it did not accept, or all that it depends on.
     pub fn judged_at(&self, checkpoint: TaskIndex) -> Vec<TaskIndex> {
         let status = |task: TaskIndex| self.state.tasks.get(task.get()).map(|task| task.status);
         if status(checkpoint) != Some(TaskStatus::Completed) {
             return vec![checkpoint];
         }
+        let objection = self.state.tasks[checkpoint.get()].objection.as_ref();
+        let rejected = objection.map(|objection| objection.tasks.as_slice()).filter(|tasks| !tasks.is_empty());
         let completed = |task: &TaskIndex| status(*task) == Some(TaskStatus::Completed);
-        self.graph.dependencies(checkpoint).iter().copied().filter(completed).collect()
+        let judged = rejected.unwrap_or_else(|| self.graph.dependencies(checkpoint));
+        judged.iter().copied().filter(completed).collect()
+    }
+
+    /// What is wrong with that, in the words of whoever judged it before.
+    pub fn critique_at(&self, checkpoint: TaskIndex) -> Option<&str> {
+        let objection = self.state.tasks.get(checkpoint.get())?.objection.as_ref()?;
+        Some(objection.critique.as_str()).filter(|critique| !critique.is_empty())
     }
 }
 
@@ -74,11 +83,20 @@ impl Turn<'_> {
                 return Err(Refused::NotOver(*task));
             }
         }
+        let text = match checkpoint.and_then(|checkpoint| self.run.critique_at(checkpoint)) {
+            Some(critique) if text.is_empty() && !tasks.is_empty() && action != CheckpointAction::Recheck => {
+                critique.to_owned() // whoever adds nothing means that
+            }
+            _ => text,
+        };
         let sends_back = !matches!(action, CheckpointAction::Resume | CheckpointAction::Feedback);
         if sends_back && tasks.is_empty() {
             return Err(Refused::NothingToRevise);
         }
         self.emit(Event::Decided { checkpoint, action, tasks, text, at: self.now });
+        if action != CheckpointAction::Feedback {
+            self.ask(); // about what comes next
+        }
         self.end_what_is_void();
         Ok(())
     }

@@ -40,6 +40,9 @@ pub enum Broken {
     /// The numbers of tasks by status are wrong.
     #[error("the counts are wrong")]
     Counts,
+    /// Something is to be judged later, and the run is not paused.
+    #[error("somebody is to be asked, and the run goes on")]
+    Unasked,
     /// The run says that it is finished, and it is not.
     #[error("the run is finished and a task is not over")]
     Finished,
@@ -68,6 +71,9 @@ pub fn check(run: &Run) -> Result<(), Broken> {
         || kept != (queued, waiting, doomed)
     {
         return Err(Broken::Counts);
+    }
+    if !run.state.later.is_empty() && run.pause().is_none() {
+        return Err(Broken::Unasked);
     }
     check_residents(run)?;
     check_waves(run)

@@ -52,7 +52,14 @@ pub enum JudgedThen {
         critique: String,
     },
     /// It pauses until a person decides.
-    Ask(Cause),
+    Ask {
+        /// Why.
+        cause: Cause,
+        /// What was not accepted. Where that is nothing, it is all that the task builds on directly.
+        tasks: Vec<TaskIndex>,
+        /// What is wrong with it, if somebody said so.
+        critique: String,
+    },
 }
 
 words! {
@@ -79,11 +86,15 @@ impl Run {
         let bound = |task: &TaskIndex| rounds.unwrap_or(self.facts.tasks[task.get()].rounds);
         let has_rounds = |task: &TaskIndex| self.state.tasks[task.get()].rounds < bound(task);
         let then = match verdict {
-            Some(Verdict::Block) => JudgedThen::Ask(Cause::Blocked),
-            _ if !rejects.is_empty() && rejected.is_empty() => JudgedThen::Ask(Cause::Blocked),
-            _ if !rejected.iter().all(has_rounds) => JudgedThen::Ask(Cause::OutOfRounds),
+            Some(Verdict::Block) => JudgedThen::Ask { cause: Cause::Blocked, tasks: rejected, critique },
+            _ if !rejects.is_empty() && rejected.is_empty() => {
+                JudgedThen::Ask { cause: Cause::Blocked, tasks: rejected, critique }
+            }
+            _ if !rejected.iter().all(has_rounds) => {
+                JudgedThen::Ask { cause: Cause::OutOfRounds, tasks: rejected, critique }
+            }
             _ if !rejected.is_empty() => JudgedThen::SendBack { tasks: rejected, critique },
-            _ if planned => JudgedThen::Ask(Cause::Planned),
+            _ if planned => JudgedThen::Ask { cause: Cause::Planned, tasks: rejected, critique },
             _ => JudgedThen::GoOn,
         };
         Some(Box::new(Judged { verdict, complexity, then }))
@@ -102,7 +113,7 @@ impl Run {
     }
 
     /// Everything that was built on what is sent back, and that itself: what is over, and what still runs.
-    fn sent_back(&self) -> (Vec<TaskIndex>, Vec<Work>) {
+    pub(super) fn sent_back(&self) -> (Vec<TaskIndex>, Vec<Work>) {
         let mut over = self.state.recalled.clone();
         let (mut seen, mut running) = (over.clone(), Vec::new());
         let mut next: Vec<_> = over.iter().copied().collect();

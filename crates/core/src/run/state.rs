@@ -70,6 +70,8 @@ pub(super) struct State {
     pub(super) stage: Stage,
     /// Why it is paused again after draining or stopping.
     pub(super) pause: Option<PauseReason>,
+    /// Why it is paused again when that is over, in this order.
+    pub(super) later: Vec<PauseReason>,
     /// The latest time that was told.
     pub(super) clock: Timestamp,
     pub(super) tasks: Vec<TaskState>,
@@ -138,8 +140,17 @@ pub(super) struct TaskState {
     /// What it said about the work of others.
     pub(super) verdict: Option<Verdict>,
     pub(super) complexity: Option<Complexity>,
+    /// What it did not accept, where a person is to decide about that.
+    pub(super) objection: Option<Box<Objection>>,
     /// Only what it delivered is to be checked again.
     pub(super) check_only: bool,
+}
+
+/// Work that was not accepted, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Objection {
+    pub(super) tasks: Vec<TaskIndex>,
+    pub(super) critique: String,
 }
 
 /// Where a pending task is kept.
@@ -171,6 +182,7 @@ impl Run {
         let state = State {
             stage: Stage::NotBegun,
             pause: None,
+            later: Vec::new(),
             clock: NEVER,
             tasks: Vec::with_capacity(tasks.len()),
             counts: Counts::default(),
@@ -328,6 +340,7 @@ impl TaskState {
             critique: None,
             verdict: None,
             complexity: None,
+            objection: None,
             check_only: false,
         }
     }

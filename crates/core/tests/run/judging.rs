@@ -2,7 +2,7 @@
 
 use team_executor_core::run::{
     Cause, Effect, Ending, ErrorClass, Event, Input, Judgement, Outcome, PauseReason, Policy, Refused, Stage, Step,
-    TaskPolicy,
+    TaskPolicy, Which,
 };
 use team_executor_core::{CheckpointAction, Complexity, TaskIndex, TaskStatus, Verdict};
 
@@ -196,6 +196,93 @@ fn a_checkpoint_that_comes_while_the_run_is_drained_is_there_at_the_next_start()
     assert_eq!(decided.run.decisions()[0].checkpoint, Some(index(0)));
     let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert_eq!((asks(&step), drive.started(&step).as_str()), (Some((index(0), Cause::Planned)), ""));
+}
+
+/// R: D-08
+#[test]
+fn whoever_has_no_round_left_tells_a_person_what_is_wrong_and_with_what() {
+    let none = TaskPolicy { rounds: Some(0), ..TaskPolicy::default() };
+    let mut drive = drive(&["A:", "B: A", "REVIEW: B"], &[(0, none)]);
+    ["A", "B"].into_iter().for_each(|task| drop(drive.complete(task)));
+    let step = drive.end("REVIEW", rejects(&[0]));
+    assert_eq!((asks(&step), drive.run.rounds()), (Some((index(2), Cause::OutOfRounds)), 0));
+    assert_eq!((drive.run.judged_at(index(2)), drive.run.critique_at(index(2))), (vec![index(0)], Some("no tests")));
+    let mut improved = drive.clone();
+    let step = decide(&mut improved, CheckpointAction::Improve, &[], "");
+    let critique = improved.run.view(index(0)).unwrap().critique;
+    assert_eq!((improved.started(&step).as_str(), critique), ("A", Some("no tests")));
+    decide(&mut drive, CheckpointAction::Improve, &[], "shorter");
+    assert_eq!(drive.run.view(index(0)).unwrap().critique, Some("shorter"));
+}
+
+/// R: D-09, T-03
+#[test]
+fn every_checkpoint_is_decided_one_after_the_other() {
+    let asks_person = TaskPolicy { asks: true, ..TaskPolicy::default() };
+    let lines = ["A:", "D:", "CHECKPOINT-1: A", "QUALITY-1: D", "SHIP: CHECKPOINT-1", "PRINT: QUALITY-1"];
+    let both = |drains: bool| {
+        let mut drive = drive(&lines, &[(3, asks_person)]);
+        drive.complete("A");
+        drive.complete("D");
+        if drains {
+            drive.tell(|now| Input::Drain { now });
+        }
+        let step = drive.end("CHECKPOINT-1", verdict(Verdict::Block));
+        assert_eq!(asks(&step), (!drains).then_some((index(2), Cause::Blocked)));
+        let step = drive.complete("QUALITY-1");
+        assert_eq!(asks(&step), None, "one question at a time");
+        assert_eq!(drive.run.checkpoint(), Some((index(2), Cause::Blocked)));
+        drive
+    };
+    for drains in [false, true] {
+        let mut drive = both(drains);
+        if drains {
+            let step = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
+            assert_eq!(asks(&step), Some((index(2), Cause::Blocked)));
+        }
+        let step = decide(&mut drive, CheckpointAction::Resume, &[], "ship it");
+        assert_eq!((asks(&step), drive.started(&step).as_str()), (Some((index(3), Cause::Planned)), ""));
+        let step = drive.tell(|now| Input::Resume { now });
+        assert_eq!(drive.started(&step), "SHIP PRINT");
+        let decided: Vec<_> = drive.run.decisions().iter().map(|decision| decision.checkpoint).collect();
+        assert_eq!(decided, [Some(index(2)), Some(index(3))]);
+    }
+    // What is done again because of one is judged again, and not before.
+    let mut drive = both(false);
+    let step = decide(&mut drive, CheckpointAction::Revise, &[0, 1], "anew");
+    assert_eq!((asks(&step), drive.started(&step).as_str()), (None, "A D"));
+    // So is what a person wants again meanwhile.
+    let mut drive = both(false);
+    let which = Which::Tasks(vec![index(3)]);
+    let step = drive.tell(|now| Input::Retry { now, which, downstream: true });
+    assert_eq!(step.refused, None);
+    let step = decide(&mut drive, CheckpointAction::Resume, &[], "");
+    assert_eq!((asks(&step), drive.started(&step).as_str()), (None, "QUALITY-1 SHIP"));
+}
+
+#[test]
+fn a_run_that_somebody_paused_stays_so_when_a_checkpoint_was_decided() {
+    let asks_person = TaskPolicy { asks: true, ..TaskPolicy::default() };
+    let paused = || {
+        let mut drive = drive(&["QUALITY-1:", "B: QUALITY-1", "QUALITY-2:"], &[(0, asks_person), (2, asks_person)]);
+        drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
+        let step = drive.complete("QUALITY-1");
+        assert_eq!(asks(&step), Some((index(0), Cause::Planned)));
+        assert_eq!(asks(&drive.complete("QUALITY-2")), None);
+        let step = decide(&mut drive, CheckpointAction::Resume, &[], "fine");
+        assert_eq!(asks(&step), Some((index(2), Cause::Planned)));
+        drive
+    };
+    let mut drive = paused();
+    let step = decide(&mut drive, CheckpointAction::Resume, &[], "fine too");
+    assert_eq!((drive.started(&step).as_str(), drive.run.checkpoint()), ("", None));
+    assert_eq!(*drive.run.stage(), Stage::Paused(PauseReason::Told("lunch".to_owned())));
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!(drive.started(&step), "B");
+    // Whoever wants the run to go on has decided, and is back from lunch.
+    let mut drive = paused();
+    let step = drive.tell(|now| Input::Resume { now });
+    assert_eq!((drive.started(&step).as_str(), drive.run.decisions().len()), ("B", 2));
 }
 
 #[test]

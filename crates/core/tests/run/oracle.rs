@@ -27,8 +27,12 @@ pub(crate) struct Oracle<'a> {
     recovering: bool,
     /// What was sent back and has not begun anew.
     recalled: BTreeSet<usize>,
-    /// A person is to say how it goes on: now, or after a drain or a stop.
-    asks: bool,
+    /// After which tasks a person is to say how it goes on, in this order: now, or after a drain or a stop.
+    open: Vec<usize>,
+    /// The same after a wave that failed.
+    wave_failed: bool,
+    /// Somebody has paused it.
+    told: bool,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
 }
@@ -94,7 +98,9 @@ impl<'a> Oracle<'a> {
             completed: None,
             recovering: false,
             recalled: BTreeSet::new(),
-            asks: false,
+            open: Vec::new(),
+            wave_failed: false,
+            told: false,
             fewer: None,
         }
     }
@@ -123,12 +129,22 @@ impl<'a> Oracle<'a> {
             Event::Skipped { task, reason, .. } => self.skipped(*task, reason)?,
             Event::Reset { tasks, .. } => self.reset(tasks, false)?,
             Event::Returned { tasks, .. } => self.returned(tasks)?,
-            Event::Decided { action, tasks, .. } => self.decided(*action, tasks)?,
+            Event::Decided { checkpoint, action, tasks, .. } => self.decided(*checkpoint, *action, tasks)?,
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
             Event::Paused { reason, .. } => {
-                (self.stage, self.asks) = (Stage::Paused, !matches!(reason, PauseReason::Told(_)));
+                self.stage = Stage::Paused;
+                match reason {
+                    PauseReason::Told(_) => self.told = true,
+                    PauseReason::WaveFailed(_) => must!(self.wave_failed, "paused for no wave"),
+                    PauseReason::Checkpoint { task, .. } => {
+                        must!(self.open.first() == Some(&task.get()), "paused after {task:?}, not {:?}", self.open);
+                    }
+                }
             }
-            Event::Resumed { .. } => (self.stage, self.asks) = (Stage::Going, false),
+            Event::Resumed { .. } => {
+                must!(self.open.is_empty(), "goes on, and {:?} were to be judged", self.open);
+                (self.stage, self.told, self.wave_failed) = (Stage::Going, false, false);
+            }
             Event::Draining { .. } => self.stage = Stage::Draining,
             Event::Halted { why: Halt::NoRoom, .. } => {
                 must!(!matches!(self.stage, Stage::Stopping | Stage::Finished), "halted while {:?}", self.stage);
@@ -138,9 +154,9 @@ impl<'a> Oracle<'a> {
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
                 must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");
-                must!(!self.asks, "finished, and somebody was to be asked");
+                must!(!self.asks(), "finished, and somebody was to be asked");
                 must!(self.recalled.is_empty(), "finished, and something was sent back");
-                self.stage = Stage::Finished;
+                (self.stage, self.told) = (Stage::Finished, false);
             }
         }
         if !matches!(event, Event::Completed { .. }) || self.recovering {
@@ -161,7 +177,7 @@ impl<'a> Oracle<'a> {
         let waits = self.recalled.iter().any(|task| behind(task) || later(task));
         must!(self.recalled.is_empty() || waits, "what was sent back should begin anew");
         let is_left = self.tasks.iter().any(|task| !task.status.is_over());
-        let may_stay = self.asks || waits || self.stage == Stage::Finished;
+        let may_stay = self.asks() || waits || self.stage == Stage::Finished;
         must!(is_left || may_stay || self.plan.policy.cadence == Cadence::Wave, "should be finished");
         if self.stage == Stage::Going && !waits {
             must!(is_left, "should be finished");
@@ -187,17 +203,18 @@ impl<'a> Oracle<'a> {
             let bound = self.own(*task).rounds.unwrap_or(self.plan.policy.rounds);
             self.tasks[*task].rounds >= rounds.unwrap_or(bound)
         };
+        let tasks = || rejected.iter().copied().map(crate::plan::index).collect();
+        let ask = |cause| JudgedThen::Ask { cause, tasks: tasks(), critique: critique.clone() };
         if judgement.is_none() && !planned {
             None
         } else if *verdict == Some(Verdict::Block) || !rejects.is_empty() && rejected.is_empty() {
-            Some(JudgedThen::Ask(Cause::Blocked))
+            Some(ask(Cause::Blocked))
         } else if rejected.iter().any(out) {
-            Some(JudgedThen::Ask(Cause::OutOfRounds))
+            Some(ask(Cause::OutOfRounds))
         } else if !rejected.is_empty() {
-            let tasks = rejected.into_iter().map(crate::plan::index).collect();
-            Some(JudgedThen::SendBack { tasks, critique: critique.clone() })
+            Some(JudgedThen::SendBack { tasks: tasks(), critique: critique.clone() })
         } else if planned {
-            Some(JudgedThen::Ask(Cause::Planned))
+            Some(ask(Cause::Planned))
         } else {
             Some(JudgedThen::GoOn)
         }
@@ -225,7 +242,7 @@ impl<'a> Oracle<'a> {
         self.tasks[work.task.get()].complexity = judged.complexity;
         match &judged.then {
             JudgedThen::GoOn => {}
-            JudgedThen::Ask(_) => self.ask(),
+            JudgedThen::Ask { .. } => self.ask(work.task.get()),
             JudgedThen::SendBack { tasks, .. } => {
                 must!(!tasks.is_empty(), "nothing is sent back");
                 for task in tasks.iter().map(|task| task.get()) {
@@ -237,24 +254,43 @@ impl<'a> Oracle<'a> {
         Ok(())
     }
 
-    fn ask(&mut self) {
-        self.asks = true;
+    fn ask(&mut self, task: usize) {
+        self.open.push(task);
         if !matches!(self.stage, Stage::Draining | Stage::Stopping) {
             self.stage = Stage::Paused;
         }
     }
 
-    fn decided(&mut self, action: CheckpointAction, tasks: &[TaskIndex]) -> Result<(), String> {
-        if action != CheckpointAction::Feedback {
-            must!(self.stage == Stage::Paused || self.asks, "{action:?} while {:?}", self.stage);
-            (self.stage, self.asks) = (Stage::Going, false);
-        }
+    const fn asks(&self) -> bool {
+        self.wave_failed || !self.open.is_empty()
+    }
+
+    fn decided(
+        &mut self,
+        checkpoint: Option<TaskIndex>,
+        action: CheckpointAction,
+        tasks: &[TaskIndex],
+    ) -> Result<(), String> {
+        let first = self.open.first().copied();
+        must!(checkpoint.map(TaskIndex::get) == first, "{checkpoint:?} is decided, and {first:?} is to be");
         let none = matches!(action, CheckpointAction::Feedback | CheckpointAction::Resume);
         must!(tasks.is_empty() == none, "{action:?} sends back {tasks:?}");
         for task in tasks.iter().map(|task| task.get()) {
             must!(self.tasks[task].status.is_over(), "{task} is not over and sent back");
             self.tasks[task].rounds = 0;
             self.recalled.insert(task);
+        }
+        if action != CheckpointAction::Feedback {
+            must!(self.stage == Stage::Paused || self.asks(), "{action:?} while {:?}", self.stage);
+            match first {
+                Some(_) => drop(self.open.remove(0)),
+                None => (self.told, self.wave_failed) = (false, false),
+            }
+            // What is done again is judged again.
+            let again: BTreeSet<_> =
+                self.recalled.iter().flat_map(|task| self.behind(*task).into_iter().chain([*task])).collect();
+            self.open.retain(|task| !again.contains(task));
+            self.stage = if self.told || !self.open.is_empty() { Stage::Paused } else { Stage::Going };
         }
         Ok(())
     }
@@ -369,11 +405,11 @@ impl<'a> Oracle<'a> {
         must!(retried == (then != Then::Over), "{class:?} after {failures} failures: {then:?}");
         self.ended(work, if retried { TaskStatus::Pending } else { TaskStatus::Failed })?;
         if class == ErrorClass::Rejected {
-            self.tasks[task].rounds += 1;
+            self.tasks[task].rounds += u32::from(then != Then::Over);
             let again = Then::Again { not_before: team_executor_core::Timestamp::from_micros(self.clock) };
             must!(then == Then::Over || then == again, "a round waits: {then:?}");
             if then == Then::Over {
-                self.ask();
+                self.ask(task);
             }
         }
         let Then::Again { not_before } = then else { return Ok(()) };
@@ -456,6 +492,8 @@ impl<'a> Oracle<'a> {
             (seen.status, seen.failures, seen.lost, seen.not_before) = (TaskStatus::Pending, 0, 0, i64::MIN);
             (seen.not_needed, seen.rounds, seen.complexity) = (false, 0, None);
             self.recalled.remove(&task);
+            let first = self.open.first().copied();
+            self.open.retain(|open| Some(*open) == first || *open != task);
             self.merged = self.merged.min(self.wave(task) - 1);
             // What was intended on its end is intended no more.
             for next in (0..self.tasks.len()).filter(|next| self.dependencies[*next].contains(&task)) {
@@ -486,7 +524,7 @@ impl<'a> Oracle<'a> {
         self.merged = wave;
         match then {
             WaveThen::GoOn => {}
-            WaveThen::Ask => (self.stage, self.asks) = (Stage::Paused, true),
+            WaveThen::Ask => (self.stage, self.wave_failed) = (Stage::Paused, true),
             WaveThen::Abort => self.stage = Stage::Stopping,
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What came of a request, in words and as a line of JSON.
 
-use team_executor_core::run::{Event, Refused, Run};
+use team_executor_core::run::{Event, PauseReason, Refused, Run};
 use team_executor_core::{CheckpointAction, TaskIndex};
 use team_executor_files::json::{self, Layout, Value, Writer};
 
@@ -99,7 +99,7 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
         Event::Stopping { .. } => "the workers are ended, and the executor ends".to_owned(),
         Event::Decided { action, .. } => match action {
             CheckpointAction::Feedback => "noted, and told to every worker that starts from now on".to_owned(),
-            _ => format!("decided: {action}"),
+            _ => format!("decided: {action}{}", next(run, &id)),
         },
         Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => {
             return tasks.iter().map(|task| format!("{} is to run again", id(*task))).collect();
@@ -109,6 +109,15 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
         _ => return Vec::new(),
     };
     vec![words]
+}
+
+/// What stays in the way after a decision.
+fn next<'i>(run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> String {
+    match run.pause() {
+        Some(PauseReason::Checkpoint { task, .. }) => format!("; next is the checkpoint after {}", id(*task)),
+        Some(PauseReason::Told(_)) => "; it stays paused until resume".to_owned(),
+        Some(PauseReason::WaveFailed(_)) | None => String::new(),
+    }
 }
 
 /// Why the rules refused, with the names that a person knows.

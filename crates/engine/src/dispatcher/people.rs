@@ -60,6 +60,7 @@ impl Dispatcher<'_> {
             task: self.id(task).to_owned(),
             cause,
             judged: self.rules().judged_at(task).into_iter().map(|task| self.to_be_judged(task)).collect(),
+            critique: self.rules().critique_at(task).map(str::to_owned),
             asked: self.options.ask.is_some(),
         };
         (self.tell)(notice);

@@ -20,10 +20,11 @@ impl Model {
             "finished" => {
                 demand!(self.all_over(), "I12: the run is finished and a task is not over");
                 demand!(
-                    !self.asks && self.recalled.is_empty(),
+                    !self.asks() && self.recalled.is_empty(),
                     "I12: the run is finished, and somebody was to be asked"
                 );
             }
+            "resumed" => demand!(self.open.is_empty(), "I15: it goes on, and {:?} are to be judged", self.open),
             "halted" => return self.judge_halt(record),
             "used" => return Ok(()),
             "returned" => self.judge_return(record)?,

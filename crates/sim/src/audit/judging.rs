@@ -43,9 +43,9 @@ impl Model {
     }
 
     /// Takes what follows from a completed task.
-    pub(super) fn heed(&mut self, record: Record<'_>) {
+    pub(super) fn heed(&mut self, task: usize, record: Record<'_>) {
         if record.text("ask").is_some() {
-            self.ask();
+            self.ask(task);
         }
         for (task, _) in record.list("send_back") {
             self.tasks[task].rounds += 1;
@@ -53,21 +53,35 @@ impl Model {
         }
     }
 
-    pub(super) fn ask(&mut self) {
-        self.asks = true;
+    pub(super) fn ask(&mut self, task: usize) {
+        self.open.push(task);
         if !matches!(self.stage, Stage::Draining | Stage::Stopping) {
             self.stage = Stage::Paused;
         }
     }
 
+    /// A person is to say how it goes on.
+    pub(super) const fn asks(&self) -> bool {
+        self.wave_failed || !self.open.is_empty()
+    }
+
     pub(super) fn decide(&mut self, record: Record<'_>) {
-        if record.text("action") != Some("feedback") {
-            (self.stage, self.asks) = (Stage::Going, false);
-        }
         for (task, _) in record.tasks() {
             self.tasks[task].rounds = 0;
             self.recalled.insert(task);
         }
+        if record.text("action") == Some("feedback") {
+            return;
+        }
+        if self.open.is_empty() {
+            (self.told, self.wave_failed) = (false, false);
+        } else {
+            self.open.remove(0);
+        }
+        // What is done again is judged again.
+        let behind = self.behind(&self.recalled);
+        self.open.retain(|task| !behind.contains(task) && !self.recalled.contains(task));
+        self.stage = if self.told || !self.open.is_empty() { Stage::Paused } else { Stage::Going };
     }
 
     pub(super) fn take_back(&mut self, record: Record<'_>, at: i64) {
@@ -123,8 +137,10 @@ impl Model {
     /// Whether a person could decide so.
     pub(super) fn judge_decision(&self, record: Record<'_>) -> Result<(), String> {
         let action = record.text("action").unwrap_or_default();
-        let paused = action == "feedback" || self.stage == Stage::Paused || self.asks;
+        let paused = action == "feedback" || self.stage == Stage::Paused || self.asks();
         demand!(paused, "I15: a decision, and nobody was asked: {}", record.0);
+        let asked = self.open.first().copied();
+        demand!(record.task("checkpoint") == asked, "I15: {asked:?} is to be decided: {}", record.0);
         let sends = !matches!(action, "feedback" | "resume");
         let tasks = record.tasks();
         demand!(tasks.is_empty() != sends, "I15: a decision about nothing: {}", record.0);

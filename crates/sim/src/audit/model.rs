@@ -30,8 +30,12 @@ pub(crate) struct Model {
     pub(super) settled: i64,
     /// What was sent back and has not begun anew.
     pub(super) recalled: BTreeSet<usize>,
-    /// A person is to say how it goes on: now, or when it goes on.
-    pub(super) asks: bool,
+    /// After which tasks a person is to say how it goes on, in this order: now, or when it goes on.
+    pub(super) open: Vec<usize>,
+    /// The same after a wave that failed.
+    pub(super) wave_failed: bool,
+    /// Somebody has paused it.
+    pub(super) told: bool,
     /// It has halted because the disk is full.
     pub(super) is_full: bool,
     /// There may be so many workers, since the system had too little for more.
@@ -118,7 +122,9 @@ impl Model {
             clock: i64::MIN,
             settled: i64::MIN,
             recalled: BTreeSet::new(),
-            asks: false,
+            open: Vec::new(),
+            wave_failed: false,
+            told: false,
             is_full: false,
             fewer: None,
         };
@@ -231,11 +237,14 @@ impl Model {
                 self.is_full = record.value("no_room").is_some();
             }
             ("used", Some(task)) => self.count(task, attempt(record), record),
-            ("began" | "resumed", _) => (self.stage, self.asks) = (Stage::Going, false),
-            ("paused", _) => (self.stage, self.asks) = (Stage::Paused, record.text("told").is_none()),
+            ("began" | "resumed", _) => (self.stage, self.told, self.wave_failed) = (Stage::Going, false, false),
+            ("paused", _) => {
+                self.stage = Stage::Paused;
+                self.told |= record.text("told").is_some();
+            }
             ("draining", _) => self.stage = Stage::Draining,
             ("stopping", _) => self.stage = Stage::Stopping,
-            ("finished", _) => self.stage = Stage::Finished,
+            ("finished", _) => (self.stage, self.told) = (Stage::Finished, false),
             ("intended", _) => {
                 for (task, attempt) in record.tasks() {
                     self.tasks[task].intended = attempt;
@@ -248,7 +257,7 @@ impl Model {
             ("wave_merged", _) => {
                 self.merged = record.number("wave").and_then(|wave| u32::try_from(wave).ok()).unwrap_or(0);
                 match record.text("then") {
-                    Some("ask") => (self.stage, self.asks) = (Stage::Paused, true),
+                    Some("ask") => (self.stage, self.wave_failed) = (Stage::Paused, true),
                     Some("abort") => self.stage = Stage::Stopping,
                     _ => {}
                 }
@@ -261,6 +270,8 @@ impl Model {
     pub(super) fn reset(&mut self, task: usize, at: i64) {
         let TaskModel { attempt, intended, choice, returns, .. } = self.tasks[task];
         self.recalled.remove(&task);
+        let first = self.open.first().copied();
+        self.open.retain(|open| Some(*open) == first || *open != task);
         self.tasks[task] = TaskModel {
             status: TaskStatus::Pending,
             attempt,
@@ -307,14 +318,14 @@ impl Model {
                 self.is_known = true;
                 self.fewer = self.fewer.map(|fewer| fewer + 1);
                 own.complexity = record.text("complexity").and_then(Complexity::from_word);
-                return self.heed(record);
+                return self.heed(task, record);
             }
             "skipped" => {
                 own.status = TaskStatus::Skipped;
                 own.by_rule = record.text("person").is_none();
                 own.not_needed = record.value("too_simple").or(record.value("switched_off")).is_some();
             }
-            "failed" if record.text("class") == Some("rejected") => own.rounds += 1,
+            "failed" if record.text("class") == Some("rejected") => own.rounds += u32::from(again.is_some()),
             "failed" if record.text("class") == Some("quota") => {
                 own.refusals += 1;
                 let held = self.held.entry(quota).or_insert(i64::MIN);
@@ -341,7 +352,7 @@ impl Model {
                 self.fewer = Some(self.running().count().max(1));
             }
             if kind == "failed" && again.is_none() && record.text("class") == Some("rejected") {
-                self.ask();
+                self.ask(task);
             }
         }
     }

@@ -64,6 +64,8 @@ mod tests {
             let (verdict, complexity) = (Some(Verdict::Warn), Some(Complexity::High));
             Some(Box::new(Judged { verdict, complexity, then }))
         };
+        let ask =
+            |tasks, critique: &str| JudgedThen::Ask { cause: Cause::Blocked, tasks, critique: critique.to_owned() };
         let back = JudgedThen::SendBack { tasks: vec![TaskIndex(0)], critique: "\"no\"".to_owned() };
         let halted = |scope| {
             let bound = Bound { scope, measure: Measure::Usd, used: 3, budget: 2, next: 1 };
@@ -78,7 +80,8 @@ mod tests {
             Event::Claimed { work, slot: 3, fast_advance: false, choice: 2, at },
             Event::Completed { work, findings: None, judged: None, at },
             Event::Completed { work, findings: Some(String::new()), judged: judged(JudgedThen::GoOn), at },
-            Event::Completed { work, findings: None, judged: judged(JudgedThen::Ask(Cause::Blocked)), at },
+            Event::Completed { work, findings: None, judged: judged(ask(Vec::new(), "")), at },
+            Event::Completed { work, findings: None, judged: judged(ask(vec![TaskIndex(1)], "no tests")), at },
             Event::Completed { work, findings: None, judged: judged(back), at },
             failed(ErrorClass::Rejected, Then::Over),
             Event::Returned { tasks: vec![TaskIndex(1)], at },

@@ -150,7 +150,11 @@ impl<'d, 's> Fields<'_, 'd, 's> {
         let Some(root) = self.root.get("judged") else { return Ok(None) };
         let fields = Fields { root, ..*self };
         let then = match fields.word_if_any("ask", Cause::from_word)? {
-            Some(cause) => JudgedThen::Ask(cause),
+            Some(cause) => {
+                let critique = root.get("critique").map(|_| fields.text("critique")).transpose()?.unwrap_or_default();
+                let tasks = root.get("rejected").map(|_| fields.tasks("rejected")).transpose()?.unwrap_or_default();
+                JudgedThen::Ask { cause, tasks, critique: critique.into_owned() }
+            }
             None if root.get("send_back").is_some() => {
                 let critique = fields.text("critique")?.into_owned();
                 JudgedThen::SendBack { tasks: fields.tasks("send_back")?, critique }

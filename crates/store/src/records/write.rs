@@ -179,7 +179,15 @@ impl Line {
         }
         match &judged.then {
             JudgedThen::GoOn => {}
-            JudgedThen::Ask(cause) => self.text("ask", cause.word()),
+            JudgedThen::Ask { cause, tasks, critique } => {
+                self.text("ask", cause.word());
+                if !tasks.is_empty() {
+                    self.tasks("rejected", tasks, id);
+                }
+                if !critique.is_empty() {
+                    self.text("critique", critique);
+                }
+            }
             JudgedThen::SendBack { tasks, critique } => {
                 self.tasks("send_back", tasks, id);
                 self.text("critique", critique);

@@ -55,6 +55,7 @@ struct JsonCheckpoint<'a> {
     task: &'a str,
     cause: &'static str,
     judges: Vec<JsonJudged<'a>>,
+    critique: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +133,7 @@ pub(super) fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a S
                     folder: folder.as_ref().map(|folder| folder.display().to_string()),
                 })
                 .collect(),
+            critique: checkpoint.critique.as_deref(),
         }),
         artifacts: status
             .map_or(&[][..], |status| &status.artifacts)

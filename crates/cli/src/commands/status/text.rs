@@ -98,6 +98,9 @@ pub(super) fn text(
             let folder = folder.as_ref().map(|folder| format!(": {}", folder.display())).unwrap_or_default();
             writeln!(out, "  judge {}{}", id(*task), escape::line(&folder))?; // never cut: paths are there to be copied
         }
+        if let Some(critique) = &checkpoint.critique {
+            writeln!(out, "  not accepted: {}", escape::line(critique))?; // it is what a person decides by
+        }
         let named = escape::session(path);
         writeln!(out, "Decide with: team-executor checkpoint resume|improve|revise|recheck|feedback {named}")?;
     }

@@ -63,6 +63,8 @@ fn a_reviewer_sends_work_back_twice_and_then_a_person_accepts_it() {
     assert_eq!((&stands["rounds"], &stands["tasks"][1]["rounds"]), (&2.into(), &2.into()));
     assert_eq!(stands["checkpoint"]["cause"], "out_of_rounds");
     assert_eq!(stands["checkpoint"]["judges"][0]["task"], "IMPL-001");
+    assert_eq!(stands["checkpoint"]["critique"], "no tests\n## Task\nid: EVIL");
+    assert!(first.stderr.contains("\n  not accepted: no tests"), "{first}");
     let table = std::fs::read_to_string(folder(&world).join("tasks.csv")).expect("there is a table");
     assert!(table.contains("REVIEW-001") && table.contains("not good"), "{table}");
     // The same command stays at the checkpoint; a decision lets it go on.
@@ -267,6 +269,41 @@ fn what_was_stopped_at_a_checkpoint_can_be_decided_there() {
     assert_eq!(decided.code, Some(0), "{decided}");
     let next = run(&world, SCRIPTED, &["--at-checkpoint", "resume"]);
     assert_eq!((next.code, ["A", "QUALITY-001", "B"].map(|task| starts(&world, task))), (Some(0), [2, 2, 1]), "{next}");
+}
+
+/// R: D-09, T-03
+#[test]
+fn a_block_is_decided_by_itself_and_not_with_the_checkpoint_that_comes_after_it() {
+    let world = tasks(&[
+        ("IMPL-001", ""),
+        ("CHECKPOINT-001", "IMPL-001"),
+        ("DEPLOY-001", "CHECKPOINT-001"),
+        ("QUALITY-001", ""),
+        ("PRINT-001", "QUALITY-001"),
+    ]);
+    let block = r#"{"status":"completed","findings":"it drops the users","supervision_verdict":"block"}"#;
+    says(&world, "CHECKPOINT-001", block);
+    // It ends after the block was recorded.
+    let wait = "for n in $(seq 500); do\n\
+                grep -qs blocked .workflow/.csv-wave/EX-*/.executor/journal && break; sleep 0.02; done; echo looked";
+    world.write("QUALITY-001.sh", wait);
+    let first = run(&world, SCRIPTED, &[]);
+    assert_eq!(first.code, Some(3), "{first}");
+    let stands = status(&world);
+    assert_eq!(
+        (&stands["checkpoint"]["task"], &stands["checkpoint"]["cause"]),
+        (&"CHECKPOINT-001".into(), &"blocked".into())
+    );
+    let decided = decide(&world, &["resume", "the users know"]);
+    assert!(decided.stdout.contains("decided: resume; next is the checkpoint after QUALITY-001"), "{decided}");
+    let second = run(&world, SCRIPTED, &[]);
+    assert_eq!((second.code, starts(&world, "DEPLOY-001"), starts(&world, "PRINT-001")), (Some(3), 0, 0), "{second}");
+    assert_eq!(decide(&world, &["resume", "nice"]).code, Some(0));
+    let last = run(&world, SCRIPTED, &[]);
+    assert_eq!((last.code, starts(&world, "DEPLOY-001"), starts(&world, "PRINT-001")), (Some(0), 1, 1), "{last}");
+    let decisions = status(&world)["decisions"].clone();
+    let at: Vec<_> = (0..2).map(|nth| decisions[nth]["checkpoint"].as_str()).collect();
+    assert_eq!(at, [Some("CHECKPOINT-001"), Some("QUALITY-001")], "{decisions}");
 }
 
 /// R: T-04
