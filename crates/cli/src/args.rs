@@ -12,7 +12,9 @@ mod talking;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use self::bus::*;
 pub(crate) use self::csv::Csv;
@@ -60,6 +62,31 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Reads arguments. Options in front of a command are refused: they would be those of the run without a command, and
+    /// nobody would follow them. Those that may stand anywhere, such as the session, are not.
+    pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let root = Self::command();
+        let mut matches = root.clone().try_get_matches_from(args)?;
+        if let Some(command) = matches.subcommand_name().and_then(|name| root.find_subcommand(name)) {
+            let anywhere = |option: &Arg| {
+                let mut known = command.get_arguments().filter(|known| known.get_id() == option.get_id());
+                option.is_global_set() || known.any(Arg::is_global_set)
+            };
+            let is_typed = |option: &Arg| {
+                let source = matches.value_source(option.get_id().as_str());
+                source == Some(ValueSource::CommandLine) && !anywhere(option)
+            };
+            let first = root
+                .get_arguments()
+                .filter(|option| is_typed(option))
+                .min_by_key(|option| matches.index_of(option.get_id().as_str()));
+            if let Some(option) = first {
+                return Err(misplaced(option, command));
+            }
+        }
+        Self::from_arg_matches_mut(&mut matches)
+    }
+
     /// Whether programs read what is printed.
     pub(crate) fn is_json(&self) -> bool {
         match &self.command {
@@ -92,6 +119,17 @@ impl Args {
             Some(Command::Mcp(_) | Command::Completions(_) | Command::Man) => false,
         }
     }
+}
+
+/// Says that an option stands in front of a command, and where it would count.
+fn misplaced(option: &Arg, command: &clap::Command) -> clap::Error {
+    let (option, command_name) = (option.get_long().unwrap_or_default(), command.get_name());
+    let help = match command.get_arguments().any(|known| known.get_long() == Some(option)) {
+        true => format!("write it after `{command_name}`: team-executor {command_name} --{option}"),
+        false => format!("leave it out: `{command_name}` has no such option"),
+    };
+    let message = format!("--{option} does not count in front of `{command_name}`\n{help}\n");
+    clap::Error::raw(ErrorKind::ArgumentConflict, message)
 }
 
 /// Whether arguments that could not be understood ask for JSON.

@@ -20,7 +20,6 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use team_executor_agents::{driver, keeper, rehearsal, wait_for_children};
 use team_executor_mcp::client;
 
@@ -39,7 +38,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let mut printer = Printer::new();
-    let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(Args::try_parse);
+    let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {
         None => (mcp::worker(), false),
         Some(Ok(args)) => (commands::run(&args, &mut printer), args.is_json()),

@@ -68,6 +68,43 @@ fn nothing_is_run_without_an_agent_or_without_being_asked() {
     ");
 }
 
+#[test]
+fn an_option_in_front_of_a_command_is_refused_and_never_ignored() {
+    let world = holding("tc-spec-minimal");
+    let before = world.tree();
+    insta::assert_snapshot!(world.run(&["--budget-wall", "1s", "-c1", "run", "--session=tc-spec-minimal"]), @r"
+    $ team-executor --budget-wall 1s -c1 run --session=tc-spec-minimal
+    ------- stderr -------
+    error: --budget-wall does not count in front of `run`
+    help: write it after `run`: team-executor run --budget-wall
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["-y", "validate", "--session=tc-spec-minimal"]), @r"
+    $ team-executor -y validate --session=tc-spec-minimal
+    ------- stderr -------
+    error: --yes does not count in front of `validate`
+    help: leave it out: `validate` has no such option
+    [exit status: 2]
+    ");
+    for args in [
+        &["--strict", "validate"][..],
+        &["--agent-command", "true", "-y", "run"],
+        &["--continue=EX-nope", "resume"],
+        &["--session=tc-spec-minimal", "-c", "2", "msg", "list"],
+    ] {
+        let run = world.run(&[args, &["--session=tc-spec-minimal"]].concat());
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(" does not count in front of `"), "{run}");
+    }
+    let run = world.run(&["--format", "json", "status", "--session=tc-spec-minimal"]);
+    assert!(run.code == Some(2) && run.stdout.contains("\"type\":\"refused\""), "{run}");
+    assert_eq!(world.tree(), before, "nothing was started");
+    let run = world.run(&["--session=tc-spec-minimal", "validate", "--strict"]);
+    assert_eq!(run.code, Some(0), "the session may stand anywhere: {run}");
+    let run = world.run(&["--format", "json", "msg", "list", "--session=tc-spec-minimal"]);
+    assert!(run.code == Some(0) && run.stdout.starts_with('{'), "so may what all verbs of a command have: {run}");
+}
+
 /// The folder's name is the session's where the files give none, whatever way leads there.
 #[test]
 fn a_session_is_found_by_any_path_that_leads_to_it() {
