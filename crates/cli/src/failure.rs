@@ -21,8 +21,6 @@ impl Failure {
         match self {
             Self::Refused(_, exit) => *exit,
             Self::Config(_) => Exit::Invalid,
-            // A reader that has seen enough, such as `head`, is no failure.
-            Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Fine,
             Self::Output(_) => Exit::Io,
         }
     }

@@ -1,6 +1,8 @@
 //! The one way to the terminal: stdout for what was asked for, stderr for everything else.
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::cell::Cell;
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::rc::Rc;
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
@@ -12,8 +14,9 @@ use crate::failure::Failure;
 
 /// Standard output and standard error, with colours only where they are wanted.
 pub(crate) struct Printer {
-    out: BufWriter<AutoStream<std::io::Stdout>>,
-    err: AutoStream<std::io::Stderr>,
+    out: BufWriter<Pipe<AutoStream<std::io::Stdout>>>,
+    err: Pipe<AutoStream<std::io::Stderr>>,
+    nobody_reads: Rc<Cell<bool>>,
     is_live: bool,
     out_is_live: bool,
     width: usize,
@@ -23,12 +26,13 @@ impl Printer {
     /// Looks once at the terminal and at `NO_COLOR`, `CLICOLOR_FORCE` and `COLUMNS`.
     pub(crate) fn new() -> Self {
         let of_out = choice(&std::io::stdout());
-        let out = AutoStream::new(std::io::stdout(), of_out);
+        let nobody_reads = Rc::new(Cell::new(false));
+        let out = Pipe { to: AutoStream::new(std::io::stdout(), of_out), is_gone: Rc::clone(&nobody_reads) };
         let out_is_live = std::io::stdout().is_terminal() && of_out != ColorChoice::Never;
         let of_err = choice(&std::io::stderr());
-        let err = AutoStream::new(std::io::stderr(), of_err);
+        let err = Pipe { to: AutoStream::new(std::io::stderr(), of_err), is_gone: Rc::default() };
         let is_live = std::io::stderr().is_terminal() && of_err != ColorChoice::Never;
-        Self { out: BufWriter::with_capacity(1 << 16, out), err, is_live, out_is_live, width: width() }
+        Self { out: BufWriter::with_capacity(1 << 16, out), err, nobody_reads, is_live, out_is_live, width: width() }
     }
 
     /// How many columns there are.
@@ -67,7 +71,7 @@ impl Printer {
     /// Standard output as it is, behind everything that was written before.
     pub(crate) fn raw_out(&mut self) -> std::io::Result<impl Write> {
         self.out.flush()?;
-        Ok(std::io::stdout().lock())
+        Ok(Pipe { to: std::io::stdout().lock(), is_gone: Rc::clone(&self.nobody_reads) })
     }
 
     /// Where everything else goes.
@@ -77,7 +81,7 @@ impl Printer {
 
     /// Writes a line to standard error at once: whoever reads it never sees a part, and the system is asked only once.
     pub(crate) fn tell(&mut self, mut line: String) -> std::io::Result<()> {
-        if self.err.current_choice() == ColorChoice::Never {
+        if self.err.to.current_choice() == ColorChoice::Never {
             line = strip_str(&line).to_string();
         }
         line.push('\n');
@@ -100,7 +104,6 @@ impl Printer {
                 let (findings, sources) = &**wrong;
                 write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
             }
-            Failure::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Failure::Output(error) => {
                 let help = "make room or choose another place, then give the command again";
                 writeln!(self.err, "error: failed to write the output: {error}\nhelp: {help}")
@@ -108,6 +111,42 @@ impl Printer {
         };
         // If not even this can be written, the exit code has to say it.
         said.map_or(Exit::Io, |()| failure.exit())
+    }
+}
+
+/// A stream whose reader may go away, as `head` does when it has seen enough. That is no failure, and what is to be done is
+/// done: only what nobody reads is dropped.
+struct Pipe<W> {
+    to: W,
+    is_gone: Rc<Cell<bool>>,
+}
+
+impl<W> Pipe<W> {
+    fn write_to(&mut self, write: impl FnOnce(&mut W) -> std::io::Result<usize>, all: usize) -> std::io::Result<usize> {
+        if self.is_gone.get() {
+            return Ok(all);
+        }
+        match write(&mut self.to) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_gone.set(true);
+                Ok(all)
+            }
+            written => written,
+        }
+    }
+}
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.write_to(|to| to.write(bytes), bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write_to(|to| to.write_all(bytes).map(|()| bytes.len()), bytes.len()).map(drop)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.write_to(|to| to.flush().map(|()| 0), 0).map(drop)
     }
 }
 

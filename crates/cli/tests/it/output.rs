@@ -355,6 +355,30 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
+fn what_is_done_does_not_depend_on_a_reader() {
+    let world = world("tc-byte-order-mark");
+    // Something is found and told before the run begins.
+    let session = "--session=tc-byte-order-mark";
+    let failing = [session, "--agent-command", "false", "--retries", "0", "-y"];
+    for (args, code) in [
+        (&["run", "--session=nowhere", "--agent-command=true", "-y"][..], 2),
+        (&["validate", session, "--strict"], 2),
+        (&[&failing[..], &["--format=json"]].concat(), 1),
+        (&["status", session, "--format=json"], 0),
+        (&["retry", "--failed", session], 0),
+        (&failing, 1),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = world.command(args);
+        let status = command.stdout(writer.try_clone().expect("a copy")).stderr(writer).status().expect("it runs");
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+    let run = world.run(&["status", session]);
+    assert!(run.stdout.contains("is finished"), "{run}");
+}
+
+#[test]
 fn output_that_cannot_be_written_is_a_failure() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a device that is always full");
     let output = world("tc-spec-literal")
