@@ -50,6 +50,11 @@ impl Printer {
         self.out_is_live
     }
 
+    /// Whether the reader of standard output is known to be gone. Who only prints can end then.
+    pub(crate) fn nobody_reads(&self) -> bool {
+        self.nobody_reads.get()
+    }
+
     /// Asks something and waits for the answer, in small letters; nothing at the end of the input.
     pub(crate) fn ask(&mut self, question: &str) -> std::io::Result<Option<String>> {
         self.out.flush()?;

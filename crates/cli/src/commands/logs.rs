@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
-use team_executor_engine::Status;
+use team_executor_engine::{Status, control};
 use team_executor_files::{Code, Finding};
 
 use super::status;
@@ -16,6 +17,9 @@ use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
 use crate::watch::Watch;
+
+/// How often is looked whether an executor still has the run.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Finds the newest run and the last attempt in it, and prints both of its streams.
 pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -38,21 +42,22 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
     let mut streams = [Stream::new("stdout", out), Stream::new("stderr", err)];
     let (mut seen, mut open) = (0, None);
     loop {
+        let is_heard = control::is_heard(&status.folder);
         // What comes while it is read makes it longer, and is read the next time.
         let length = std::fs::metadata(status::journal(&status)).map_or(0, |file| file.len());
         if options.follow && length != std::mem::replace(&mut seen, length) {
             status = status::newest(session, graph, &opened.path)?.unwrap_or(status);
         }
         let is_at_work = status.running.iter().any(|it| it.task == task && it.attempt == attempt);
-        let goes_on = options.follow && is_at_work;
+        let goes_on = options.follow && is_at_work && is_heard;
         for stream in &mut streams {
             stream.copy(&form, !goes_on, &mut open, printer.out())?;
         }
         printer.flush()?;
-        if !goes_on {
+        if !goes_on || printer.nobody_reads() {
             return Ok(Exit::Fine);
         }
-        watch.wait(None);
+        watch.wait(Some(LOOK));
     }
 }
 

@@ -76,6 +76,17 @@ pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Opt
     engine::status(session, graph, &folder, &current).map_err(|failure| unknown(&failure, &folder, &current, path))
 }
 
+/// How the newest run of a session stands, for somebody who has watched it: where no executor is heard any more, all that
+/// the last one did is in it.
+pub(super) fn latest(session: &Session, graph: &Graph, path: &str) -> Result<Option<Status>, Failure> {
+    let found = newest(session, graph, path)?;
+    // It may have ended behind what was read first.
+    if found.as_ref().is_some_and(|status| !status.finished && !status.is_heard) {
+        return newest(session, graph, path);
+    }
+    Ok(found)
+}
+
 /// Why it cannot be said how the newest run of a session stands, and what to do.
 pub(super) fn unknown(failure: &engine::Failure, folder: &Path, current: &Path, path: &str) -> Failure {
     let named = escape::session(path);

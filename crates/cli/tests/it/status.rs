@@ -1,6 +1,6 @@
 //! `status`, before, while and after a session is run.
 
-use team_executor_testkit::{Gate, Pulse, World};
+use team_executor_testkit::{Gate, Pulse, Screen, World};
 
 const TASKS: &str = r#"{"session_id":"s-demo-20260101","skill":"x","pipeline":"p","requirement":"r","created_at":"2026-01-01T00:00:00Z",
 "tasks":{"A":{"title":"First","description":"d","role":"dev","deps":[],"wave":1,"status":"pending"},
@@ -69,6 +69,33 @@ fn a_session_that_cannot_be_read_is_refused_in_the_same_form_as_everywhere() {
         let told = world.run(&[words, &["--session=demo"]].concat());
         assert!(told.code == Some(2) && told.stderr.contains("tasks.json corrupt"), "{told}");
     }
+}
+
+#[test]
+fn whoever_watches_a_run_is_let_go_when_its_executor_is_gone() {
+    let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", TASKS);
+    let gate = Gate::new(world.dir().join("gate"));
+    let worker = format!("echo at it; cat {}", gate.arg());
+    let mut executor = Screen::start(world.command(&["--session=demo", "--agent-command", &worker, "-y"]), 80, 24);
+    executor.wait_for("at it");
+    world.through(["timeout", "--foreground", "60"].map(str::to_owned).into());
+    let watch = |args: &[&str]| Screen::start(world.command(args), 80, 24);
+    let mut watchers = [
+        (watch(&["status", "--watch", "--session=demo"]), "▶ A in_progress  attempt 1", "No executor has it."),
+        (watch(&["status", "--watch", "--session=demo", "--format=json"]), "{\"version\":1", "\"executor\":false"),
+        (watch(&["logs", "-f", "A", "--session=demo"]), "at it", "at it"),
+    ];
+    watchers.iter_mut().for_each(|(watcher, first, _)| watcher.wait_for(first));
+    let killed = std::process::Command::new("kill").args(["-KILL", &executor.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    executor.end();
+    for (watcher, _, last) in &mut watchers {
+        assert_eq!(watcher.end().code(), Some(0), "{}", watcher.glass());
+        assert!(watcher.written().contains(*last), "{}", watcher.written());
+    }
+    let again = world.run(&["status", "--watch", "--session=demo"]);
+    assert!(again.code == Some(0) && again.stdout.contains("is unfinished\n"), "{again}");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! `status --watch`: shows a run anew whenever its journal grows, until it is over or goes on no more.
+//! `status --watch`: shows a run anew whenever its journal grows, until it is over, or no executor has it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
 use team_executor_core::{Graph, Session};
-use team_executor_engine::Status;
+use team_executor_engine::{Status, control};
 
-use super::{journal, json, newest, text};
+use super::{journal, json, latest, text};
 use crate::args::Format;
 use crate::escape;
 use crate::face::Painter;
@@ -17,7 +17,7 @@ use crate::watch::Watch;
 
 /// The shortest time between two looks; never more than a twentieth of the time is spent on looking.
 const FRAME: Duration = Duration::from_millis(100);
-/// How often times are shown anew while workers run.
+/// How often times are shown anew while workers run, and how often is looked whether an executor still has the run.
 const TICK: Duration = Duration::from_secs(1);
 
 /// What is watched, and how it is shown.
@@ -28,21 +28,29 @@ pub(super) struct Watched<'a> {
     pub(super) format: Format,
 }
 
-/// Shows a run until it is over, or stopped.
+/// Shows a run until it is over, until no executor has it, or until nobody reads.
 pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
-    let watch = Watch::new(&[&journal(status)]);
+    let journal = journal(status);
+    let watch = Watch::new(&[&journal]);
+    let length = || std::fs::metadata(&journal).map_or(0, |file| file.len());
     let mut painter = Painter::default();
     loop {
-        let began = Instant::now();
-        let Some(status) = newest(watched.session, watched.graph, watched.path)? else { return Ok(()) };
-        let is_over = status.finished || (status.running.is_empty() && matches!(status.stage, "draining" | "stopping"));
+        let (began, seen) = (Instant::now(), length());
+        let Some(status) = latest(watched.session, watched.graph, watched.path)? else { return Ok(()) };
+        let is_at_end = status.running.is_empty() && matches!(status.stage, "draining" | "stopping");
+        let is_over = status.finished || !status.is_heard || is_at_end;
         show(watched, &status, is_over, &mut painter, printer)?;
-        if is_over {
+        if is_over || printer.nobody_reads() {
             return Ok(());
         }
         std::thread::sleep(FRAME.max(began.elapsed() * 20));
         let times_go_on = watched.format == Format::Text && printer.out_is_live() && !status.running.is_empty();
-        watch.wait(times_go_on.then_some(TICK));
+        loop {
+            watch.wait(Some(TICK));
+            if times_go_on || length() != seen || !control::is_heard(&status.folder) {
+                break;
+            }
+        }
     }
 }
 
