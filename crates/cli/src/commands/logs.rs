@@ -1,7 +1,7 @@
 //! `logs`: what the last attempt at a task printed. On a terminal nothing that it printed can steer the terminal.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,10 +50,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
         }
         let is_at_work = status.running.iter().any(|it| it.task == task && it.attempt == attempt);
         let goes_on = options.follow && is_at_work && is_heard;
+        // What it printed can have escape sequences in it, which are its own.
+        let mut out = BufWriter::with_capacity(1 << 16, printer.raw_out()?);
         for stream in &mut streams {
-            stream.copy(&form, !goes_on, &mut open, printer.out())?;
+            stream.copy(&form, !goes_on, &mut open, &mut out)?;
         }
-        printer.flush()?;
+        out.flush()?;
+        drop(out);
         if !goes_on || printer.nobody_reads() {
             return Ok(Exit::Fine);
         }

@@ -33,13 +33,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printe
     let current = current.map_err(|error| cannot(error.to_string(), "change to a folder that is there"))?;
     let prompt = engine::prompt(session, graph, &folder, &current, task)
         .map_err(|failure| status::unknown(&failure, &folder, &current, &opened.path))?;
-    let out = printer.out();
+    // Nothing is taken out of it: it is what a worker is told.
     if options.format == Format::Json {
-        report::print(&JsonPrompt { version: 1, task: &options.task, prompt: &prompt }, out)?;
+        report::print(&JsonPrompt { version: 1, task: &options.task, prompt: &prompt }, &mut printer.raw_out()?)?;
     } else if std::io::stdout().is_terminal() {
-        prompt.lines().try_for_each(|line| writeln!(out, "{}", escape::line(line)))?;
+        prompt.lines().try_for_each(|line| writeln!(printer.out(), "{}", escape::line(line)))?;
     } else {
-        out.write_all(prompt.as_bytes())?;
+        printer.raw_out()?.write_all(prompt.as_bytes())?;
     }
     Ok(Exit::Fine)
 }

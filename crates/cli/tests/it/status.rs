@@ -109,4 +109,20 @@ fn logs_hold_two_streams_apart_and_are_otherwise_byte_for_byte() {
     assert_eq!(printed("printf out; echo err >&2"), "out\nerr\n");
     assert_eq!(printed("echo out; printf err >&2"), "out\nerr");
     assert_eq!(printed("printf out"), "out");
+    assert_eq!(printed(r"printf '\033]0;a title without an end\nnext\n'"), "\u{1b}]0;a title without an end\nnext\n");
+    assert_eq!(printed(r"printf '\302\233 \177\033[1m'"), "\u{9b} \u{7f}\u{1b}[1m");
+}
+
+#[test]
+fn nothing_is_taken_out_of_what_goes_to_a_program() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", TASKS.replace("\"d\"", "\"one \\u009b7m two \\u007f three\""));
+    let worker = r"printf 'one \302\2337m two \177 three'";
+    assert_eq!(world.run(&["--session=demo", "--agent-command", worker, "-y"]).code, Some(0));
+    for args in
+        [&["logs", "A"][..], &["logs", "A", "--format=json"], &["prompt", "A"], &["prompt", "A", "--format=json"]]
+    {
+        let run = world.run(&[args, &["--session=demo"]].concat());
+        assert!(run.stdout.contains("one \u{9b}7m two \u{7f} three"), "{run}");
+    }
 }
