@@ -38,6 +38,11 @@ impl Painter {
         self.columns = columns;
         out
     }
+
+    /// The same with nothing below but a mark, behind which somebody can type: it is not written again while it stands.
+    pub(crate) fn prompt(&mut self, above: &str, columns: usize) -> String {
+        self.frame(above, &["> ".to_owned()], columns).trim_end_matches('\r').to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +61,16 @@ mod tests {
         assert_eq!(painter.frame("happened\n", &lines(&["c"]), 80), "\u{1b}[1A\r\u{1b}[Jhappened\nc\r");
         assert_eq!(painter.frame("", &[], 80), "\r\u{1b}[J");
         assert_eq!(painter.frame("the end\n", &[], 80), "the end\n");
+    }
+
+    #[test]
+    fn who_types_is_left_alone() {
+        let mut painter = Painter::default();
+        painter.frame("", &lines(&["a", "b"]), 80);
+        assert_eq!(painter.prompt("what now?\n", 80), "\u{1b}[1A\r\u{1b}[Jwhat now?\n> ");
+        assert_eq!(painter.prompt("", 80), "", "what was typed stays");
+        assert_eq!(painter.prompt("what?\n", 80), "\r\u{1b}[Jwhat?\n> ");
+        assert_eq!(painter.frame("", &lines(&["a"]), 80), "\r\u{1b}[Ja\r");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The live view: a thread that owns the terminal while a run goes on. It paints when something happened, but not more often
-//! than people can see, and once a second because times go on; between that it sleeps.
+//! than people can see, and once a second because times go on; between that it sleeps. While a person is asked something only a
+//! prompt stands there, so that what is typed is seen.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -48,19 +49,24 @@ fn show(mut board: Board, inbox: &Receiver<Notice>) {
     let mut above = String::new();
     let mut painted: Option<Instant> = None;
     let mut is_new = true;
+    let mut question = None;
     loop {
         let every = if is_new { FRAME } else { TICK };
         let wait = painted.map_or(Duration::ZERO, |painted| every.saturating_sub(painted.elapsed()));
         let (columns, rows) = printer::terminal_size();
         if wait.is_zero() {
-            let below = board.lines(Instant::now(), columns, rows);
-            write(&painter.frame(&std::mem::take(&mut above), &below, columns));
+            let above = std::mem::take(&mut above);
+            write(&match question {
+                Some(_) => painter.prompt(&above, columns),
+                None => painter.frame(&above, &board.lines(Instant::now(), columns, rows), columns),
+            });
             (painted, is_new) = (Some(Instant::now()), false);
             continue;
         }
         match inbox.recv_timeout(wait) {
             Ok(notice) => {
                 board.take(&notice, Instant::now());
+                question = still_open(question, &notice);
                 above.extend(lines::line(&notice, columns).map(|line| line + "\n"));
                 is_new = true;
             }
@@ -70,7 +76,69 @@ fn show(mut board: Board, inbox: &Receiver<Notice>) {
     }
 }
 
+/// What a person is asked at the terminal.
+#[derive(Debug, PartialEq, Eq)]
+enum Question {
+    /// How the run goes on.
+    Run,
+    /// Whether the agent that has this task may do something.
+    Task(String),
+}
+
+/// What is asked after something happened. Nobody says that a question was answered: it is seen by what goes on.
+fn still_open(open: Option<Question>, notice: &Notice) -> Option<Question> {
+    match notice {
+        Notice::WaveFailed { .. } | Notice::Checkpoint { asked: true, .. } => Some(Question::Run),
+        Notice::Asks { task, asked: true, .. } => Some(Question::Task(task.clone())),
+        Notice::Draining { .. } | Notice::Stopping | Notice::Halted { .. } => None,
+        Notice::Started { .. } | Notice::Resumed | Notice::Returned { .. } => {
+            open.filter(|question| *question != Question::Run)
+        }
+        Notice::Line { task, .. }
+        | Notice::Completed { task, .. }
+        | Notice::Failed { task, .. }
+        | Notice::Interrupted { task, .. } => {
+            open.filter(|question| !matches!(question, Question::Task(asks) if asks == task))
+        }
+        _ => open,
+    }
+}
+
 /// A terminal that cannot be written to is gone, and its end reaches the run as a signal.
 fn write(frame: &str) {
     io::stderr().lock().write_all(frame.as_bytes()).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use team_executor_core::run::{Cause, Counts};
+
+    use super::*;
+
+    #[test]
+    fn a_question_stays_open_until_what_was_asked_about_goes_on() {
+        let line = |task: &str| Notice::Line { task: task.to_owned(), text: String::new() };
+        let completed = |task: &str| Notice::Completed {
+            task: task.to_owned(),
+            findings: String::new(),
+            counts: Counts::default(),
+        };
+        let checkpoint =
+            |asked| Notice::Checkpoint { task: "A".to_owned(), cause: Cause::Planned, judged: Vec::new(), asked };
+        let open = |notices: &[Notice]| notices.iter().fold(None, still_open);
+        assert_eq!(open(&[checkpoint(false)]), None, "nobody is there");
+        let stays = [checkpoint(true), line("A"), completed("A"), Notice::Warning(String::new())];
+        assert_eq!(open(&stays), Some(Question::Run));
+        assert_eq!(open(&[checkpoint(true), Notice::Resumed]), None);
+        assert_eq!(open(&[Notice::WaveFailed { wave: 1 }, Notice::Stopping]), None);
+        let asks = |task: &str| Notice::Asks {
+            task: task.to_owned(),
+            question: 1,
+            tool: String::new(),
+            what: String::new(),
+            asked: true,
+        };
+        assert_eq!(open(&[asks("A"), line("B"), Notice::Resumed]), Some(Question::Task("A".to_owned())));
+        assert_eq!(open(&[asks("A"), line("A")]), None);
+    }
 }

@@ -169,6 +169,34 @@ fn at_the_last_question_a_signal_ends_the_program() {
     assert_eq!(terminal.end().signal(), Some(2), "{}", terminal.glass());
 }
 
+/// A session with a checkpoint, at a terminal where it has come to that.
+fn at_checkpoint() -> (World, Screen) {
+    let world = world(&[
+        ["A", "First", "", "csv-wave", "builder"],
+        ["QUALITY-001", "Second", "A", "csv-wave", "tester"],
+        ["B", "Third", "QUALITY-001", "csv-wave", "builder"],
+    ]);
+    let mut terminal = start(&world, "true", &["--on-complete", "auto_keep"], (90, 24));
+    terminal.wait_for("Start? [Y/n]");
+    terminal.type_in("y\n");
+    terminal.wait_for("feedback TEXT, or stop\n>");
+    (world, terminal)
+}
+
+#[test]
+fn what_is_typed_at_a_question_is_seen() {
+    let (_world, mut terminal) = at_checkpoint();
+    terminal.type_in("feedback mind the g");
+    terminal.wait_for("> feedback mind the g");
+    assert!(!terminal.glass().to_string().contains(" running, "), "{}", terminal.glass());
+    terminal.type_in("ap\n");
+    terminal.wait_for("Decided after QUALITY-001: feedback: mind the gap\n>");
+    terminal.type_in("resume\n");
+    assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
+    let left = terminal.glass().history();
+    assert!(left.contains(&"> resume".to_owned()) && !left.contains(&">".to_owned()), "{left:#?}");
+}
+
 fn world_of_one() -> World {
     world(&[["A", "", "", "csv-wave", "worker"]])
 }
