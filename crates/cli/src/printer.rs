@@ -1,7 +1,7 @@
 //! The one way to the terminal: stdout for what was asked for, stderr for everything else.
 
 use std::cell::Cell;
-use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{BufRead, BufWriter, ErrorKind, IsTerminal, Write};
 use std::rc::Rc;
 
 use anstream::adapter::strip_str;
@@ -60,12 +60,11 @@ impl Printer {
         self.out.flush()?;
         write!(self.err, "{question}")?;
         self.err.flush()?;
-        let mut answer = String::new();
-        let length = std::io::stdin().read_line(&mut answer)?;
-        if length == 0 {
+        let answer = typed(&mut std::io::stdin().lock())?;
+        if answer.is_none() {
             writeln!(self.err)?;
         }
-        Ok((length > 0).then(|| answer.trim().to_lowercase()))
+        Ok(answer.map(|answer| answer.trim().to_lowercase()))
     }
 
     /// Where results go.
@@ -117,6 +116,13 @@ impl Printer {
         // If not even this can be written, the exit code has to say it.
         said.map_or(Exit::Io, |()| failure.exit())
     }
+}
+
+/// A line that a person typed, of any bytes; nothing at the end of the input.
+pub(crate) fn typed(input: &mut impl BufRead) -> std::io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let length = input.read_until(b'\n', &mut line)?;
+    Ok((length > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
 /// A stream whose reader may go away, as `head` does when it has seen enough. That is no failure, and what is to be done is

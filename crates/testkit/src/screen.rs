@@ -59,8 +59,8 @@ impl Screen {
 
     /// Types something.
     #[track_caller]
-    pub fn type_in(&mut self, text: &str) {
-        must("typing into", Path::new("/dev/ptmx"), self.person.write_all(text.as_bytes()));
+    pub fn type_in(&mut self, text: impl AsRef<[u8]>) {
+        must("typing into", Path::new("/dev/ptmx"), self.person.write_all(text.as_ref()));
     }
 
     /// Waits until this is seen.
@@ -96,7 +96,8 @@ impl Screen {
         self.bytes.extend_from_slice(&bytes[..length]);
         let whole = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text.len(),
-            Err(error) => error.valid_up_to(),
+            // An echo of what is no text is replaced.
+            Err(error) => error.error_len().map_or(error.valid_up_to(), |_| self.bytes.len()),
         };
         let text = String::from_utf8_lossy(&self.bytes[..whole]).into_owned();
         self.bytes.drain(..whole);

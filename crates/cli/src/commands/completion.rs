@@ -12,7 +12,7 @@ use super::{archive, export};
 use crate::args::{Format, OnComplete};
 use crate::escape;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{self, Printer};
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,8 +164,7 @@ fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice
 fn answer(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Option<String>> {
     write!(out, "{question}")?;
     out.flush()?;
-    let mut line = String::new();
-    Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
+    Ok(printer::typed(input)?.map(|line| line.trim().to_owned()))
 }
 
 /// A line with something in it.
@@ -215,21 +214,22 @@ mod tests {
     /// R: E-06
     #[test]
     fn three_things_are_offered_and_silence_keeps_the_session() {
-        let asked = |said: &str| {
+        let asked = |mut said: &[u8]| {
             let mut out = Vec::new();
-            let choice = ask(&mut said.as_bytes(), &mut out).unwrap();
+            let choice = ask(&mut said, &mut out).unwrap();
             (choice, String::from_utf8(out).unwrap())
         };
-        let (choice, shown) = asked("\n");
+        let (choice, shown) = asked(b"\n");
         assert_eq!(choice, Choice::Archive);
         for offer in ["Archive & Clean (recommended)", "Keep Active", "Export Results"] {
             assert!(shown.contains(offer), "{shown}");
         }
-        assert_eq!(asked("").0, Choice::Keep);
-        assert_eq!(asked("5\nno\n2\n").0, Choice::Keep);
-        assert_eq!(asked("3\nout dir\n").0, Choice::Export("out dir".into()));
-        assert_eq!(asked("3\n\n").0, Choice::Keep);
-        assert_eq!(asked("4\n").0, Choice::View);
-        assert_eq!(asked("1").0, Choice::Archive);
+        assert_eq!(asked(b"").0, Choice::Keep);
+        assert_eq!(asked(b"5\nno\n2\n").0, Choice::Keep);
+        assert_eq!(asked(b"3\nout dir\n").0, Choice::Export("out dir".into()));
+        assert_eq!(asked(b"3\n\n").0, Choice::Keep);
+        assert_eq!(asked(b"4\n").0, Choice::View);
+        assert_eq!(asked(b"1").0, Choice::Archive);
+        assert_eq!(asked(b"\xff\n2\n").0, Choice::Keep, "any bytes can be typed");
     }
 }

@@ -12,7 +12,7 @@ use super::control::shown;
 use crate::escape;
 use crate::failure::Failure;
 use crate::open;
-use crate::printer::Printer;
+use crate::printer::{self, Printer};
 
 /// A run to continue.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,8 +55,7 @@ pub(crate) fn choose(session: Option<&Path>, id: Option<&str>, printer: &mut Pri
     }
     write!(err, "Which one? [1-{}] ", known.len())?;
     err.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
+    let answer = printer::typed(&mut std::io::stdin().lock())?.unwrap_or_default();
     let chosen = answer.trim().parse::<usize>().ok().and_then(|number| known.get(number.checked_sub(1)?));
     chosen.map(continued).ok_or_else(|| {
         Finding::error(Code::Usage, "no run was chosen, so nothing was started").help("type the number of a run").into()

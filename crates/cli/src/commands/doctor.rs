@@ -19,7 +19,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
-use crate::printer::Printer;
+use crate::printer::{self, Printer};
 
 /// How many records that are given up are named one by one.
 const NAMED: usize = 20;
@@ -128,8 +128,7 @@ fn confirmed(found: &Found, options: &Doctor, printer: &mut Printer) -> Result<b
     }
     write!(err, "Repair? [y/N] ")?;
     err.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
+    let answer = printer::typed(&mut std::io::stdin().lock())?.unwrap_or_default();
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::joining;
 use crate::open::{self, Opened};
 use crate::place::Place;
-use crate::printer::Printer;
+use crate::printer::{self, Printer};
 
 /// What to do about a session that is not what its run began with.
 pub(super) const UNDO: &str = "undo the change, or move the run's folder away to begin anew";
@@ -290,9 +290,7 @@ pub(super) fn nameless(failure: &engine::Failure, run: &str, exit: Exit) -> Fail
 
 /// What a person types: a line; nothing at the end of the input.
 fn typed() -> Option<String> {
-    let mut line = String::new();
-    let read = std::io::stdin().read_line(&mut line);
-    matches!(read, Ok(1..)).then_some(line)
+    printer::typed(&mut std::io::stdin().lock()).ok().flatten()
 }
 
 /// What will be run, and by whose choice. It is shown whole.

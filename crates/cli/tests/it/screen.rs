@@ -197,6 +197,21 @@ fn what_is_typed_at_a_question_is_seen() {
     assert!(left.contains(&"> resume".to_owned()) && !left.contains(&">".to_owned()), "{left:#?}");
 }
 
+#[test]
+fn any_byte_can_be_typed_at_a_question() {
+    let world = world_of_one();
+    let mut terminal = start(&world, "true", &[], (80, 24));
+    terminal.wait_for("Start? [Y/n]");
+    terminal.type_in(b"\xff\n");
+    assert_eq!(terminal.end().code(), Some(2), "{}", terminal.glass());
+    assert!(terminal.glass().to_string().ends_with("Nothing was started"), "{}", terminal.glass());
+    let (_world, mut terminal) = at_checkpoint();
+    terminal.type_in(b"\xe9\n");
+    terminal.wait_for("that was not understood");
+    terminal.type_in("resume\n");
+    assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
+}
+
 fn world_of_one() -> World {
     world(&[["A", "", "", "csv-wave", "worker"]])
 }
