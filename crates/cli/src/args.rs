@@ -330,11 +330,12 @@ Examples:
     )]
     Status(StatusOf),
 
-    /// Print what the last attempt at a task printed
+    /// Print what the last attempt at a task printed, or that at each task
     #[command(after_help = "\
 Examples:
   team-executor logs IMPL-001 --session=.workflow/.team/TC-auth-2026-02-27
   team-executor logs -f IMPL-001 --session=.
+  team-executor logs -f --session=.
   team-executor logs IMPL-001 --session=. | less")]
     Logs(Logs),
 

@@ -186,14 +186,14 @@ pub(crate) struct StatusOf {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Logs {
-    /// Which task
+    /// Which task; without it all of them, each line behind its task
     #[arg(value_name = "TASK")]
-    pub(crate) task: String,
+    pub(crate) task: Option<String>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Go on until the attempt ends
+    /// Go on until the attempt ends, or the run is over; a task that has not begun is waited for
     #[arg(short, long)]
     pub(crate) follow: bool,
 

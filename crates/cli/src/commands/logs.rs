@@ -1,4 +1,4 @@
-//! `logs`: what the last attempt at a task printed. On a terminal nothing that it printed can steer the terminal.
+//! `logs`: what the last attempt at a task printed, or that at each task. On a terminal nothing of it can steer the terminal.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Read, Write};
@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
+use team_executor_core::TaskIndex;
 use team_executor_engine::{Status, control};
 use team_executor_files::{Code, Finding};
+use team_executor_store::run_folder::LOGS;
 
 use super::status;
 use crate::args::{Format, Logs};
@@ -21,53 +23,59 @@ use crate::watch::Watch;
 /// How often is looked whether an executor still has the run.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Finds the newest run and the last attempt in it, and prints both of its streams.
+/// Finds the newest run and the last attempts in it, and prints both streams of each.
 pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = open::session(session, &options.reading)?;
-    let (session, graph, task) = open::task(&opened, &options.task)?;
-    let found = status::newest(session, graph, &opened.path)?;
-    let logs = found.as_ref().and_then(|status| status.logs(task, &options.task));
-    let (Some(mut status), Some([out, err])) = (found, logs) else {
-        let finding = Finding::error(Code::Usage, format!("task '{}' was never tried", options.task));
-        let named = escape::session(&opened.path);
-        return Err(finding.help(format!("team-executor status {named} shows how the run stands")).into());
-    };
-    let attempt = status.attempts[task.get()];
-    let form = match options.format {
-        Format::Json => Form::Json { task: &options.task, attempt },
-        Format::Text if std::io::stdout().is_terminal() => Form::Visible,
-        Format::Text => Form::Raw,
-    };
-    let watch = watch(&status, &out);
-    let mut streams = [Stream::new("stdout", out), Stream::new("stderr", err)];
-    let (mut seen, mut open) = (0, None);
+    let (session, graph) = open::runnable(&opened)?;
+    let only = options.task.as_ref().map(|id| open::task(&opened, id).map(|(_, _, task)| task)).transpose()?;
+    let chosen = only.map_or_else(|| graph.order().to_vec(), |task| vec![task]);
+    let never_tried = || never_tried(options.task.as_deref(), &opened.path);
+    let mut status = status::newest(session, graph, &opened.path)?.ok_or_else(never_tried)?;
+    let journal = status::journal(&status);
+    let watch = Watch::new(&[&status.folder.join(LOGS), &journal]);
+    let mut tried = vec![0; session.tasks.len()];
+    let (mut attempts, mut seen) = (Vec::new(), 0);
     loop {
         let is_heard = control::is_heard(&status.folder);
         // What comes while it is read makes it longer, and is read the next time.
-        let length = std::fs::metadata(status::journal(&status)).map_or(0, |file| file.len());
+        let length = std::fs::metadata(&journal).map_or(0, |file| file.len());
         if options.follow && length != std::mem::replace(&mut seen, length) {
             status = status::newest(session, graph, &opened.path)?.unwrap_or(status);
         }
-        let is_at_work = status.running.iter().any(|it| it.task == task && it.attempt == attempt);
-        let goes_on = options.follow && is_at_work && is_heard;
+        for task in &chosen {
+            let (number, id) = (status.attempts[task.get()], session.tasks[task.get()].id.as_str());
+            if number > std::mem::replace(&mut tried[task.get()], number) {
+                attempts.extend(status.logs(*task, id).map(|paths| Attempt::new(*task, number, paths)));
+            }
+        }
+        let goes_on = options.follow && is_heard && !status.finished;
         // What it printed can have escape sequences in it, which are its own.
         let mut out = BufWriter::with_capacity(1 << 16, printer.raw_out()?);
-        for stream in &mut streams {
-            stream.copy(&form, !goes_on, &mut open, &mut out)?;
+        for mut attempt in std::mem::take(&mut attempts) {
+            let is_at_work = goes_on && attempt.is_at_work(&status);
+            let id = session.tasks[attempt.task.get()].id.as_str();
+            attempt.copy(&Form::of(options, id, attempt.number), !is_at_work, &mut out)?;
+            attempts.extend(is_at_work.then_some(attempt));
         }
         out.flush()?;
         drop(out);
-        if !goes_on || printer.nobody_reads() {
+        // One task is waited for until it is tried, and then as long as it is tried.
+        let is_waiting = |task: TaskIndex| tried[task.get()] == 0 && !status.statuses[task.get()].is_over();
+        let is_over = !goes_on || only.is_some_and(|task| attempts.is_empty() && !is_waiting(task));
+        if is_over && tried.iter().all(|number| *number == 0) {
+            return Err(never_tried().into());
+        }
+        if is_over || printer.nobody_reads() {
             return Ok(Exit::Fine);
         }
         watch.wait(Some(LOOK));
     }
 }
 
-/// Tells when the attempt printed something, or when something happened in the run.
-fn watch(status: &Status, log: &Path) -> Watch {
-    let folder = log.parent().unwrap_or(log);
-    Watch::new(&[folder, &status::journal(status)])
+fn never_tried(task: Option<&str>, path: &str) -> Finding {
+    let message = task.map_or_else(|| "no task was tried yet".to_owned(), |id| format!("task '{id}' was never tried"));
+    let help = format!("team-executor status {} shows how the run stands", escape::session(path));
+    Finding::error(Code::Usage, message).help(help)
 }
 
 /// How lines are printed.
@@ -76,8 +84,46 @@ enum Form<'a> {
     Visible,
     /// Byte for byte, each stream on lines of its own.
     Raw,
+    /// Each behind its task; visible as above, or byte for byte.
+    Led { task: &'a str, is_visible: bool },
     /// As objects.
     Json { task: &'a str, attempt: u32 },
+}
+
+impl<'a> Form<'a> {
+    fn of(options: &Logs, task: &'a str, attempt: u32) -> Self {
+        let is_visible = std::io::stdout().is_terminal();
+        match options.format {
+            Format::Json => Self::Json { task, attempt },
+            Format::Text if options.task.is_none() => Self::Led { task, is_visible },
+            Format::Text if is_visible => Self::Visible,
+            Format::Text => Self::Raw,
+        }
+    }
+}
+
+/// An attempt, as far as it was printed.
+struct Attempt {
+    task: TaskIndex,
+    number: u32,
+    streams: [Stream; 2],
+    /// The stream that left a line open: bytes of it belong to that line.
+    open: Option<&'static str>,
+}
+
+impl Attempt {
+    fn new(task: TaskIndex, number: u32, [out, err]: [PathBuf; 2]) -> Self {
+        Self { task, number, streams: [Stream::new("stdout", out), Stream::new("stderr", err)], open: None }
+    }
+
+    fn is_at_work(&self, status: &Status) -> bool {
+        status.running.iter().any(|running| running.task == self.task && running.attempt == self.number)
+    }
+
+    /// Prints what has come since the last time; at the end also lines that were never ended.
+    fn copy(&mut self, form: &Form<'_>, is_end: bool, out: &mut impl Write) -> Result<(), Failure> {
+        self.streams.iter_mut().try_for_each(|stream| stream.copy(form, is_end, &mut self.open, out))
+    }
 }
 
 #[derive(Serialize)]
@@ -167,6 +213,12 @@ fn print(line: &[u8], stream: &'static str, form: &Form<'_>, out: &mut impl Writ
             serde_json::to_writer(&mut *out, &line).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
+        Form::Led { task, is_visible: false } => {
+            write!(out, "{} | ", escape::line(task))?;
+            out.write_all(line)?;
+            writeln!(out)?;
+        }
+        Form::Led { task, is_visible: true } => writeln!(out, "{} | {}", escape::line(task), escape::line(text))?,
         Form::Visible | Form::Raw => writeln!(out, "{}", escape::line(text))?,
     }
     Ok(())

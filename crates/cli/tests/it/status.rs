@@ -126,3 +126,33 @@ fn nothing_is_taken_out_of_what_goes_to_a_program() {
         assert!(run.stdout.contains("one \u{9b}7m two \u{7f} three"), "{run}");
     }
 }
+
+#[test]
+fn logs_of_all_tasks_are_led_by_their_tasks_and_one_that_has_not_begun_is_waited_for() {
+    let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", TASKS);
+    let never = world.run(&["logs", "--session=demo"]);
+    assert!(never.code == Some(2) && never.stderr.starts_with("error: no task was tried yet\nhelp: "), "{never}");
+    let gate = Gate::new(world.dir().join("gate"));
+    let worker = format!("echo one; printf 'err\\033[1m' >&2; test $TEAM_EXECUTOR_TASK = B || cat {}", gate.arg());
+    let mut executor = Screen::start(world.command(&["--session=demo", "--agent-command", &worker, "-y"]), 80, 24);
+    executor.wait_for("▶ A  dev");
+    let never = world.run(&["logs", "B", "--session=demo"]);
+    assert!(never.code == Some(2) && never.stderr.starts_with("error: task 'B' was never tried\n"), "{never}");
+    world.through(["timeout", "--foreground", "60"].map(str::to_owned).into());
+    let mut all = Screen::start(world.command(&["logs", "-f", "--session=demo"]), 80, 24);
+    all.wait_for("A | one");
+    let mut of_b = Screen::start(world.command(&["logs", "-f", "B", "--session=demo"]), 80, 24);
+    gate.open();
+    assert_eq!(of_b.end().code(), Some(0), "{}", of_b.glass());
+    assert_eq!(of_b.glass().to_string(), "one\nerr␛[1m", "{}", of_b.glass());
+    assert_eq!(all.end().code(), Some(0), "{}", all.glass());
+    let mut seen = all.glass().screen();
+    seen.sort();
+    assert_eq!(seen, ["A | err␛[1m", "A | one", "B | err␛[1m", "B | one"]);
+    assert_eq!(executor.end().code(), Some(0));
+    let all = world.run(&["logs", "--session=demo"]);
+    assert_eq!(all.stdout, "A | one\nA | err\u{1b}[1m\nB | one\nB | err\u{1b}[1m\n");
+    let json = world.run(&["logs", "--session=demo", "--format=json"]).stdout;
+    assert!(json.lines().count() == 4 && json.contains(r#""task":"B","attempt":1,"stream":"stderr""#), "{json}");
+}
