@@ -28,10 +28,11 @@ impl Printer {
         let of_out = choice(&std::io::stdout());
         let nobody_reads = Rc::new(Cell::new(false));
         let out = Pipe { to: AutoStream::new(std::io::stdout(), of_out), is_gone: Rc::clone(&nobody_reads) };
-        let out_is_live = std::io::stdout().is_terminal() && of_out != ColorChoice::Never;
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let out_is_live = std::io::stdout().is_terminal() && !is_dumb;
         let of_err = choice(&std::io::stderr());
         let err = Pipe { to: AutoStream::new(std::io::stderr(), of_err), is_gone: Rc::default() };
-        let is_live = std::io::stderr().is_terminal() && of_err != ColorChoice::Never;
+        let is_live = std::io::stderr().is_terminal() && !is_dumb;
         Self { out: BufWriter::with_capacity(1 << 16, out), err, nobody_reads, is_live, out_is_live, width: width() }
     }
 
@@ -43,6 +44,11 @@ impl Printer {
     /// Whether standard error is a terminal on which lines can be painted again.
     pub(crate) const fn is_live(&self) -> bool {
         self.is_live
+    }
+
+    /// Whether standard error shows colours.
+    pub(crate) fn has_colours(&self) -> bool {
+        self.err.to.current_choice() != ColorChoice::Never
     }
 
     /// Whether standard output is a terminal on which lines can be painted again.
@@ -85,7 +91,7 @@ impl Printer {
 
     /// Writes a line to standard error at once: whoever reads it never sees a part, and the system is asked only once.
     pub(crate) fn tell(&mut self, mut line: String) -> std::io::Result<()> {
-        if self.err.to.current_choice() == ColorChoice::Never {
+        if !self.has_colours() {
             line = strip_str(&line).to_string();
         }
         line.push('\n');

@@ -122,7 +122,7 @@ fn once(
     let mut face = match format {
         Format::Json => Face::Events,
         Format::Text if printer.is_live() && !options.start.no_progress => {
-            Face::screen(Board::new(&session, &graph, slots))?
+            Face::screen(Board::new(&session, &graph, slots), printer)?
         }
         Format::Text => Face::Lines,
     };

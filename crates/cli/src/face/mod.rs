@@ -26,9 +26,9 @@ pub(crate) enum Face {
 }
 
 impl Face {
-    /// A live view of a run.
-    pub(crate) fn screen(board: Board) -> std::io::Result<Self> {
-        Screen::open(board).map(Self::Screen)
+    /// A live view of a run, on the standard error of a printer.
+    pub(crate) fn screen(board: Board, printer: &Printer) -> std::io::Result<Self> {
+        Screen::open(board, printer.has_colours()).map(Self::Screen)
     }
 
     /// Shows one thing that happened.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use anstream::adapter::strip_str;
 use team_executor_engine::Notice;
 
 use super::{Board, Painter, lines};
@@ -25,9 +26,10 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Begins to show a run on standard error.
-    pub(super) fn open(board: Board) -> io::Result<Self> {
+    pub(super) fn open(board: Board, has_colours: bool) -> io::Result<Self> {
         let (notices, inbox) = mpsc::channel();
-        let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || show(board, &inbox))?;
+        let thread =
+            std::thread::Builder::new().name("screen".to_owned()).spawn(move || show(board, has_colours, &inbox))?;
         Ok(Self { notices: Some(notices), thread: Some(thread) })
     }
 
@@ -44,7 +46,7 @@ impl Drop for Screen {
     }
 }
 
-fn show(mut board: Board, inbox: &Receiver<Notice>) {
+fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Notice>) {
     let mut painter = Painter::default();
     let mut above = String::new();
     let mut painted: Option<Instant> = None;
@@ -67,7 +69,8 @@ fn show(mut board: Board, inbox: &Receiver<Notice>) {
             Ok(notice) => {
                 board.take(&notice, Instant::now());
                 question = still_open(question, &notice);
-                above.extend(lines::line(&notice, columns).map(|line| line + "\n"));
+                let line = lines::line(&notice, columns).map(|line| line + "\n");
+                above.extend(line.map(|line| if has_colours { line } else { strip_str(&line).to_string() }));
                 is_new = true;
             }
             Err(RecvTimeoutError::Timeout) => {}

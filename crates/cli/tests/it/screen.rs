@@ -99,18 +99,35 @@ fn an_interrupted_run_leaves_a_clean_terminal() {
 /// R: X-05
 #[test]
 fn where_it_is_not_wanted_there_is_no_live_view() {
-    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-        let mut world = world_of_one();
-        world.env(name, value);
-        let mut terminal = start(&world, "echo fine", &["-y"], (80, 24));
-        assert_eq!(terminal.end().code(), Some(0));
-        assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
-        assert!(terminal.glass().to_string().contains("✓ A [1/1] fine\n"), "{}", terminal.glass());
-    }
+    let mut world = world_of_one();
+    world.env("TERM", "dumb");
+    let mut terminal = start(&world, "echo fine", &["-y"], (80, 24));
+    assert_eq!(terminal.end().code(), Some(0));
+    assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
+    assert!(terminal.glass().to_string().contains("✓ A [1/1] fine\n"), "{}", terminal.glass());
     let world = world_of_one();
     let mut terminal = start(&world, "echo fine", &["-y", "--no-progress"], (80, 24));
     assert_eq!(terminal.end().code(), Some(0));
     assert!(!terminal.written().contains("running, "), "{:?}", terminal.written());
+}
+
+/// R: X-05
+#[test]
+fn who_wants_no_colour_still_has_a_live_view() {
+    let (mut world, [a, b], worker) = waiting();
+    world.env("NO_COLOR", "1");
+    let mut terminal = start(&world, &worker, &["-y"], (80, 24));
+    terminal.wait_for("▶ A  builder   0:0");
+    let mut watcher = Screen::start(world.command(&["status", "--session=S", "--watch"]), 80, 24);
+    watcher.wait_for("▶ A in_progress  attempt 1, 0 s");
+    [a, b].iter().for_each(Gate::open);
+    for terminal in [&mut terminal, &mut watcher] {
+        assert_eq!(terminal.end().code(), Some(0));
+        let styles = terminal.written().split("\u{1b}[").skip(1);
+        let mut styles =
+            styles.filter(|it| it.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'));
+        assert_eq!(styles.next(), None, "{:?}", terminal.written());
+    }
 }
 
 /// R: W-17
