@@ -162,7 +162,7 @@ impl Board {
         let Counts { completed, failed, skipped, .. } = self.counts;
         let total = self.counts.total();
         let bar = (width / 3).min(30);
-        let full = (bar * (completed + failed + skipped)).checked_div(total).unwrap_or(bar);
+        let full = (bar * completed).checked_div(total).unwrap_or(bar);
         let mut text = format!("[{}{}] {completed}/{total}", "█".repeat(full), "░".repeat(bar - full));
         for (n, what) in [(failed, "failed"), (skipped, "skipped")] {
             if n > 0 {

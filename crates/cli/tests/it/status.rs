@@ -72,6 +72,19 @@ fn a_session_that_cannot_be_read_is_refused_in_the_same_form_as_everywhere() {
 }
 
 #[test]
+fn a_bar_is_as_long_as_what_was_completed() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("demo/tasks.json", TASKS);
+    let failing = ["--session=demo", "--agent-command", "false", "--retries", "0", "-y"];
+    assert_eq!(world.run(&failing).code, Some(1));
+    let shown = world.run(&["status", "--session=demo"]);
+    assert!(
+        shown.stdout.contains("\n[..............................] 0/2 completed\n1 failed, 1 skipped\n"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn whoever_watches_a_run_is_let_go_when_its_executor_is_gone() {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("demo/tasks.json", TASKS);

@@ -25,8 +25,7 @@ pub(super) fn text(
     let Watched { session, graph, path, .. } = *shown;
     const BAR: usize = 30;
     let (counts, total) = (status.counts, session.tasks.len());
-    let over = counts.completed + counts.failed + counts.skipped;
-    let full = (BAR * over).checked_div(total).unwrap_or(BAR);
+    let full = (BAR * counts.completed).checked_div(total).unwrap_or(BAR);
     let reason = status.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let head = format!("Run {} is {}{reason}", status.run, stage(status.stage, status.is_heard));
     writeln!(out, "{}", escape::cut(&head, width))?;
