@@ -4,6 +4,7 @@ use anstyle::Style;
 use team_executor_core::TaskStatus;
 use team_executor_core::run::Cause;
 use team_executor_engine::Notice;
+use team_executor_engine::control::ANSWERS;
 use team_executor_engine::notice::Judged;
 use team_executor_engine::report::seconds;
 
@@ -109,7 +110,7 @@ fn checkpoint(
     lines.extend(critique.map(|critique| format!("  not accepted: {critique}")));
     let mut lines: Vec<String> = lines.iter().map(|line| escape::cut(line.trim_end(), width)).collect();
     if asked {
-        lines.push("help: type resume, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, or stop".to_owned());
+        lines.push(format!("help: type {ANSWERS}"));
     }
     lines.join("\n")
 }

@@ -14,7 +14,7 @@ pub(crate) mod server;
 pub use answer::Answer;
 pub use client::{holder, is_heard, send};
 pub use offline::{Applied, Target, apply};
-pub use question::Checkpoints;
+pub use question::{ANSWERS, Checkpoints};
 pub use request::{Permission, Request, Wanted};
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,9 @@ use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus, Timestamp};
 
 use super::Request;
 
+/// What can be typed at a checkpoint.
+pub const ANSWERS: &str = "resume, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, or stop";
+
 /// What happens at a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoints {

@@ -103,7 +103,7 @@ impl Dispatcher<'_> {
                 Ok(())
             }
             (None, None) => {
-                (self.tell)(Notice::Warning("that was not understood".to_owned()));
+                (self.tell)(Notice::Warning(format!("that was not understood; type {}", question::ANSWERS)));
                 self.listen();
                 Ok(())
             }
