@@ -69,6 +69,7 @@ pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
         Notice::Adopted(change) => (None, format!("taken over: {change}")),
         Notice::Reconciled(change) => (None, format!("put right: {change}")),
         Notice::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
+        Notice::Draining { running: 0 } => (None, "Stopping; no worker runs".to_owned()),
         Notice::Draining { running } => {
             let workers = count(*running, "running worker");
             (None, format!("Stopping after {workers}; press Ctrl-C again to end them now"))

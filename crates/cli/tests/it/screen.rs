@@ -229,6 +229,16 @@ fn any_byte_can_be_typed_at_a_question() {
     assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
 }
 
+#[test]
+fn who_interrupts_a_run_without_workers_is_not_told_to_wait_for_them() {
+    let (_world, mut terminal) = at_checkpoint();
+    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    assert_eq!(terminal.end().code(), Some(3), "{}", terminal.glass());
+    let left = terminal.glass().history();
+    assert!(left.contains(&"Stopping; no worker runs".to_owned()), "{left:#?}");
+}
+
 fn world_of_one() -> World {
     world(&[["A", "", "", "csv-wave", "worker"]])
 }
