@@ -148,6 +148,11 @@ impl<F: DiskFile> Conductor<F> {
         self.fresh.drain(..count).map(|(_, event)| event).collect()
     }
 
+    /// How many tasks were completed and are not durable yet.
+    pub fn undurably_completed(&self) -> usize {
+        self.fresh.iter().filter(|(_, event)| matches!(event, Event::Completed { .. })).count()
+    }
+
     /// What may be carried out now. The rest is waited for beside.
     fn go_on(&mut self, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
         let mut due = self.due();

@@ -187,9 +187,12 @@ impl Dispatcher<'_> {
 
     fn announce_these(&mut self, happened: Vec<Event>) {
         self.dirty |= !happened.is_empty();
+        let is_completed = |event: &Event| matches!(event, Event::Completed { .. });
+        let mut untold = self.conductor.undurably_completed() + happened.iter().filter(|it| is_completed(it)).count();
         for event in happened {
+            untold -= usize::from(is_completed(&event));
             self.tell_shortage(&event);
-            self.announce(event);
+            self.announce(event, untold);
         }
         self.undurable = match self.undurable {
             _ if self.conductor.is_covered() => None,

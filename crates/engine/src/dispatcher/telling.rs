@@ -12,8 +12,9 @@ use crate::notice::Notice;
 use crate::reported::Reports;
 
 impl Dispatcher<'_> {
-    /// Tells what has happened, and takes over what the worker reported besides.
-    pub(super) fn announce(&mut self, event: Event) {
+    /// Tells what has happened, and takes over what the worker reported besides. So many completed tasks are `untold`: they do
+    /// not count yet.
+    pub(super) fn announce(&mut self, event: Event, untold: usize) {
         let reports = Reports {
             run: &self.at,
             session: &self.options.folder,
@@ -26,7 +27,10 @@ impl Dispatcher<'_> {
         }
         let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
         tell_problems(problems, self.tell);
-        let counts = self.rules().counts();
+        let mut counts = self.rules().counts();
+        let untold = untold.min(counts.completed);
+        counts.completed -= untold;
+        counts.in_progress += untold;
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
             Event::Claimed { work, fast_advance, choice, .. } => Notice::Started {

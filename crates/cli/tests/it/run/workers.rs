@@ -8,6 +8,17 @@ use team_executor_testkit::{Gate, Pulse};
 use super::{arguments, column, folder, read, rows, run, tasks};
 use crate::fixtures::world as fixture;
 
+/// However many ends become durable at once.
+#[test]
+fn completed_tasks_are_counted_one_by_one() {
+    let names: Vec<String> = (1..=40).map(|nth| format!("W{nth}")).collect();
+    let world = tasks(&names.iter().map(|name| (name.as_str(), "")).collect::<Vec<_>>());
+    let told = run(&world, "true", &["-c40"]).stderr;
+    let counted: Vec<_> = told.lines().filter_map(|line| line.split_once(" [")?.1.split_once("/40]")).collect();
+    let counted: Vec<usize> = counted.iter().map(|(count, _)| count.parse().expect("a number")).collect();
+    assert_eq!(counted, (1..=40).collect::<Vec<_>>(), "{told}");
+}
+
 #[test]
 fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input() {
     let mut world = tasks(&[("A", "")]);
