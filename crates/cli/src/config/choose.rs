@@ -238,7 +238,9 @@ impl<'a> Chooser<'a> {
             Kind::Agent { program, setup, .. } => shown(program, setup),
             Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
         };
-        let program = Program { agent: name.clone(), command: shown, by_project };
+        // What the project puts into the environment decides what a name stands for, and to whom an agent talks.
+        let variables = self.by_project(&agent.from).map(|_| variables(&agent)).unwrap_or_default();
+        let program = Program { agent: name.clone(), command: shown + &variables, by_project };
         if !self.chosen.programs.contains(&program) {
             self.chosen.programs.push(program);
         }
@@ -359,6 +361,16 @@ fn shown(program: &str, setup: &Setup) -> String {
     let args = if setup.args.is_empty() { String::new() } else { format!(", args {}", command::shown(&setup.args)) };
     let program = escape::shell_word(program);
     format!("{program} ({}, permissions {}{model}{args})", setup.adapter.name(), setup.permissions.word())
+}
+
+/// The environment that an agent is given, values and all.
+fn variables(agent: &Agent) -> String {
+    let list = |key: &str, words: Vec<String>| match words.as_slice() {
+        [] => String::new(),
+        words => format!(", {key} {}", command::shown(words)),
+    };
+    let env = agent.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    list("env", env) + &list("pass_env", agent.pass_env.clone())
 }
 
 /// The command of a worker that only acts.
