@@ -11,6 +11,7 @@ use team_executor_store::{DiskFolder, OpenError};
 use crate::args::Reading;
 use crate::commands::sessions;
 use crate::escape;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// A session that has been read, fit to be run or not.
@@ -127,7 +128,18 @@ pub(crate) fn place(path: Option<&Path>) -> Result<Place, Failure> {
     };
     let folder = path.canonicalize().map_err(|error| unusable("the session folder", error))?;
     must_be_no_run(&folder)?;
-    Ok(Place { folder, current: current()? })
+    let current = current()?;
+    runs_can_be_read(&folder, &current)?;
+    Ok(Place { folder, current })
+}
+
+/// Refuses what needs the newest run of a session where somebody else's permissions hide it: it was not "never run".
+pub(crate) fn runs_can_be_read(folder: &Path, current: &Path) -> Result<(), Failure> {
+    let Some(closed) = engine::runs::closed(folder, current) else { return Ok(()) };
+    let shown = closed.strip_prefix(current).unwrap_or(&closed).display().to_string();
+    let finding = Finding::error(Code::Usage, format!("{shown} cannot be read: permission denied"));
+    let finding = finding.help(format!("see whose it is with: ls -ld {}", escape::shell_word(&shown)));
+    Err(Failure::Refused(Box::new(finding.help("go on as that user, or ask for permission to read it")), Exit::Io))
 }
 
 /// Refuses the folder of a run, which looks like a session: whoever runs it would do everything beside the run again.

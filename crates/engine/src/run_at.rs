@@ -3,7 +3,7 @@
 mod find;
 mod open;
 
-pub(crate) use self::find::{Done, all, finished, is_nameless, nameless, newest, newest_of_all, plans};
+pub(crate) use self::find::{Done, all, closed, finished, is_nameless, nameless, newest, newest_of_all, plans};
 pub(crate) use self::open::{Opened, hold, open, reopen};
 
 use std::fs::File;

@@ -56,6 +56,11 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     Some((id, folder))
 }
 
+/// What has to be read to find the newest run of a session, and cannot be for want of permission.
+pub fn closed(session: &Path, current: &Path) -> Option<PathBuf> {
+    run_at::closed(&run_at::runs(&project_root(session, current)), session)
+}
+
 /// The folder of a session's newest run that was put away.
 pub fn archived(session: &Path, current: &Path) -> Option<PathBuf> {
     let away = run_at::archive(&project_root(session, current));

@@ -23,7 +23,7 @@ pub(crate) struct Continued {
 
 /// Finds the run that was named, or the newest one that is not finished. Without a match the user chooses among all.
 pub(crate) fn choose(session: Option<&Path>, id: Option<&str>, printer: &mut Printer) -> Result<Continued, Failure> {
-    let current = std::env::current_dir()?;
+    let current = open::current()?;
     let folder = session.map(|session| open::place(Some(session)).map(|place| place.folder)).transpose()?;
     let mut known = runs::known(&runs::project(folder.as_deref(), &current));
     known.retain(|run| folder.as_ref().is_none_or(|folder| run.session == *folder));

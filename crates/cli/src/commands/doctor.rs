@@ -72,7 +72,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printe
 
 /// Finds out what is to be looked at.
 fn patient(session: Option<&Path>, options: &Doctor) -> Result<Patient, Failure> {
-    let current = std::env::current_dir()?;
+    let current = open::current()?;
     if let Some(id) = &options.run {
         let run = run_path(&current, id);
         let is_name = Path::new(id).components().count() == 1 && !id.starts_with('.');
@@ -88,7 +88,7 @@ fn patient(session: Option<&Path>, options: &Doctor) -> Result<Patient, Failure>
     };
     // What is wrong with the session itself is the business of `validate`.
     let opened = open::session(Some(path), &Reading { dialect: None, strict: false })?;
-    let folder = path.canonicalize()?;
+    let folder = open::place(Some(path))?.folder;
     Ok(Patient {
         project: project_root(&folder, &current),
         run: run_of(&folder, &current),

@@ -71,6 +71,7 @@ fn once(
         return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
     };
     let place = Place::of(Some(Path::new(&opened.path)))?;
+    open::runs_can_be_read(&place.folder, &place.current)?;
     let joining = joining::of(&session, &options.role, &place)?;
     record(&mut session, &joining);
     let config = place.config()?;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use team_executor_core::TaskStatus;
 use team_executor_engine::{control, runs};
 use team_executor_files::{Code, Dialect, Finding, load};
-use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::{ARCHIVE, EXECUTOR};
+use team_executor_store::{DiskFolder, OpenError};
 use unicode_width::UnicodeWidthStr;
 
 use super::report;
@@ -78,13 +78,17 @@ pub(crate) fn candidates(workflow: &Path) -> Vec<PathBuf> {
 }
 
 fn row(path: &Path) -> Option<Row> {
-    let folder = DiskFolder::open(path).ok()?;
+    let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
+    let folder = match DiskFolder::open(path) {
+        Ok(folder) => folder,
+        Err(OpenError::Refused(_)) if is_run => return Some(denied(path)),
+        Err(_) => return None,
+    };
     let dialect = Dialect::detect(&folder)?;
     let loaded = load(&folder, &open::name_of(path), Some(dialect));
     let tasks = loaded.session.as_ref().map_or(&[][..], |(session, _)| &session.tasks);
     let with = |status| tasks.iter().filter(|task| task.status == status).count();
     let listed = loaded.session.as_ref().map_or(0, |(session, _)| session.completed_tasks.len());
-    let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
     Some(Row {
         path: path.display().to_string(),
         id: open::id_of(&folder, path),
@@ -102,6 +106,23 @@ fn row(path: &Path) -> Option<Row> {
         warnings: loaded.findings.warning_count(),
         same_id_as: None,
     })
+}
+
+/// A run that only somebody else may look into.
+fn denied(path: &Path) -> Row {
+    Row {
+        path: path.display().to_string(),
+        id: open::name_of(path),
+        kind: "run",
+        dialect: Dialect::TasksCsv.name(),
+        status: "denied",
+        tasks: 0,
+        completed: 0,
+        failed: 0,
+        errors: 0,
+        warnings: 0,
+        same_id_as: None,
+    }
 }
 
 /// How a run stands, which its table has no place for.
@@ -135,7 +156,11 @@ fn table(rows: &[Row], workflow: &Path, printer: &mut Printer) -> Result<(), Fai
             .map(|(n, what)| if what == "failed" { format!("{n} failed") } else { count(n, what) })
             .chain(twin)
             .collect();
-        let done = if row.status == "invalid" { "-".to_owned() } else { format!("{}/{}", row.completed, row.tasks) };
+        let done = if matches!(row.status, "invalid" | "denied") {
+            "-".to_owned()
+        } else {
+            format!("{}/{}", row.completed, row.tasks)
+        };
         let path = escape::pad(&escape::line(&row.path), widest);
         let line = format!("{path}  {:10}  {:9}  {done:>9}  {}", row.dialect, row.status, notes.join(", "));
         writeln!(out, "{}", line.trim_end())?;

@@ -69,10 +69,7 @@ pub(super) fn journal(status: &Status) -> PathBuf {
 
 /// How the newest run of a session stands.
 pub(super) fn newest(session: &Session, graph: &Graph, path: &str) -> Result<Option<Status>, Failure> {
-    let cannot = |what: String| Failure::from(Finding::error(Code::Usage, what).help("check the path of the session"));
-    let folder = Path::new(path).canonicalize().map_err(|error| cannot(error.to_string()))?;
-    open::must_be_no_run(&folder)?;
-    let current = std::env::current_dir().map_err(|error| cannot(error.to_string()))?;
+    let open::Place { folder, current } = open::place(Some(Path::new(path)))?;
     engine::status(session, graph, &folder, &current).map_err(|failure| unknown(&failure, &folder, &current, path))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_testkit::{Run, World};
 
@@ -55,6 +55,43 @@ fn role_specs_without_permission_are_named() {
     let run = validate_bound_by(&world.dir().join(SESSION).join("role-specs"), &world);
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stdout.starts_with("error: Invalid session: role-specs/ unreadable: permission denied\n"), "{run}");
+}
+
+/// What only another user may look into is no reason to say that there is nothing, or to begin anew beside it.
+#[test]
+fn a_run_that_cannot_be_read_for_want_of_permission_is_not_said_to_be_none() {
+    let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("S/tasks.csv", "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,pending\n");
+    let done = world.run(&["--session=S", "-y", "--agent-command", "true"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    let runs = world.dir().join(".workflow/.csv-wave");
+    let is_run = |path: &PathBuf| path.to_string_lossy().contains("/EX-S-");
+    let mut entries = std::fs::read_dir(&runs).expect("runs").map(|entry| entry.expect("an entry").path());
+    let run = entries.find(is_run).expect("a run");
+    for closed in [&run, &runs] {
+        set_permissions(closed, Permissions::from_mode(0o000)).expect("permissions can be taken away");
+        if std::fs::read_dir(closed).is_ok() {
+            world.through(["setpriv", "--bounding-set=-dac_override,-dac_read_search"].map(str::to_owned).into());
+        }
+        let shown = closed.strip_prefix(world.dir()).expect("inside").display().to_string();
+        for words in [
+            &["status"][..],
+            &["doctor"],
+            &["logs", "A"],
+            &["retry", "A"],
+            &["export", "--to=out"],
+            &["run", "-y", "--agent-command", "true"],
+        ] {
+            let refused = world.run(&[words, &["--session=S"]].concat());
+            assert_eq!(refused.code, Some(74), "{refused}");
+            let said = format!("error: {shown} cannot be read: permission denied\n");
+            assert!(refused.stderr.contains(&said), "{refused}");
+            assert!(refused.stderr.contains(&format!("help: see whose it is with: ls -ld {shown}\n")), "{refused}");
+        }
+        let listed = world.run(&["sessions"]);
+        assert_eq!(listed.stdout.contains("denied"), closed == &run, "{listed}");
+        set_permissions(closed, Permissions::from_mode(0o755)).expect("permissions can be given back");
+    }
 }
 
 /// Only its size is looked at, so it costs nothing.

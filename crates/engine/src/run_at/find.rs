@@ -72,16 +72,32 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     })
 }
 
+/// What may hold the newest run of a session and cannot be looked into for want of permission: the folder of all runs, or
+/// a run of which only the name says whose it may be. Nothing if a run of the session can be read.
+pub(crate) fn closed(runs: &Path, session: &Path) -> Option<PathBuf> {
+    let is_denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
+    if std::fs::read_dir(runs).is_err_and(|error| is_denied(&error)) {
+        return Some(runs.to_owned());
+    }
+    let journal = |name: &String| File::open(runs.join(name).join(EXECUTOR).join(JOURNAL));
+    let closed = named_after(runs, session).filter(|name| journal(name).is_err_and(|error| is_denied(&error))).max()?;
+    newest(runs, session).is_none().then(|| runs.join(closed))
+}
+
 /// A run whose journal is damaged where it says of which session it is, if its name says that it may be of this one. To
 /// begin anew beside it would do again what it had done.
 pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
+    named_after(runs, session).find(|name| is_nameless(&runs.join(name)))
+}
+
+/// The runs whose names say that they may be of this session.
+fn named_after(runs: &Path, session: &Path) -> impl Iterator<Item = String> {
     let of_session = format!("EX-{}-", component(session_name(&name_of(session))));
-    let entries = std::fs::read_dir(runs).ok()?.filter_map(Result::ok);
+    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_dated = |name: &String| {
+    names.filter(move |name| {
         name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
-    };
-    names.filter(is_dated).find(|name| is_nameless(&runs.join(name)))
+    })
 }
 
 /// Whether the journal of the run in a folder is damaged where it says of which session it is.
