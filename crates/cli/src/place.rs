@@ -2,12 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_agents::probe;
 use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::project_root;
 
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::open;
+
+/// What this program is called where it is installed.
+const NAME: &str = "team-executor";
+
+/// This program for a command that a user is to type: its name if `PATH` leads to it, else the path that it was started by or
+/// is at.
+pub(crate) fn program() -> String {
+    let Ok(exe) = std::env::current_exe().and_then(|exe| exe.canonicalize()) else { return NAME.to_owned() };
+    let is_this = |path: &Path| path.canonicalize().is_ok_and(|path| path == exe);
+    let here = std::env::current_dir().unwrap_or_default();
+    if probe(NAME, std::env::var("PATH").ok().as_deref(), &here).is_ok_and(|found| is_this(&found)) {
+        return NAME.to_owned();
+    }
+    let typed = std::env::args().next().filter(|typed| typed.contains('/') && is_this(Path::new(typed)));
+    typed.unwrap_or_else(|| exe.display().to_string())
+}
 
 /// Where a run takes place.
 pub(crate) struct Place {

@@ -24,7 +24,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty world for a program, usually `env!("CARGO_BIN_EXE_team-executor")`.
+    /// An empty world in which a program is installed, usually `env!("CARGO_BIN_EXE_team-executor")`.
     #[track_caller]
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let keep = must("creating a folder in", &std::env::temp_dir(), tempfile::tempdir());
@@ -32,15 +32,21 @@ impl World {
         let (dir, home) = (root.join("dir"), root.join("home"));
         must("creating", &dir, fs::create_dir(&dir));
         must("creating", &home, fs::create_dir(&home));
+        let (binary, installed) = (binary.into(), root.join("bin"));
+        must("creating", &installed, fs::create_dir(&installed));
+        if let Some(name) = binary.file_name().filter(|_| binary.is_absolute()) {
+            must("linking", &binary, std::os::unix::fs::symlink(&binary, installed.join(name)));
+        }
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", installed.display());
         let env = [
             ("COLUMNS", "80"),
             ("HOME", &home.to_string_lossy()),
-            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("PATH", &path),
             ("TERM", "xterm-256color"),
             ("TZ", "UTC"),
         ];
         let env = env.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        Self { binary: binary.into(), root, dir, env, through: Vec::new(), _keep: keep }
+        Self { binary, root, dir, env, through: Vec::new(), _keep: keep }
     }
 
     /// The folder that the program is started in; shown as `$DIR`.
@@ -162,7 +168,7 @@ mod tests {
         assert_eq!(
             run.to_string(),
             "$ env\n------- stdout -------\nCOLUMNS=80\nHOME=$WORLD/home\nNO_COLOR=1\n\
-             PATH=/usr/local/bin:/usr/bin:/bin\nTERM=xterm-256color\nTZ=UTC\n[exit status: 0]\n"
+             PATH=$WORLD/bin:/usr/local/bin:/usr/bin:/bin\nTERM=xterm-256color\nTZ=UTC\n[exit status: 0]\n"
         );
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     }

@@ -18,6 +18,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open::{self, Place};
+use crate::place;
 use crate::printer::Printer;
 
 /// No new workers until `resume`.
@@ -122,7 +123,7 @@ fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut
             }
             None => {
                 let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
-                Err(finding.help(format!("continue it with: team-executor resume {session}")).into())
+                Err(finding.help(format!("continue it with: {} resume {session}", this_program())).into())
             }
         },
     }
@@ -156,7 +157,7 @@ pub(super) fn anyway(
     }
     let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {
-        writeln!(printer.out(), "Go on with: team-executor resume {named}, and the options of the run")?;
+        writeln!(printer.out(), "Go on with: {} resume {named}, and the options of the run", this_program())?;
     }
     Ok(exit)
 }
@@ -170,6 +171,11 @@ pub(super) fn found(session: Option<&Path>) -> Result<Found, Failure> {
         let finding = Finding::error(Code::Usage, "the session was never run");
         finding.help(format!("run it with: team-executor run {}", named(session))).into()
     })
+}
+
+/// This program as a shell reads it, on one line.
+fn this_program() -> String {
+    escape::line(&escape::shell_word(&place::program()))
 }
 
 /// The flag that names the session as the user did, for a command to type.

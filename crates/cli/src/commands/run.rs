@@ -29,7 +29,7 @@ use crate::face::{Board, Event, Face, print_event};
 use crate::failure::Failure;
 use crate::joining;
 use crate::open::{self, Opened};
-use crate::place::Place;
+use crate::place::{Place, program};
 use crate::printer::{self, Printer};
 
 /// What to do about a session that is not what its run began with.
@@ -170,7 +170,7 @@ fn once(
     let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
     let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
-    let command = ending::resume(words.into_iter(), halted);
+    let command = ending::resume(program(), words.into_iter(), halted);
     let session = escape::session(&opened.path);
     let report = result.map_err(|failure| refused_to(failure, &session, Some(&command)))?;
     let again = ending::Again { resume: &command, session: &session };

@@ -19,6 +19,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
 use crate::failure::Failure;
+use crate::place::program;
 use crate::printer::Printer;
 
 /// How many deliverables are shown; the report has all.
@@ -131,7 +132,7 @@ pub(super) fn choices(report: &Report, printer: &mut Printer) -> Result<(), Fail
             Some("v" | "view" | "view results") => results(report, printer)?,
             Some("r" | "retry" | "retry failed") if failed => {
                 let session = format!("--session={}", near(&report.session));
-                let command = ["team-executor".to_owned(), "retry".to_owned(), "--failed".to_owned(), session];
+                let command = [program(), "retry".to_owned(), "--failed".to_owned(), session];
                 writeln!(printer.out(), "Retry with: {}", escape::line(&command::shown(&command)))?;
             }
             _ => return Ok(()),
@@ -198,11 +199,11 @@ pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
     named.unwrap_or_else(|| [program, &resume, others].concat())
 }
 
-/// The command that continues a run: the one that was given, with twice the budget of the run if that was in the way.
-pub(super) fn resume(args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
+/// The command that continues a run: the one that was given to this program, with twice the budget of the run if that was in the way.
+pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
     let bound = match halted.map(|halted| &halted.why) {
         Some(Halt::Budget(bound)) if bound.scope == Scope::Run => bound,
-        _ => return same_command(args),
+        _ => return same_command(program, args),
     };
     let flag = format!("--budget-{}", bound.measure);
     let most = bound.budget.saturating_mul(2).max(bound.used.saturating_add(bound.next));
@@ -218,12 +219,12 @@ pub(super) fn resume(args: impl Iterator<Item = String>, halted: Option<&Halted>
         !is_ours && is_flag != Some(true)
     });
     let words: Vec<String> = others.chain([flag.clone(), most]).collect();
-    same_command(words.into_iter())
+    same_command(program, words.into_iter())
 }
 
 /// The command that was given, as a shell reads it.
-fn same_command(args: impl Iterator<Item = String>) -> String {
-    let words: Vec<String> = std::iter::once("team-executor".to_owned()).chain(args.skip(1)).collect();
+fn same_command(program: String, args: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = std::iter::once(program).chain(args.skip(1)).collect();
     command::shown(&words)
 }
 
@@ -238,7 +239,7 @@ mod tests {
         let bound = |measure, scope| Bound { scope, measure, used: 90_000, budget: 100_000, next: 20_000 };
         let after = |line: &str, bound| {
             let halted = Halted { words: String::new(), name: None, why: Halt::Budget(Box::new(bound)) };
-            resume(line.split(' ').map(str::to_owned), Some(&halted))
+            resume("team-executor".to_owned(), line.split(' ').map(str::to_owned), Some(&halted))
         };
         let given = "x run --budget-tokens 100000 -y --budget-usd=0.1";
         assert_eq!(
@@ -270,6 +271,7 @@ mod tests {
     #[test]
     fn the_command_is_printed_so_that_a_shell_can_read_it() {
         let args = ["/usr/bin/x", "--session=my work", "it's", "", "-y"].map(str::to_owned);
-        assert_eq!(same_command(args.into_iter()), r"team-executor '--session=my work' 'it'\''s' '' -y");
+        let command = same_command("/my bin/x".to_owned(), args.into_iter());
+        assert_eq!(command, r"'/my bin/x' '--session=my work' 'it'\''s' '' -y");
     }
 }

@@ -1,10 +1,12 @@
 //! How a run ends, and how it goes on from there.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use team_executor_testkit::{Gate, Pulse, World};
 
+use super::asked::ask;
 use super::{DID, arguments, column, interrupt, read, rows, run, start, tasks};
 use crate::fixtures::world as fixture;
 
@@ -51,6 +53,30 @@ pub(super) fn resume(world: &World, said: &str) -> Output {
     let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
     let program = env!("CARGO_BIN_EXE_team-executor");
     Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).output().expect("it runs")
+}
+
+/// Who has the program by a path only can type what it says.
+#[test]
+fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_the_program() {
+    let mut world = tasks(&[("A", "")]);
+    let program = env!("CARGO_BIN_EXE_team-executor");
+    let kept = ["--on-complete", "auto_keep"];
+    let installed = run(&world, DID, &kept);
+    assert!(installed.stdout.contains("Resume with: team-executor run --session=S "), "{installed}");
+    // Another program of this name is not this one.
+    world.write("other/team-executor", "#!/bin/sh\nexit 9\n");
+    let made = std::fs::set_permissions(world.dir().join("other/team-executor"), PermissionsExt::from_mode(0o755));
+    made.expect("a program");
+    for path in ["/usr/bin:/bin", "other:/usr/bin:/bin"] {
+        world.env("PATH", path);
+        let again = ask(&world, &["retry", "A", "--downstream"]);
+        assert!(again.stdout.contains(&format!("{program} resume --session=S")), "{again}");
+        let run = run(&world, DID, &kept);
+        let line = run.stdout.lines().find_map(|line| line.split_once("Resume with: ")).expect("a command").1;
+        assert!(line.starts_with(&format!("{program} run --session=S ")), "{run}");
+        let again = Command::new("sh").args(["-c", line]).current_dir(world.dir()).env("PATH", path).output();
+        assert_eq!(again.expect("a shell").status.code(), Some(0), "{line}");
+    }
 }
 
 /// As `nohup` does it, and a shell for what it starts in the background.
