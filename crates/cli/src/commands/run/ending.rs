@@ -160,7 +160,10 @@ pub(in crate::commands) fn results(report: &Report, printer: &mut Printer) -> Re
 /// A path as seen from where the user is.
 fn near(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(here).unwrap_or(path).display().to_string()
+    match path.strip_prefix(here).unwrap_or(path).display().to_string() {
+        own if own.is_empty() => ".".to_owned(),
+        path => path,
+    }
 }
 
 /// Whether a run stopped because the disk is full.

@@ -79,6 +79,15 @@ fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_t
     }
 }
 
+#[test]
+fn a_session_that_is_run_from_within_is_named_by_a_dot() {
+    let world = tasks(&[("A", "")]);
+    let mut command = world.command(&arguments("--session=.", DID, &[]));
+    let done = command.current_dir(world.dir().join("S")).output().expect("it runs");
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(said.contains("\nSession         .\n"), "{said}");
+}
+
 /// As `nohup` does it, and a shell for what it starts in the background.
 #[test]
 fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
