@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde::Serialize;
 use team_executor_core::SessionStatus;
-use team_executor_engine::{self as engine, Archived, Archiving, Which};
+use team_executor_engine::{self as engine, Archived, Archiving, Which, runs};
 use team_executor_files::{Code, Finding};
+use team_executor_store::run_folder::run_path;
 
 use super::report;
-use super::run::refused;
+use super::run::refused_to;
 use crate::args::{Archive, Format};
 use crate::escape;
 use crate::exit::Exit;
@@ -50,8 +51,12 @@ pub(crate) fn run(session: Option<&Path>, options: &Archive, printer: &mut Print
             return Err(finding.help("name a run, a session with --session=PATH, or an age: --older-than 30d").into());
         }
     };
+    let of_run = |run: &String| runs::session_of(&run_path(&current, run));
+    let named = session.map(Path::to_owned).or_else(|| options.run.as_ref().and_then(of_run));
+    let named = named.map_or_else(|| "--session=PATH".to_owned(), |session| escape::session(session.display()));
     let (age, given_up) = (options.older_than.unwrap_or(0), options.give_up.as_deref());
-    let done = engine::archive(&which, &current, age, SessionStatus::Archived, given_up).map_err(refused)?;
+    let done = engine::archive(&which, &current, age, SessionStatus::Archived, given_up);
+    let done = done.map_err(|failure| refused_to(failure, &named, None))?;
     match options.format {
         Format::Json => json(&done, printer.out())?,
         Format::Text => text(&done, printer.out())?,

@@ -10,7 +10,7 @@ use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
 use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
-use super::run::{refused, warn};
+use super::run::{refused_to, warn};
 use super::status::stage;
 use super::{archived, caller, report};
 use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
@@ -114,12 +114,16 @@ fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut
     let found = found(session)?;
     let session = named(session);
     match control::send(&found.folder, request) {
-        Err(failure) => Err(refused(failure)),
+        Err(failure) => Err(refused_to(failure, &session, None)),
         Ok(Some(answer)) => show(&found.run, &answer, &session, format, printer),
         Ok(None) => match control::holder(&found.folder) {
             Some(by) => {
                 let failure = format!("the executor of the run does not listen: {by}");
-                Err(refused(team_executor_engine::Failure::Control(failure)))
+                Err(refused_to(team_executor_engine::Failure::Control(failure), &session, None))
+            }
+            None if runs::is_finished(&found.folder) => {
+                let finding = Finding::error(Code::Usage, format!("nothing runs: {} is finished", found.run));
+                Err(finding.help(format!("team-executor status {session} shows how it came out")).into())
             }
             None => {
                 let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
@@ -140,7 +144,7 @@ pub(super) fn anyway(
     let found = found(session)?;
     let named = named(session);
     match control::send(&found.folder, request) {
-        Err(failure) => return Err(refused(failure)),
+        Err(failure) => return Err(refused_to(failure, &named, None)),
         Ok(Some(answer)) => return show(&found.run, &answer, &named, format, printer),
         Ok(None) => {}
     }
@@ -148,7 +152,7 @@ pub(super) fn anyway(
     let (session, graph) = open::runnable(&opened)?;
     let Place { folder, current } = &found.place;
     let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
-    let mut applied = control::apply(target, request).map_err(refused)?;
+    let mut applied = control::apply(target, request).map_err(|failure| refused_to(failure, &named, None))?;
     for warning in &applied.warnings {
         warn(&format!("a file was not written: {warning}"), format, printer)?;
     }
@@ -157,7 +161,7 @@ pub(super) fn anyway(
     }
     let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {
-        writeln!(printer.out(), "Go on with: {} resume {named}, and the options of the run", this_program())?;
+        writeln!(printer.out(), "Go on, with the options of the run: {} resume {named}", this_program())?;
     }
     Ok(exit)
 }

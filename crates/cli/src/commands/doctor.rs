@@ -44,6 +44,7 @@ struct Found {
 /// Looks, repairs if that is wanted, and shows what came of it.
 pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printer) -> Result<Exit, Failure> {
     let patient = patient(session, options)?;
+    let refused = |failure| refused(failure, &patient);
     let mut found = found(&patient).map_err(refused)?;
     let mut repaired = None;
     if options.repair {
@@ -132,13 +133,14 @@ fn confirmed(found: &Found, options: &Doctor, printer: &mut Printer) -> Result<b
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn refused(failure: engine::Failure) -> Failure {
+fn refused(failure: engine::Failure, patient: &Patient) -> Failure {
     let (exit, help) = match failure {
         engine::Failure::Held(_) => {
-            (Exit::Held, "wait for it to end, or end it with: team-executor stop --session=PATH")
+            let named = if patient.session.is_some() { patient.named.as_str() } else { "--session=PATH" };
+            (Exit::Held, format!("wait for it to end, or end it with: team-executor stop {named}"))
         }
-        engine::Failure::StillRunning(_) => (Exit::Held, "its keeper is ending it; try again in a moment"),
-        _ => (Exit::Io, "nothing more was changed; once the cause is gone, try again"),
+        engine::Failure::StillRunning(_) => (Exit::Held, "its keeper is ending it; try again in a moment".to_owned()),
+        _ => (Exit::Io, "nothing more was changed; once the cause is gone, try again".to_owned()),
     };
     Failure::Refused(Box::new(Finding::error(Code::Usage, failure.to_string()).help(help)), exit)
 }

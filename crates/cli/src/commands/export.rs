@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 use team_executor_engine::{self as engine, Exported};
 
+use super::control::named;
 use super::report;
-use super::run::refused;
+use super::run::refused_to;
 use super::validate::count;
 use crate::args::{Export, Format};
 use crate::escape;
@@ -43,7 +44,7 @@ struct JsonLeft<'a> {
 pub(crate) fn run(session: Option<&Path>, options: &Export, printer: &mut Printer) -> Result<Exit, Failure> {
     let open::Place { folder, current } = open::place(session)?;
     match engine::export(&folder, &current, &options.to) {
-        Err(failure) => Err(refused(failure)),
+        Err(failure) => Err(refused_to(failure, &named(session), None)),
         Ok(exported) => {
             match options.format {
                 Format::Text => tell(&exported, printer.out())?,

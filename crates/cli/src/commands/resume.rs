@@ -17,7 +17,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Run, printer: &mut Printer) 
     }
     let Some(found) = asking::find(session)? else { return super::run::run(session, options, true, printer) };
     let answer = match control::send(&found.folder, &Request::Resume) {
-        Err(failure) => return Err(super::run::refused(failure)),
+        Err(failure) => return Err(super::run::refused_to(failure, &asking::named(session), None)),
         Ok(None) => return super::run::run(session, options, true, printer),
         Ok(Some(answer)) => answer,
     };

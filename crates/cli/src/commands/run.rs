@@ -245,7 +245,7 @@ pub(super) fn refused(failure: engine::Failure) -> Failure {
 }
 
 /// The same, where it is known how the user named the session, and what goes on once the cause is gone.
-fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> Failure {
+pub(super) fn refused_to(failure: engine::Failure, session: &str, again: Option<&str>) -> Failure {
     use engine::Failure as Why;
     let doctor = |named: &str| format!("team-executor doctor {named}");
     let (exit, help) = match &failure {

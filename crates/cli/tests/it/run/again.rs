@@ -71,11 +71,16 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     assert_eq!(never.code, Some(2), "{never}");
     assert!(never.stderr.starts_with("error: the session was never run\nhelp: run it with: "), "{never}");
     assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    for request in ["pause", "stop"] {
+        let over = ask(&world, &[request]);
+        assert_eq!(over.code, Some(2), "{over}");
+        assert!(over.stderr.ends_with(" is finished\nhelp: team-executor status --session=S shows how it came out\n"));
+    }
     let retried = ask(&world, &["retry", "--failed"]);
     assert_eq!(
         said(&world, &retried),
         "Run EX is unfinished\n  A is to run again\n  B is to run again\n\
-         Go on with: team-executor resume --session=S, and the options of the run\n",
+         Go on, with the options of the run: team-executor resume --session=S\n",
         "{retried}"
     );
     assert_eq!(column(&world, "status"), ["pending", "pending"], "nothing is started");

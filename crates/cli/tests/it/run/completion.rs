@@ -237,10 +237,12 @@ fn what_is_not_finished_or_not_there_is_not_archived() {
     let id = runs(&world, ".csv-wave")[0].file_name().expect("a name").to_string_lossy().into_owned();
     let refused = world.run(&["archive", &id]);
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("is not finished"), "{refused}");
+    let typed = format!("help: run it to its end first: team-executor --session={}/S\n", world.dir().display());
+    assert!(refused.stderr.contains("is not finished") && refused.stderr.ends_with(&typed), "{refused}");
     let refused = world.run(&["archive", "--session=S"]);
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains(&format!("the run {id} is not finished\nhelp: ")), "{refused}");
+    assert!(refused.stderr.ends_with("first: team-executor --session=S\n"), "{refused}");
     for passed_over in [&["--session=S", "--older-than", "1s"][..], &["--older-than", "0s"]] {
         let nothing = world.run(&[&["archive"], passed_over].concat());
         assert_eq!(nothing.stdout, "Nothing to archive: no finished run is old enough\n");

@@ -157,7 +157,10 @@ fn a_second_executor_is_told_who_holds_the_session() {
     assert_eq!(second.code, Some(4), "{second}");
     let holder = format!("error: another executor holds this session: process {} on ", first.id());
     assert!(second.stderr.contains(&holder), "{second}");
-    assert!(second.stderr.contains("help: wait for it to end"), "{second}");
+    let help = "help: wait for it to end, or end it with: team-executor stop --session=S\n";
+    assert!(second.stderr.contains(help), "{second}");
+    let export = waiting.world.run(&["export", "--session=S", "--to", "out"]);
+    assert!(export.code == Some(4) && export.stderr.contains(help), "{export}");
     waiting.gate.open();
     assert_eq!(end(first).0, Some(0));
     assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
