@@ -31,6 +31,8 @@ pub struct Report {
     pub ending: Ending,
     /// How many tasks there are of each status.
     pub counts: Counts,
+    /// The first task that failed, in the order of the session.
+    pub first_failed: Option<String>,
     /// How many of each wave are of which status, from the first wave.
     pub waves: Vec<WaveReport>,
     /// Who had how much to do, and did.
@@ -97,6 +99,7 @@ impl Report {
             wave.skipped += usize::from(*status == TaskStatus::Skipped);
             last = rules.view(task).and_then(|view| view.since).map_or(last, |since| since.max(last));
         }
+        let failed = session.tasks.iter().zip(&statuses).find(|(_, status)| **status == TaskStatus::Failed);
         let micros = last.as_micros().saturating_sub(begun.as_micros());
         Self {
             run: String::new(),
@@ -104,6 +107,7 @@ impl Report {
             session: PathBuf::new(),
             ending,
             counts: rules.counts(),
+            first_failed: failed.map(|(task, _)| task.id.to_string()),
             waves,
             roles: RoleLoad::all(session, &statuses),
             joining: joining(session, None, &[]),

@@ -17,7 +17,9 @@ pub(crate) const GEMINI: (&str, &str) = ("gemini", "0.61.0");
 pub(crate) fn world(all: &[(&str, &str)]) -> World {
     let mut world = tasks(all);
     let dir = world.dir().display().to_string();
-    world.env("PATH", &format!("{dir}/bin:/usr/bin:/bin")).env("XDG_CONFIG_HOME", &format!("{dir}/home-of-config"));
+    world
+        .env("PATH", &format!("{dir}/bin:{dir}/../bin:/usr/bin:/bin"))
+        .env("XDG_CONFIG_HOME", &format!("{dir}/home-of-config"));
     world
 }
 

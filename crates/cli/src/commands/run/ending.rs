@@ -28,7 +28,7 @@ const LABEL: usize = 16;
 /// What to do about a full disk.
 pub(super) const MAKE_ROOM: &str = "make room on the disk; df -h shows how it is used";
 
-/// What a user can type when a run was stopped.
+/// What a user can type when a run was stopped, or when tasks of it failed.
 pub(in crate::commands) struct Again<'a> {
     /// The command that goes on.
     pub(super) resume: &'a str,
@@ -50,9 +50,11 @@ pub(in crate::commands) fn tell(
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
-    let again = again.filter(|_| !report.is_complete());
     match format {
-        Format::Json => print_event(&Event::ended(report, again.map(|again| again.resume), exit), printer.out())?,
+        Format::Json => {
+            let again = again.filter(|_| !report.is_complete());
+            print_event(&Event::ended(report, again.map(|again| again.resume), exit), printer.out())?;
+        }
         Format::Text => text(report, again, printer)?,
     }
     Ok(exit)
@@ -105,7 +107,16 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
             writeln!(out, "help: {}", escape::line(&help))?;
         }
     }
-    if let Some(Again { resume, session }) = again {
+    let Some(Again { resume, session }) = again else { return Ok(()) };
+    if let Some(task) = report.first_failed.as_ref().filter(|_| report.is_complete()) {
+        let (program, task) = (escape::shell_word(&program()), escape::shell_word(task));
+        let tried = format!("{program} logs {task} {session} shows what it printed");
+        let again = format!("{program} retry --failed {session} lets what failed run again");
+        for help in [tried, again] {
+            writeln!(out, "help: {}", escape::line(&help))?;
+        }
+    }
+    if !report.is_complete() {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
         if report.at_checkpoint {
             let decide = "team-executor checkpoint improve|revise|recheck|feedback";

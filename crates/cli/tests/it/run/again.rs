@@ -70,7 +70,11 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     let never = ask(&world, &["retry", "--failed"]);
     assert_eq!(never.code, Some(2), "{never}");
     assert!(never.stderr.starts_with("error: the session was never run\nhelp: run it with: "), "{never}");
-    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    let failed = run(&world, "false", &["--retries", "0"]);
+    assert_eq!(failed.code, Some(1), "{failed}");
+    let help = "help: team-executor logs A --session=S shows what it printed\n\
+                help: team-executor retry --failed --session=S lets what failed run again\n";
+    assert!(failed.stdout.ends_with(help), "{failed}");
     for request in ["pause", "stop"] {
         let over = ask(&world, &[request]);
         assert_eq!(over.code, Some(2), "{over}");
