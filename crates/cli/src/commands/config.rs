@@ -8,13 +8,16 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::report;
-use crate::args::{Format, ShowConfig};
+use super::run::warn;
+use crate::args::{Format, Reading, ShowConfig};
+use crate::config::check::unused;
 use crate::config::files::File;
 use crate::config::show::{Entry, entries};
 use crate::config::{Config, Origin};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::open;
 use crate::place::Place;
 use crate::printer::Printer;
 
@@ -22,9 +25,16 @@ use crate::printer::Printer;
 pub(crate) fn run(session: Option<&Path>, options: &ShowConfig, printer: &mut Printer) -> Result<Exit, Failure> {
     let config = Place::of(session)?.config()?;
     let entries = entries(&config, &options.settings);
+    let opened = session.map(|_| open::session(session, &Reading { dialect: None, strict: false })).transpose()?;
+    // What is wrong with the session itself is the business of `validate`.
+    let read = opened.and_then(|opened| opened.session);
+    let unused = read.map(|(session, _)| unused(&config, &session)).unwrap_or_default();
     match options.format {
-        Format::Text => text(&config, &entries, printer.out())?,
-        Format::Json => json(&config, &entries, printer.out())?,
+        Format::Text => {
+            text(&config, &entries, printer.out())?;
+            unused.iter().try_for_each(|message| warn(message, options.format, printer))?;
+        }
+        Format::Json => json(&config, &entries, &unused, printer.out())?,
     }
     Ok(Exit::Fine)
 }
@@ -65,6 +75,7 @@ struct JsonConfig<'a> {
     version: u32,
     files: Vec<JsonFile<'a>>,
     settings: Vec<JsonEntry<'a>>,
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -103,7 +114,7 @@ impl<'a> JsonEntry<'a> {
     }
 }
 
-fn json(config: &Config, entries: &[Entry], out: &mut impl Write) -> Result<(), Failure> {
+fn json(config: &Config, entries: &[Entry], warnings: &[String], out: &mut impl Write) -> Result<(), Failure> {
     let value = JsonConfig {
         version: 1,
         files: config
@@ -112,6 +123,7 @@ fn json(config: &Config, entries: &[Entry], out: &mut impl Write) -> Result<(), 
             .map(|file| JsonFile { owner: file.owner, path: &file.path, found: file.found })
             .collect(),
         settings: entries.iter().map(JsonEntry::of).collect(),
+        warnings,
     };
     report::print(&value, out)
 }

@@ -9,12 +9,15 @@ use std::path::Path;
 
 use team_executor_core::{Plan, Session};
 use team_executor_files::picture::{Node, Picture};
+use team_executor_files::{Code, Finding};
 
 use self::means::Means;
 use super::report;
 use super::validate::count;
 use crate::args::{self, PlanFormat};
+use crate::config::check;
 use crate::diagnostics;
+use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::joining;
@@ -53,6 +56,13 @@ pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Pr
     let place = Place::of(Some(Path::new(&opened.path)))?;
     let joining = joining::of(&session, &options.role, &place)?;
     let means = Means::of(&session, &place)?;
+    for message in check::unused(&place.config()?, &session) {
+        if options.format == PlanFormat::Json {
+            opened.findings.push(Finding::warning(Code::InvalidField, message));
+        } else {
+            writeln!(printer.err(), "warning: {}", escape::line(&message))?;
+        }
+    }
     match options.format {
         PlanFormat::Text => text::write(&opened, &session, &plan, (&joining, &means), printer)?,
         PlanFormat::Json => json::write(&opened, &session, &plan, (&joining, &means), printer.out())?,

@@ -75,6 +75,9 @@ fn once(
     let joining = joining::of(&session, &options.role, &place)?;
     record(&mut session, &joining);
     let config = place.config()?;
+    for message in check::unused(&config, &session).iter().filter(|_| !options.is_csv) {
+        warn(message, format, printer)?;
+    }
     let mut chosen = choose::choose(&config, &options.settings, &session, &place.exe)?;
     for message in check::programs_exist(&mut chosen.workers, &place)? {
         warn(&message, format, printer)?;

@@ -1,15 +1,18 @@
 //! What must hold before anything is started: programs that exist, chosen by somebody who may choose them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_agents::{Unusable, probe};
+use team_executor_core::Session;
 use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
-use super::Config;
 use super::choose::Program;
 use super::installed::{NotUsable, found, help, installed, path};
+use super::show::quoted;
+use super::values::nearest;
+use super::{Config, Origin};
 use crate::failure::Failure;
 use crate::place::Place;
 
@@ -77,6 +80,31 @@ pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Res
         }
     }
     go_without(workers, missed)
+}
+
+/// Sections of tasks and roles that the session does not have, so that what they settle is not in force. The user's own file is
+/// for all sessions, so that only what is nearly the name of something counts there.
+pub(crate) fn unused(config: &Config, session: &Session) -> Vec<String> {
+    let tasks: BTreeSet<&str> = session.tasks.iter().map(|task| task.id.as_str()).collect();
+    let roles = session.roles.iter().map(|role| role.name.as_str());
+    let roles: BTreeSet<&str> = roles.chain(session.tasks.iter().map(|task| task.role.as_str())).collect();
+    let settings = &config.settings;
+    let sections = [("task", "tasks", &settings.tasks, tasks), ("role", "roles", &settings.roles, roles)];
+    let mut unused = Vec::new();
+    for (what, section, owns, names) in sections {
+        for (name, own) in owns.iter().filter(|(name, _)| !names.contains(name.as_str())) {
+            let near = nearest(name, names.iter().copied());
+            let Some(from) = own.from.as_ref().filter(|from| near.is_some() || matches!(from, Origin::Project(_)))
+            else {
+                continue;
+            };
+            let at = from.spot().map(|spot| format!("{}:{}: ", spot.file, spot.line)).unwrap_or_default();
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let section = format!("[{section}.{}]", quoted(name));
+            unused.push(format!("{at}{section} is not in force: the session has no {what} '{name}'{near}"));
+        }
+    }
+    unused
 }
 
 /// Lets others do what these workers cannot, and says so.

@@ -117,6 +117,7 @@ pub(super) fn read_own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'
 fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Checks {
     const COMMAND: &str = "a command as a text, or as a list of a program and its arguments";
     reader.only(table, section, keys);
+    reader.no_nul(table, "verify");
     let words = reader.set(table, "verify", COMMAND, |value| {
         let words = match value {
             DeValue::String(text) => command::words(text),

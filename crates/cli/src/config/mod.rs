@@ -118,6 +118,8 @@ pub(crate) struct Limits {
 /// What is settled for one role or one task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Own {
+    /// Where its section is; the first, if there are several.
+    pub(crate) from: Option<Origin>,
     /// Who does it, the one that is wanted first.
     pub(crate) agents: Option<Set<Vec<String>>>,
     pub(crate) retries: Option<Set<u32>>,
@@ -218,6 +220,7 @@ impl Limits {
 impl Own {
     fn or(self, other: Self) -> Self {
         Self {
+            from: self.from.or(other.from),
             agents: self.agents.or(other.agents),
             retries: self.retries.or(other.retries),
             rounds: self.rounds.or(other.rounds),

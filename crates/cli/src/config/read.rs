@@ -1,5 +1,6 @@
 //! From the text of a configuration file to its settings. Everything that is wrong is noted, not only the first.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ const AGENT: &[&str] = &[
     "limits",
     "speed",
 ];
+/// What of an agent is given to the system, which knows no NUL in it.
+const TEXTS: &[&str] = &["command", "program", "model", "args", "pass_env", "env"];
 /// What only agents of some kinds have: commands, known coding agents, rehearsals.
 const OF_KIND: [(&str, [bool; 3]); 8] = [
     ("command", [true, false, false]),
@@ -98,18 +101,18 @@ pub(super) fn read(
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
     settings.budget = Budget::read(&mut reader, root, "");
-    for (name, table) in tables(&mut reader, root, "agents") {
+    for (name, _, table) in tables(&mut reader, root, "agents") {
         if let Some(agent) = agent(&mut reader, &name, table) {
             settings.agents.insert(name, agent);
         }
     }
-    for (name, table) in tables(&mut reader, root, "roles") {
+    for (name, at, table) in tables(&mut reader, root, "roles") {
         let own = own(&mut reader, &format!("roles.{name}"), table, OF_ROLE);
-        settings.roles.insert(name, own);
+        settings.roles.insert(name, Own { from: Some(reader.from(at)), ..own });
     }
-    for (name, table) in tables(&mut reader, root, "tasks") {
+    for (name, at, table) in tables(&mut reader, root, "tasks") {
         let own = own(&mut reader, &format!("tasks.\"{name}\""), table, OWN);
-        settings.tasks.insert(name, own);
+        settings.tasks.insert(name, Own { from: Some(reader.from(at)), ..own });
     }
     checks::read_kinds(&mut reader, root, &mut settings);
     settings
@@ -138,18 +141,21 @@ pub(crate) fn no_agent(settings: &Settings, name: &str) -> Finding {
     finding.help(format!("define it with [agents.{name}] and `command = \"…\"`, or name one of: {known}"))
 }
 
-/// The tables of a section, each with its name.
-fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str) -> Vec<(String, &'t DeTable<'d>)> {
+/// The tables of a section, each with its name and where that stands.
+fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str) -> Vec<Named<'t, 'd>> {
     let Some(table) = reader.table(root, section) else { return Vec::new() };
-    let each = table
-        .iter()
-        .filter_map(|(name, value)| Some((name.get_ref().to_string(), reader.as_table(name.get_ref(), value)?)));
+    let each = table.iter().filter_map(|(name, value)| {
+        Some((name.get_ref().to_string(), name.span(), reader.as_table(name.get_ref(), value)?))
+    });
     each.collect()
 }
+
+type Named<'t, 'd> = (String, Range<usize>, &'t DeTable<'d>);
 
 fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Own {
     reader.only(table, section, keys);
     Own {
+        from: None,
         inject: keys.contains(&"inject").then(|| reader.truth(table, "inject")).flatten(),
         agents: wanted(reader, table, section),
         retries: reader.whole(table, "retries", 0),
@@ -223,6 +229,27 @@ fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, ada
     Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup, converse }
 }
 
+/// Notes names of variables that can never be there.
+fn variables(reader: &mut Reader<'_>, table: &DeTable<'_>, pass_env: &[String], env: &[(String, String)]) {
+    let at = |key| get(table, key).map(|value| value.span()).unwrap_or_default();
+    let is_name = |name: &str| !name.is_empty() && !name.contains('=');
+    for name in pass_env {
+        let begin = name.strip_suffix('*').unwrap_or(name);
+        if begin.contains('*') {
+            let message = format!("'{name}' in 'pass_env' has a star that is not at its end");
+            let help = format!("write `{}*`, or each name", begin.split('*').next().unwrap_or_default());
+            reader.wrong(message, at("pass_env"), "only at the end it stands for any end", help);
+        } else if name != "*" && !is_name(begin) {
+            let message = format!("'{name}' in 'pass_env' is no name of a variable");
+            reader.wrong(message, at("pass_env"), "no variable is called so", "write its name only".to_owned());
+        }
+    }
+    for (name, _) in env.iter().filter(|(name, _)| !is_name(name)) {
+        let message = format!("'{name}' in 'env' is no name of a variable");
+        reader.wrong(message, at("env"), "no variable is called so", "write `env = { NAME = \"value\" }`".to_owned());
+    }
+}
+
 /// An agent; nothing if it has no kind or no program, which is noted.
 fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Agent> {
     let section = format!("agents.{name}");
@@ -230,6 +257,8 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
     let limits = limits(reader, table, &section);
     let pass_env = reader.texts(table, "pass_env").map(|set| set.value).unwrap_or_default();
     let env = reader.pairs(table, "env").map(|set| set.value).unwrap_or_default();
+    variables(reader, table, &pass_env, &env);
+    TEXTS.iter().for_each(|key| reader.no_nul(table, key));
     let speed = reader.whole(table, "speed", 1);
     let kind = reader.text(table, "kind");
     let word = kind.as_ref().map_or("command", |kind| kind.value.as_str());

@@ -121,6 +121,25 @@ impl Reader<'_> {
         })
     }
 
+    /// Notes a text that nothing can be started with.
+    pub(super) fn no_nul(&mut self, table: &DeTable<'_>, key: &str) {
+        let has = |text: &str| text.contains('\0');
+        let in_pair = |(name, value): (&Spanned<std::borrow::Cow<'_, str>>, &Value<'_>)| {
+            has(name.get_ref()) || value.get_ref().as_str().is_some_and(has)
+        };
+        let Some(value) = get(table, key) else { return };
+        let found = match value.get_ref() {
+            DeValue::String(text) => has(text),
+            DeValue::Array(all) => all.iter().any(|one| one.get_ref().as_str().is_some_and(has)),
+            DeValue::Table(pairs) => pairs.iter().any(in_pair),
+            _ => false,
+        };
+        if found {
+            let message = format!("the value of '{key}' has a NUL character in it");
+            self.wrong(message, value.span(), "the system cannot take it", "remove \\u0000 from it".to_owned());
+        }
+    }
+
     /// Notes that a value is not what it must be.
     pub(super) fn mistyped(&mut self, key: &str, value: &Value<'_>, expected: &str) {
         let label = format!("this is {}", found(value.get_ref()));

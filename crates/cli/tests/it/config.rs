@@ -71,6 +71,54 @@ fn an_agent_that_nobody_defines_is_named_with_the_nearest() {
     assert_eq!(flag.code, Some(2), "{flag}");
 }
 
+/// A mistyped name would leave a checkpoint or a check out of force without a word.
+#[test]
+fn a_section_of_a_task_or_a_role_that_the_session_does_not_have_is_told() {
+    let world = world();
+    let own = "[agents.mine]\ncommand = \"true\"\n[defaults]\nagent = \"mine\"\n";
+    world.write(USER, format!("{own}[roles.devv]\nretries = 0\n[roles.elsewhere]\nretries = 0\n"));
+    world.write(PROJECT, "[tasks.ZZZ]\ncheckpoint = true\n[tasks.A]\nretries = 1\n[roles.tests]\nrounds = 1\n");
+    let told = [
+        "team-executor.toml:1: [tasks.ZZZ] is not in force: the session has no task 'ZZZ'",
+        "team-executor.toml:5: [roles.tests] is not in force: the session has no role 'tests'; did you mean `test`?",
+        "config.toml:5: [roles.devv] is not in force: the session has no role 'devv'; did you mean `dev`?",
+    ];
+    let plan = world.run(&["plan", "--session=S"]);
+    let config = world.run(&["config", "--session=S"]);
+    let done = run(&world, &[]);
+    for seen in [&plan, &config, &done] {
+        assert_eq!(seen.code, Some(0), "{seen}");
+        assert!(told.iter().all(|line| seen.stderr.contains(&format!("{line}\n"))), "{seen}");
+        assert!(!seen.stderr.contains("elsewhere") && !seen.stderr.contains("tasks.A]"), "{seen}");
+    }
+    let data = settings(&world, &["--session=S"]);
+    assert_eq!(data["warnings"].as_array().expect("warnings").len(), 3, "{data}");
+    let plan = world.run(&["plan", "--session=S", "--format", "json"]).stdout;
+    assert!(told.iter().all(|line| plan.contains(line)), "{plan}");
+}
+
+#[test]
+fn variables_and_texts_that_can_never_work_are_refused_with_their_place() {
+    let world = world();
+    for (line, message) in [
+        ("pass_env = [\"OK_*\", \"A*B\"]", "'A*B' in 'pass_env' has a star that is not at its end"),
+        ("pass_env = [\"A=B\"]", "'A=B' in 'pass_env' is no name of a variable"),
+        ("env = { \"A=B\" = \"1\" }", "'A=B' in 'env' is no name of a variable"),
+        ("env = { A = \"x\\u0000y\" }", "the value of 'env' has a NUL character in it"),
+        ("kind = \"claude\"\nargs = [\"\\u0000\"]", "the value of 'args' has a NUL character in it"),
+        ("kind = \"command\"\ncommand = \"a\\u0000\"", "the value of 'command' has a NUL character in it"),
+    ] {
+        let command = if line.starts_with("kind") { "" } else { "command = \"true\"\n" };
+        world.write(PROJECT, format!("[agents.x]\n{command}{line}\n"));
+        let refused = run(&world, &[]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        let said = format!("error: {message}\n --> team-executor.toml:3:");
+        assert!(refused.stderr.contains(&said) && refused.stderr.contains("help: "), "{refused}");
+    }
+    world.write(PROJECT, "[agents.x]\ncommand = \"true\"\npass_env = [\"*\", \"MY_*\"]\n");
+    assert_eq!(world.run(&["config"]).code, Some(0));
+}
+
 #[test]
 fn text_that_is_no_toml_and_files_that_are_none_are_refused() {
     let world = world();
