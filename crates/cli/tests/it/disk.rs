@@ -3,6 +3,7 @@
 use std::fs::{File, Permissions, set_permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use team_executor_testkit::{Run, World};
 
@@ -91,6 +92,28 @@ fn a_run_that_cannot_be_read_for_want_of_permission_is_not_said_to_be_none() {
         let listed = world.run(&["sessions"]);
         assert_eq!(listed.stdout.contains("denied"), closed == &run, "{listed}");
         set_permissions(closed, Permissions::from_mode(0o755)).expect("permissions can be given back");
+    }
+}
+
+#[test]
+fn a_current_folder_that_was_removed_is_named() {
+    let world = world(SESSION);
+    let session = format!("--session={}", world.dir().join(SESSION).display());
+    let gone = "mkdir -p gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
+    for words in [
+        &["doctor"][..],
+        &["doctor", &session],
+        &["status", &session],
+        &["retry", "--failed", &session],
+        &["run", "-y", "--agent-command", "true", &session],
+        &["run", "-y", "--agent-command", "true", "--continue", &session],
+    ] {
+        let mut command = Command::new("sh");
+        command.args(["-c", gone, env!("CARGO_BIN_EXE_team-executor")]).args(words).current_dir(world.dir());
+        let output = command.output().expect("a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("error: the current folder cannot be found: "), "{words:?}: {said}");
+        assert!(output.status.code() == Some(2) && !said.contains("make room"), "{words:?}: {said}");
     }
 }
 
