@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use team_executor_core::Timestamp;
+use team_executor_core::run::Cadence;
 use team_executor_files::json::{self, Value};
 use team_executor_store::recover;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
@@ -54,6 +55,16 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     let id = run_at::newest(&run_at::runs(&project), session)?;
     let folder = run_path(&project, &id);
     Some((id, folder))
+}
+
+/// The cadence in which the newest run of a session began, or the one that is named, if it is not finished: it stays in it.
+pub fn cadence(session: &Path, current: &Path, run: Option<&str>) -> Option<Cadence> {
+    let project = project_root(session, current);
+    let runs = run_at::runs(&project);
+    let of_session = run_at::plans(&runs).filter(|(plan, _)| plan.session == session);
+    let wanted = of_session.filter(|(_, id)| run.is_none_or(|run| run == id));
+    let (plan, id) = wanted.max_by(|(a, x), (b, y)| (a.at, x).cmp(&(b.at, y)))?;
+    (!is_finished(&run_path(&project, &id))).then_some(plan.cadence)
 }
 
 /// What has to be read to find the newest run of a session, and cannot be for want of permission.

@@ -21,7 +21,7 @@ use super::report;
 use super::validate::count;
 use crate::args::{Format, Run};
 use crate::config::choose::{self, Defaults, Program};
-use crate::config::{budget, check};
+use crate::config::{Origin, budget, check};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -123,6 +123,13 @@ fn once(
     let defaults = Defaults::of(&config, &options.settings);
     let budgets = budget::budgets(&config, &options.settings, &session);
     let slots = defaults.concurrency.value;
+    if defaults.cadence.from != Origin::BuiltIn && done.is_none() {
+        let began = engine::runs::cadence(&place.folder, &place.current, named);
+        if let Some(began) = began.filter(|began| *began != defaults.cadence.value) {
+            let word = began.word();
+            warn(&format!("the run began in {word} cadence and stays in it"), format, printer)?;
+        }
+    }
     let mut face = match format {
         Format::Json => Face::Events,
         Format::Text if printer.is_live() && !options.start.no_progress => {

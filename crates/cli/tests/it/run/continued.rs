@@ -29,6 +29,22 @@ fn resume(world: &World, words: &[&str]) -> Run {
 }
 
 #[test]
+fn who_wants_another_cadence_for_a_run_that_goes_on_is_told_that_it_stays_in_its_own() {
+    let warning = "warning: the run began in wave cadence and stays in it\n";
+    let (world, s, _) = two_stopped();
+    let other = resume(&world, &["run", "--continue", &s, "--cadence", "beat"]);
+    assert!(other.code == Some(1) && other.stderr.contains(warning), "{other}");
+    let same = resume(&world, &["run", "--session=T", "--cadence", "wave"]);
+    assert!(same.code == Some(1) && !same.stderr.contains("cadence"), "{same}");
+    // Nobody asked for one; and what is finished goes on no more.
+    let (world, _, _) = two_stopped();
+    let unsaid = resume(&world, &["run", "--session=S"]);
+    assert!(unsaid.code == Some(1) && !unsaid.stderr.contains("cadence"), "{unsaid}");
+    let over = resume(&world, &["run", "--session=S", "--cadence", "beat"]);
+    assert!(over.code == Some(1) && !over.stderr.contains("cadence"), "{over}");
+}
+
+#[test]
 fn the_folder_of_a_run_is_not_taken_for_a_session() {
     let world = tasks(&[("A", "")]);
     assert_eq!(world.run(&arguments("--session=S", DID, &[])).code, Some(0));
