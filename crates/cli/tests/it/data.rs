@@ -88,7 +88,10 @@ fn everything_that_is_printed_can_be_had_as_json() {
     ];
     let named: BTreeSet<String> = cases.iter().map(|(name, _, _)| *name).chain(DOCUMENTS).map(str::to_owned).collect();
     assert_eq!(commands(&world), named, "a command without a proof");
+    let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md");
+    let documented = std::fs::read_to_string(documented).expect("the documentation");
     for (name, done, refused) in cases {
+        assert!(documented.contains(&format!("`{name}")), "docs/events.md does not name {name}");
         if !done.is_empty() {
             let done = world.run(&[done, &["--format", "json"][..]].concat());
             assert_eq!(
