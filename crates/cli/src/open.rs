@@ -10,6 +10,7 @@ use team_executor_store::{DiskFolder, OpenError};
 
 use crate::args::Reading;
 use crate::commands::sessions;
+use crate::config::nearest;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -108,6 +109,10 @@ pub(crate) fn task<'o>(opened: &'o Opened, id: &str) -> Result<(&'o Session, &'o
     let Some(task) = graph.index_of(id) else {
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
         let named = escape::session(&opened.path);
+        let finding = match nearest(id, session.tasks.iter().map(|task| task.id.as_str())) {
+            Some(near) => finding.help(format!("did you mean {near}?")),
+            None => finding,
+        };
         return Err(finding.help(format!("team-executor plan {named} lists the tasks")).into());
     };
     Ok((session, graph, task))

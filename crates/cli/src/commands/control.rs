@@ -17,7 +17,7 @@ use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry,
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open::{self, Place};
+use crate::open::{self, Opened, Place};
 use crate::place;
 use crate::printer::Printer;
 
@@ -145,7 +145,14 @@ pub(super) fn anyway(
     let named = named(session);
     match control::send(&found.folder, request) {
         Err(failure) => return Err(refused_to(failure, &named, None)),
-        Ok(Some(answer)) => return show(&found.run, &answer, &named, format, printer),
+        Ok(Some(answer)) => {
+            if answer.outcome.is_err()
+                && let Ok(opened) = open::tasks(session, reading)
+            {
+                tasks_exist(&opened, request)?;
+            }
+            return show(&found.run, &answer, &named, format, printer);
+        }
         Ok(None) => {}
     }
     let opened = open::session(session, reading)?;
@@ -159,11 +166,27 @@ pub(super) fn anyway(
     if format == Format::Text {
         applied.answer.stage = stage(&applied.answer.stage, false).to_owned();
     }
+    if applied.answer.outcome.is_err() {
+        tasks_exist(&opened, request)?;
+    }
     let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {
         writeln!(printer.out(), "Go on, with the options of the run: {} resume {named}", this_program())?;
     }
     Ok(exit)
+}
+
+/// Names a task that there is not, and the one that was probably meant, where the session can be read.
+fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Failure> {
+    let named = match request {
+        Request::Retry { which: Wanted::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
+        Request::Skip { task, .. } => std::slice::from_ref(task),
+        _ => return Ok(()),
+    };
+    if opened.session.is_none() {
+        return Ok(());
+    }
+    named.iter().try_for_each(|id| open::task(opened, id).map(drop))
 }
 
 /// Finds the newest run of a session, or says that there is none.

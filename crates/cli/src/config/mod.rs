@@ -31,6 +31,7 @@ pub(crate) use checks::Checks;
 pub(crate) use files::Config;
 pub(crate) use proposals::Proposals;
 pub(crate) use time::Time;
+pub(crate) use values::nearest;
 
 /// The agent that calls no model.
 pub(crate) const REHEARSAL: &str = "rehearsal";

@@ -174,7 +174,7 @@ pub(super) fn list(value: &DeValue<'_>) -> Option<Vec<String>> {
 }
 
 /// The name that was probably meant.
-pub(super) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let limit = (wrong.chars().count() / 3).max(1);
     let near = names.filter_map(|name| Some((letters_apart(wrong, name, limit)?, name)));
     near.min().map(|(_, name)| name)

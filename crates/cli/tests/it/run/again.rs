@@ -65,6 +65,22 @@ fn a_task_is_skipped_while_the_run_goes_on() {
 }
 
 #[test]
+fn a_misspelt_task_is_told_with_the_one_that_was_meant() {
+    let world = tasks(&[("IMPL-001", ""), ("TEST-001", "IMPL-001")]);
+    assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
+    for words in [&["retry", "IMPL-01"][..], &["skip", "IMPL-01"], &["logs", "impl-0001"], &["task", "get", "IMPL001"]]
+    {
+        let refused = ask(&world, words);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        let name = words.last().expect("a name");
+        let said = format!("error: there is no task '{name}'\nhelp: did you mean IMPL-001?\n");
+        assert!(refused.stderr.contains(&said), "{refused}");
+    }
+    let far = ask(&world, &["logs", "X"]);
+    assert!(far.code == Some(2) && !far.stderr.contains("did you mean"), "{far}");
+}
+
+#[test]
 fn a_finished_run_is_opened_again_by_a_retry() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let never = ask(&world, &["retry", "--failed"]);
