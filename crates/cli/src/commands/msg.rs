@@ -2,6 +2,7 @@
 
 mod get_state;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -13,7 +14,9 @@ use team_executor_files::{Code, Finding};
 
 use super::caller::{Caller, failure};
 use super::report;
+use super::run::warn;
 use crate::args::{Format, Msg, MsgBroadcast, MsgFilter, MsgLog, MsgRead, MsgVerb, Wisdom};
+use crate::config::nearest;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -39,6 +42,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Msg, printer: &mut Printer) 
 struct JsonSaid<'a> {
     version: u32,
     message: ShownMessage<'a>,
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -56,7 +60,9 @@ struct JsonStatus<'a> {
 }
 
 fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> Result<Exit, Failure> {
+    something_is_said(&said.summary)?;
     let from = caller.name(said.from.as_deref(), &options.reading)?;
+    let warnings: Vec<String> = unknown_receiver(caller, options, &said.to)?.into_iter().collect();
     let draft = Draft {
         from: &from,
         to: &said.to,
@@ -66,10 +72,38 @@ fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> 
         attempt: caller.attempt.as_ref(),
     };
     let message = bus::log(&caller.place.folder, &draft).map_err(failure)?;
-    show_one(&message, options.format, printer)
+    show_one(&message, &warnings, options.format, printer)
+}
+
+/// Refuses a message that says nothing.
+fn something_is_said(summary: &str) -> Result<(), Failure> {
+    if summary.trim().is_empty() {
+        let finding = Finding::error(Code::Usage, "the message is empty, so nothing was said");
+        return Err(finding.help("say it in a line: team-executor msg log 'TEXT'").into());
+    }
+    Ok(())
+}
+
+/// What is odd about whom a message is for: nobody of the session is called so, and nobody has said anything by that name.
+fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<String>, Failure> {
+    if caller.attempt.is_some() || [log::ALL, "user", "coordinator", "executor"].contains(&to) {
+        return Ok(None);
+    }
+    let opened = caller.open(&options.reading)?;
+    let Some((session, _)) = &opened.session else { return Ok(None) };
+    let heard = Heard::of(&caller.place.folder).map_err(failure)?;
+    let roles = ShownRole::all(&heard, Some(session));
+    let of_tasks = session.tasks.iter().map(|task| task.role.as_str());
+    let names: BTreeSet<&str> = roles.iter().map(|known| known.role).chain(of_tasks).collect();
+    if names.contains(to) {
+        return Ok(None);
+    }
+    let near = nearest(to, names.into_iter()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    Ok(Some(format!("nobody in the session is called '{to}'{near}")))
 }
 
 fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut Printer) -> Result<Exit, Failure> {
+    something_is_said(&said.summary)?;
     let from = caller.name(said.from.as_deref(), &options.reading)?;
     let draft = Draft {
         from: &from,
@@ -85,7 +119,7 @@ fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut 
         Wisdom::Issues => Book::Issues,
     };
     let message = bus::broadcast(&caller.place.folder, &draft, book).map_err(failure)?;
-    show_one(&message, options.format, printer)
+    show_one(&message, &[], options.format, printer)
 }
 
 fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -158,11 +192,13 @@ fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit,
 fn heard(caller: &Caller, format: Format, printer: &mut Printer) -> Result<Heard, Failure> {
     let heard = Heard::of(&caller.place.folder).map_err(failure)?;
     if format == Format::Text {
-        for warning in &heard.warnings {
-            writeln!(printer.err(), "warning: {}", escape::line(warning))?;
-        }
+        tell(&heard.warnings, printer)?;
     }
     Ok(heard)
+}
+
+fn tell(warnings: &[String], printer: &mut Printer) -> Result<(), Failure> {
+    warnings.iter().try_for_each(|warning| warn(warning, Format::Text, printer))
 }
 
 fn filter(wanted: &MsgFilter) -> Filter {
@@ -170,10 +206,14 @@ fn filter(wanted: &MsgFilter) -> Filter {
     Filter { from: from.clone(), to: to.clone(), kind: kind.clone(), last: *last }
 }
 
-fn show_one(message: &Message, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+fn show_one(message: &Message, warnings: &[String], format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let message = ShownMessage::of(message);
     match format {
-        Format::Json => report::print(&JsonSaid { version: 1, message: ShownMessage::of(message) }, printer.out())?,
-        Format::Text => writeln!(printer.out(), "{}", escape::line(&line(&ShownMessage::of(message))))?,
+        Format::Json => report::print(&JsonSaid { version: 1, message, warnings }, printer.out())?,
+        Format::Text => {
+            writeln!(printer.out(), "{}", escape::line(&line(&message)))?;
+            tell(warnings, printer)?;
+        }
     }
     Ok(Exit::Fine)
 }

@@ -114,6 +114,26 @@ fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
 
 /// R: E-10
 #[test]
+fn an_empty_message_is_refused_and_an_unknown_receiver_is_told() {
+    let world = tasks(&[("A", "")]);
+    for words in [&["log", " "][..], &["broadcast", ""]] {
+        let empty = world.run(&[&["msg"], words, &["--session=S"]].concat());
+        assert_eq!(empty.code, Some(2), "{empty}");
+        assert!(empty.stderr.contains("error: the message is empty, so nothing was said\nhelp: "), "{empty}");
+    }
+    assert!(!world.dir().join("S/.msg/messages.jsonl").exists());
+    let near = world.run(&["msg", "log", "hi", "--to", "wroker", "--session=S"]);
+    let warning = "nobody in the session is called 'wroker'; did you mean worker?";
+    assert!(near.code == Some(0) && near.stderr == format!("warning: {warning}\n"), "{near}");
+    let data = world.run(&["msg", "log", "hi", "--to", "wroker", "--session=S", "--format", "json"]);
+    assert!(data.stderr.is_empty() && data.stdout.contains(warning), "{data}");
+    for known in ["worker", "all", "user"] {
+        let said = world.run(&["msg", "log", "hi", "--to", known, "--session=S"]);
+        assert!(said.code == Some(0) && said.stderr.is_empty(), "{said}");
+    }
+}
+
+#[test]
 fn twenty_writers_at_once_lose_nothing() {
     let ids: Vec<String> = (0..20).map(|number| format!("T-{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
