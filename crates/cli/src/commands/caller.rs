@@ -9,6 +9,7 @@ use team_executor_files::{Code, Finding};
 
 use super::run::refused;
 use crate::args::Reading;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open::{self, Opened, Place};
 
@@ -77,5 +78,6 @@ pub(super) fn must_not_be_its_own(session: &Path) -> Result<(), Failure> {
 
 /// Why nothing was done.
 pub(super) fn failure(refusal: Refusal) -> Failure {
-    Finding::error(Code::Usage, refusal.what).help(refusal.help).into()
+    let exit = if refusal.is_of_disk() { Exit::Io } else { Exit::Invalid };
+    Failure::Refused(Box::new(Finding::error(Code::Usage, refusal.what).help(refusal.help)), exit)
 }

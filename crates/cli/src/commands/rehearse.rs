@@ -64,7 +64,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         Err(Refusal::Held(by)) => return Err(refused(engine::Failure::Held(by))),
         Err(Refusal::Disk(what, error)) => {
             let finding = Finding::error(Code::Usage, format!("cannot {what}: {error}"));
-            return Err(finding.help("a rehearsal needs room for a copy of the session below .workflow/").into());
+            let finding = finding.help("a rehearsal needs room for a copy of the session below .workflow/");
+            return Err(Failure::Refused(Box::new(finding), Exit::Io));
         }
     };
     let Stage { session: folder, lock: _held } = stage;

@@ -96,6 +96,35 @@ fn a_run_that_cannot_be_read_for_want_of_permission_is_not_said_to_be_none() {
 }
 
 #[test]
+fn what_cannot_be_written_for_want_of_permission_is_input_and_output() {
+    let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.write("P/S/tasks.csv", "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,pending\n");
+    for folder in ["P/S", "P"] {
+        let path = world.dir().join(folder);
+        set_permissions(&path, Permissions::from_mode(0o555)).expect("permissions can be taken away");
+    }
+    if std::fs::create_dir(world.dir().join("P/new")).is_ok() {
+        std::fs::remove_dir(world.dir().join("P/new")).expect("removed");
+        world.through(["setpriv", "--bounding-set=-dac_override,-dac_read_search"].map(str::to_owned).into());
+    }
+    for words in [
+        &["msg", "log", "hi"][..],
+        &["task", "create", "B", "--title", "B", "--description", "Do it", "--assignee", "dev"],
+        &["rehearse"],
+    ] {
+        let mut command = world.command(&[words, &["--session=S"]].concat());
+        let output = command.current_dir(world.dir().join("P")).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(74), "{words:?}: {said}");
+        assert!(said.to_lowercase().contains("permission denied") && said.contains("help: "), "{said}");
+    }
+    for folder in ["P", "P/S"] {
+        let path = world.dir().join(folder);
+        set_permissions(&path, Permissions::from_mode(0o755)).expect("permissions can be given back");
+    }
+}
+
+#[test]
 fn a_current_folder_that_was_removed_is_named() {
     let world = world(SESSION);
     let session = format!("--session={}", world.dir().join(SESSION).display());

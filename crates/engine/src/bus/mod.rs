@@ -27,6 +27,9 @@ pub use own::OwnReport;
 pub use propose::{Proposal, proposals, propose};
 pub use shown::{ShownDiscovery, ShownMessage, ShownRole, ShownState, ShownTask};
 
+/// What to do where the disk says no.
+const LOOK_AT_DISK: &str = "check the folder with: ls -la; and the room on the disk with: df -h";
+
 /// Why nothing was done, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
@@ -45,6 +48,11 @@ impl Refusal {
 
     /// The disk says no.
     pub(crate) fn disk(what: &str, error: impl std::fmt::Display) -> Self {
-        Self::new(format!("{what}: {error}"), "check the folder with: ls -la; and the room on the disk with: df -h")
+        Self::new(format!("{what}: {error}"), LOOK_AT_DISK)
+    }
+
+    /// Whether it is the disk that says no.
+    pub fn is_of_disk(&self) -> bool {
+        self.help == LOOK_AT_DISK
     }
 }
