@@ -9,7 +9,7 @@ use std::path::Path;
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Backoff, Budgets};
-use team_executor_core::{Graph, Millis, Session, SessionStatus, Task, TaskIndex};
+use team_executor_core::{Graph, Millis, Reconciliation, Session, SessionStatus, Task, TaskIndex};
 use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
@@ -17,7 +17,7 @@ use team_executor_files::{Code, Finding};
 
 use self::copy::{Refusal, Stage};
 use self::timeline::Timeline;
-use super::run::{ending, invalid, refused, tell_findings};
+use super::run::{ending, invalid, refused, tell_findings, warn};
 use crate::args::{self, Format, Rehearse};
 use crate::config::REHEARSAL;
 use crate::config::choose::{self, Defaults, rehearsing};
@@ -45,6 +45,13 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         ids.iter().map(|id| Ok(open::task(&opened, id)?.2)).collect()
     };
     let (failing, slow) = (named(&options.fail)?, named(&options.slow)?);
+    let statuses = Reconciliation::of(session).statuses(session);
+    for (flag, tasks) in [("--fail", &failing), ("--slow", &slow)] {
+        for task in tasks.iter().map(|index| index.get()).filter(|task| statuses[*task].is_over()) {
+            let (id, status) = (&session.tasks[task].id, statuses[task]);
+            warn(&format!("{id} is {status} already, so {flag} changes nothing about it"), format, printer)?;
+        }
+    }
     let place = Place::of(Some(Path::new(&opened.path)))?;
     let config = place.config()?;
     let flags = args::Settings {

@@ -97,6 +97,17 @@ fn what_is_configured_counts_and_no_agent_of_it_is_run() {
 }
 
 #[test]
+fn what_is_wanted_of_a_task_that_is_over_is_told_to_change_nothing() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let table = "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,completed\nB,B,Do it,A,dev,2,pending\n";
+    world.write("S/tasks.csv", table);
+    let run = rehearse(&world, "S", &["--fail", "A", "--slow", "B"]);
+    assert!(run.code == Some(0), "{run}");
+    assert!(run.stderr.contains("warning: A is completed already, so --fail changes nothing about it\n"), "{run}");
+    assert!(!run.stderr.contains("--slow"), "{run}");
+}
+
+#[test]
 fn a_task_that_does_not_exist_is_named_before_anything_is_copied() {
     let world = example();
     let before = world.tree();
