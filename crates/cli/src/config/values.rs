@@ -173,9 +173,10 @@ pub(super) fn list(value: &DeValue<'_>) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|one| one.get_ref().as_str().map(str::to_owned)).collect()
 }
 
-/// The name that was probably meant.
+/// The name that was probably meant. Of one letter nothing is left if that is another one.
 pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (wrong.chars().count() / 3).max(1);
+    let letters = wrong.chars().count();
+    let limit = (letters / 3).max(1).min(letters.saturating_sub(1));
     let near = names.filter_map(|name| Some((letters_apart(wrong, name, limit)?, name)));
     near.min().map(|(_, name)| name)
 }
