@@ -126,8 +126,13 @@ mod tests {
             findings: String::new(),
             counts: Counts::default(),
         };
-        let checkpoint =
-            |asked| Notice::Checkpoint { task: "A".to_owned(), cause: Cause::Planned, judged: Vec::new(), asked };
+        let checkpoint = |asked| Notice::Checkpoint {
+            task: "A".to_owned(),
+            cause: Cause::Planned,
+            judged: Vec::new(),
+            critique: None,
+            asked,
+        };
         let open = |notices: &[Notice]| notices.iter().fold(None, still_open);
         assert_eq!(open(&[checkpoint(false)]), None, "nobody is there");
         let stays = [checkpoint(true), line("A"), completed("A"), Notice::Warning(String::new())];

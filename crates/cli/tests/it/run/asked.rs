@@ -179,7 +179,9 @@ fn a_list_says_of_each_run_how_it_stands() {
         let row = listed.lines().find(|line| line.contains("EX-S-")).expect("a row").to_owned();
         row.split_whitespace().nth(2).expect("a status").to_owned()
     };
-    let stopped = "kill -INT $(cut -d' ' -f4 /proc/$PPID/stat)";
+    // It ends when the executor has taken note: before, B might begin.
+    let stopped = "kill -INT $(cut -d' ' -f4 /proc/$PPID/stat); for n in $(seq 500); do \
+                   grep -qs draining .workflow/.csv-wave/EX-*/.executor/journal && break; sleep 0.02; done";
     assert_eq!(world.run(&["run", session, "-y", "--agent-command", stopped]).code, Some(3));
     assert_eq!(listed(), "paused");
     assert_eq!(world.run(&["run", session, "-y", "--agent-command", DID]).code, Some(0));
