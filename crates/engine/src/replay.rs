@@ -1,5 +1,6 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
@@ -102,14 +103,17 @@ pub(crate) enum Before {
     Report(Box<Report>),
     /// The session's own file, which the run had brought up to date, says again that something is to be done, or has other
     /// tasks: whoever changed it wants a new run.
-    Anew,
+    Anew {
+        /// What begins anew with what was set back, for people, one line each.
+        told: Vec<String>,
+    },
 }
 
 /// What a run that has left everything means for this start; nothing if it is not finished.
 pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>, Failure> {
     if done.is_other {
         // What it notes as written is only noted at its end: other tasks are other work.
-        return Ok(Some(Before::Anew));
+        return Ok(Some(Before::Anew { told: Vec::new() }));
     }
     // A clone of all tasks would cost more than it is needed for: their statuses.
     let stated: Vec<TaskStatus> = options.session.tasks.iter().map(|task| task.status).collect();
@@ -124,9 +128,37 @@ pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>
     // What was read before the run wrote its last files says nothing: only what is there now counts.
     if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
         let stated = Reconciliation::of(&options.session).statuses(&options.session);
-        let anew = (0..).map(TaskIndex).zip(stated).any(is_reset);
-        return Ok(anew.then_some(Before::Anew));
+        let reset: Vec<_> = (0..).map(TaskIndex).zip(stated.iter().copied()).filter(|task| is_reset(*task)).collect();
+        if reset.is_empty() {
+            return Ok(None);
+        }
+        let told = take_along(options, reset.into_iter().map(|(task, _)| task).collect(), &stated, &rules);
+        return Ok(Some(Before::Anew { told }));
     }
     let report = Report::of(&rules, &options.session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
     Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
+}
+
+/// Sets back what a run had built on tasks that were set back, as it would do in the run itself. What was changed since
+/// stays as it is. Says so for each.
+fn take_along(options: &mut Options, mut reset: Vec<TaskIndex>, stated: &[TaskStatus], rules: &Run) -> Vec<String> {
+    let Options { session, graph, .. } = options;
+    let mut seen: BTreeSet<TaskIndex> = reset.iter().copied().collect();
+    let (mut along, mut told, mut at) = (BTreeSet::new(), Vec::new(), 0);
+    while let Some(&on) = reset.get(at) {
+        at += 1;
+        for &task in graph.dependents(on).iter().filter(|task| seen.insert(**task)) {
+            let Some(now) = rules.status(task).filter(|now| now.is_over()) else { continue };
+            reset.push(task);
+            if stated.get(task.get()) == Some(&now) {
+                let task = &mut session.tasks[task.get()];
+                told.push(format!("{}: {now} -> pending (it depends on what was set back)", task.id));
+                task.status = TaskStatus::Pending;
+                (task.findings, task.error, task.verdict) = (None, None, None);
+                along.insert(task.id.clone());
+            }
+        }
+    }
+    session.completed_tasks.retain(|id| !along.contains(id));
+    told
 }

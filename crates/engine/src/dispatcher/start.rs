@@ -41,16 +41,17 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
     let anew = match before {
         Some(Before::Report(report)) => return Ok(*report),
-        Some(Before::Anew) if options.run.is_some() => {
+        Some(Before::Anew { .. }) if options.run.is_some() => {
             return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
         }
-        before => before.is_some(),
+        Some(Before::Anew { told }) => Some(told),
+        None => None,
     };
     let options = &*options;
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
-    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(options, anew)?;
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(options, anew.is_some())?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
@@ -71,6 +72,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     if !resumed {
         tell_changes(&options.session, tell);
     }
+    tell_adopted(anew.unwrap_or_default(), tell);
     adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
     let mut problems = adopted.warnings;
     let started = Instant::now();
@@ -166,4 +168,12 @@ fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
     if changes.len() > CHANGES_TOLD {
         tell(Notice::Reconciled(format!("and {} more changes", changes.len() - CHANGES_TOLD)));
     }
+}
+
+/// Tells what begins anew with what a person has set back.
+fn tell_adopted(mut told: Vec<String>, tell: &mut dyn FnMut(Notice)) {
+    let more = told.len().saturating_sub(CHANGES_TOLD);
+    told.truncate(CHANGES_TOLD);
+    told.extend((more > 0).then(|| format!("and {more} more that depend on what was set back")));
+    told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
 }

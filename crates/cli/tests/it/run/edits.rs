@@ -161,3 +161,47 @@ fn the_sessions_own_file_can_be_edited_too() {
     assert!(again.stderr.contains("taken over: A: failed -> pending\n"), "{again}");
     assert_eq!(json(&path)["tasks"]["B"]["findings"], "second");
 }
+
+/// A planner's file may say anything; what an earlier run built on a task that is set back is done again with it.
+///
+/// R: W-05
+#[test]
+fn what_a_finished_run_built_on_a_task_that_is_set_back_begins_anew_with_it() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B;C"), ("E", ""), ("F", "E")]);
+    let own = world.dir().join("S/tasks.csv");
+    assert_eq!(run(&world, "echo v1", &[]).code, Some(0));
+    edit(own.clone(), "worker,1,completed,v1,", "worker,1,pending,,");
+    edit(own.clone(), "C,,Do it,A,,csv-wave,worker,2,completed,", "C,,Do it,A,,csv-wave,worker,2,skipped,");
+    let again = run(&world, "echo v2", &[]);
+    let lines: Vec<_> = again.stderr.lines().filter(|line| line.contains("taken over: ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "taken over: B: completed -> pending (it depends on what was set back)",
+            "taken over: D: completed -> pending (it depends on what was set back)"
+        ],
+        "{again}"
+    );
+    let text = read(own);
+    let state = |id: &str| {
+        let row = text.lines().find(|line| line.starts_with(&format!("{id},"))).expect("a row");
+        row.split(',').skip(8).take(2).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(["A", "B", "E", "F"].map(state), ["completed v2", "completed v2", "completed v1", "completed v1"]);
+    assert_eq!(["C", "D"].map(state), ["skipped v1", "skipped "], "{text}");
+}
+
+#[test]
+fn a_task_set_back_in_tasks_json_takes_along_what_depends_on_it() {
+    let world = tasks(&[]);
+    std::fs::remove_dir_all(world.dir().join("S")).expect("removed");
+    let task = |deps: &str| format!("{{\"title\":\"t\",\"role\":\"r\",\"deps\":[{deps}],\"status\":\"pending\"}}");
+    let state = format!("{{\"session_id\":\"s\",\"tasks\":{{\"A\":{},\"B\":{}}}}}", task(""), task("\"A\""));
+    let path = world.write("S/tasks.json", state);
+    assert_eq!(run(&world, "echo first", &[]).code, Some(0));
+    edit(path.clone(), "\"status\": \"completed\"", "\"status\": \"pending\"");
+    let again = run(&world, "echo second", &[]);
+    assert!(again.stderr.contains("taken over: B: completed -> pending (it depends on what was set back)\n"), "{again}");
+    let tasks = &json(&path)["tasks"];
+    assert_eq!((&tasks["A"]["findings"], &tasks["B"]["findings"]), (&"second".into(), &"second".into()));
+}
