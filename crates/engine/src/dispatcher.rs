@@ -5,6 +5,7 @@ mod job_rows;
 mod people;
 mod permissions;
 mod recover;
+mod rendering;
 mod shortage;
 mod spawn;
 mod start;
@@ -22,6 +23,7 @@ use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome,
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
+use self::rendering::Rendered;
 use crate::capability::Gaps;
 use crate::checking::Checking;
 use crate::conductor::Conductor;
@@ -40,8 +42,6 @@ use crate::{clock, control, replay, stale, talk, views};
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const COMMIT_WITHIN: Duration = Duration::from_millis(5);
-/// Views are rendered at most this often, and never for more than a hundredth of the time.
-const RENDER_EVERY: Duration = Duration::from_millis(250);
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
     problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
@@ -88,9 +88,7 @@ struct Dispatcher<'t> {
     /// Since when something is not durable, nor about to be.
     undurable: Option<Instant>,
     commit_within: Duration,
-    dirty: bool,
-    /// When the views were last rendered, and how long that took.
-    rendered: Option<(Instant, Duration)>,
+    rendered: Rendered,
     tell: &'t mut dyn FnMut(Notice),
 }
 
@@ -186,7 +184,9 @@ impl Dispatcher<'_> {
     }
 
     fn announce_these(&mut self, happened: Vec<Event>) {
-        self.dirty |= !happened.is_empty();
+        if !happened.is_empty() {
+            self.rendered.outdate();
+        }
         let is_completed = |event: &Event| matches!(event, Event::Completed { .. });
         let mut untold = self.conductor.undurably_completed() + happened.iter().filter(|it| is_completed(it)).count();
         for event in happened {
@@ -206,7 +206,7 @@ impl Dispatcher<'_> {
             let micros = at.as_micros().saturating_sub(clock::now().as_micros());
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
         });
-        let until_render = self.dirty.then(|| self.render_wait());
+        let until_render = self.rendered.wait();
         let until_commit = self.undurable.map(|since| self.commit_within.saturating_sub(since.elapsed()));
         let until_decided = self.patience.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = [until_wake, until_render, until_commit, until_decided].into_iter().flatten().min();
@@ -298,28 +298,6 @@ impl Dispatcher<'_> {
 
     fn id(&self, task: TaskIndex) -> &str {
         self.session.tasks[task.get()].id.as_str()
-    }
-
-    /// How long until the views may be rendered again.
-    fn render_wait(&self) -> Duration {
-        let Some((last, took)) = self.rendered else { return Duration::ZERO };
-        (RENDER_EVERY.max(took * 100)).saturating_sub(last.elapsed())
-    }
-
-    /// Renders how the run stands, when it is time. Nothing is shown that is not durable.
-    fn render_in_time(&mut self) -> Result<(), Failure> {
-        if !self.dirty || !self.render_wait().is_zero() {
-            return Ok(());
-        }
-        self.commit()?;
-        let started = Instant::now();
-        let length = self.at.journal_length();
-        self.checking.put_into(&mut self.session);
-        let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
-        tell_problems(problems, self.tell);
-        self.rendered = Some((started, started.elapsed()));
-        self.dirty = false;
-        Ok(())
     }
 
     fn finish(&mut self) -> Result<Report, Failure> {

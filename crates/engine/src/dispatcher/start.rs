@@ -10,6 +10,7 @@ use team_executor_files::Dialect;
 use team_executor_store::SyncThread;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
 
+use super::rendering::Rendered;
 use super::{COMMIT_WITHIN, Dispatcher, tell_problems};
 use crate::adopt::Resumed;
 use crate::capability::Gaps;
@@ -83,7 +84,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     }
     problems.extend(views.begin(&mut session, &rules, at.journal_length()));
     problems.extend(views.render(&mut session, &rules, at.journal_length()));
-    let rendered = Some((started, started.elapsed()));
+    let rendered = Rendered::new(started);
     tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
@@ -145,7 +146,6 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         undurable: None,
         knowledge: Knowledge::default(),
         commit_within: COMMIT_WITHIN,
-        dirty: true,
         rendered,
         tell,
     };
