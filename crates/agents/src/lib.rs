@@ -3,7 +3,7 @@
 //! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
 //! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
 //! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`]
-//! (what its end means), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents), [`driver`] (the process
+//! (what its end means), [`json`] (how what it wrote is read), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents), [`driver`] (the process
 //! that converses with one).
 //!
 //! Invariants of this crate: it is the only one that starts processes; it never signals a process by a number that was
@@ -17,6 +17,7 @@ pub mod driver;
 pub mod environment;
 pub mod exit;
 mod harvest;
+pub mod json;
 pub mod keeper;
 mod keepers;
 mod last_line;

@@ -1,10 +1,10 @@
 //! What the end of a worker means. Three things are looked at apart: how it ran, what it reported, and whether what it
 //! promised is there. Nothing is read here; the caller hands in what was found.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::exit::{Ended, Limit};
+use crate::json;
 
 /// What an attempt came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,35 +76,23 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
     }
 }
 
-/// A result file; unknown fields are of no interest.
-#[derive(Debug, Deserialize)]
-struct Report {
-    status: Option<String>,
-    #[serde(default)]
-    findings: Value,
-    #[serde(default)]
-    error: Value,
-}
-
-/// The findings in a result file, and whether it reports success.
+/// The findings in a result file, and whether it reports success. Unknown fields are of no interest.
 fn report(text: &str) -> (String, Result<(), String>) {
-    let report: Report = match serde_json::from_str(text) {
+    let mut report = match json::object(text) {
         Ok(report) => report,
-        Err(_) if text.trim().is_empty() => {
-            return (String::new(), Err("its result cannot be read: it is empty".to_owned()));
-        }
-        Err(error) => return (String::new(), Err(format!("its result cannot be read: {error}"))),
+        Err(why) => return (String::new(), Err(format!("its result cannot be read: {why}"))),
     };
-    let reported = match report.status.as_deref() {
-        Some("completed") => Ok(()),
-        Some("failed") => {
-            let said = Some(words(report.error)).filter(|error| !error.trim().is_empty());
+    let mut field = |name: &str| report.remove(name).unwrap_or_default();
+    let reported = match field("status") {
+        Value::String(status) if status == "completed" => Ok(()),
+        Value::String(status) if status == "failed" => {
+            let said = Some(words(field("error"))).filter(|error| !error.trim().is_empty());
             Err(said.unwrap_or_else(|| "it reported failed without an error".to_owned()))
         }
-        Some(other) => Err(format!("its result has the status `{other}`, not `completed` or `failed`")),
-        None => Err("its result has no status".to_owned()),
+        Value::Null => Err("its result has no status".to_owned()),
+        other => Err(format!("its result has the status `{}`, not `completed` or `failed`", words(other))),
     };
-    (words(report.findings), reported)
+    (words(field("findings")), reported)
 }
 
 /// A text as it is, nothing as nothing, and anything else as it was written.
@@ -176,7 +164,11 @@ mod tests {
         };
         assert!(error("{\"status\":").starts_with("its result cannot be read: "));
         assert_eq!(error(" "), "its result cannot be read: it is empty");
+        for not_an_object in ["3", "null", "[]", r#"["completed","found"]"#] {
+            assert_eq!(error(not_an_object), "its result cannot be read: it is not an object");
+        }
         assert_eq!(error("{}"), "its result has no status");
+        assert_eq!(error(r#"{"status":1}"#), "its result has the status `1`, not `completed` or `failed`");
         assert_eq!(error(r#"{"status":"done"}"#), "its result has the status `done`, not `completed` or `failed`");
         assert_eq!(error(r#"{"status":"failed","error":" "}"#), "it reported failed without an error");
     }
@@ -219,6 +211,13 @@ mod tests {
         for ended in [Ended::Interrupted, Ended::Stopped] {
             assert_eq!(judge(&ended, &result(DONE)), Outcome::Interrupted);
         }
+    }
+
+    /// R: M-05
+    #[test]
+    fn findings_that_were_cut_inside_of_a_character_are_read() {
+        let cut = r#"{"status":"completed","findings":"so far\ud83d"}"#;
+        assert_eq!(judge(&Ended::Exit(0), &result(cut)), completed("so far\u{FFFD}"));
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::outcome::Produced;
-use team_executor_agents::{Ended, Exit};
+use team_executor_agents::{Ended, Exit, json};
 use team_executor_core::run::{ErrorClass, Outcome, Used, Work};
 use team_executor_core::{Task, Timestamp};
 use team_executor_store::{Durability, RealDisk, replace};
@@ -102,7 +102,7 @@ fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Stream {
 pub(crate) fn reported(run: &RunAt, task: &Task, work: Work) -> Option<End> {
     let id = task.id.as_str();
     let result = outcome::result(&run.result(id, work.attempt))?;
-    let by = serde_json::from_str::<Map<String, Value>>(&result).ok()?;
+    let by = json::object(&result).ok()?;
     by.get(REPORTED_BY).filter(|by| **by == run.key(id, work.attempt))?;
     let produced = Produced { result: Some(&result), ..Produced::default() };
     let outcome = outcome::of_ended(&Ended::Exit(0), &produced);
@@ -178,7 +178,7 @@ fn failed(trouble: Trouble, setup: &Setup) -> Outcome {
 
 /// What was reported, and what the result file says besides. Null says nothing.
 fn joined(written: Option<&str>, reported: Value) -> String {
-    let written = written.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok()).unwrap_or_default();
+    let written = written.and_then(|text| json::object(text).ok()).unwrap_or_default();
     let Value::Object(reported) = reported else { return String::new() };
     let mut all = written;
     for (key, value) in reported.into_iter().filter(|(_, value)| !value.is_null()) {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
+use team_executor_agents::json;
 use team_executor_core::run::{ErrorClass, Outcome};
 use team_executor_files::csv_job::{self, FILE};
 use team_executor_files::fence::fenced;
@@ -102,7 +103,7 @@ fn result(reported: &str) -> Result<Value, String> {
     let result = match report.remove("result") {
         None | Some(Value::Null) => report.remove("data").filter(|data| data.as_object().is_some_and(says_something)),
         Some(Value::String(text)) => {
-            let parsed = serde_json::from_str(&text);
+            let parsed = json::value(&text);
             Some(parsed.map_err(|error| format!("`result` of the report is not JSON: {error}"))?)
         }
         given => given,
@@ -121,7 +122,7 @@ fn says_something(data: &Map<String, Value>) -> bool {
 }
 
 fn object(reported: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(reported).map_err(|error| format!("the report cannot be read: {error}"))
+    json::object(reported).map_err(|error| format!("the report cannot be read: {error}"))
 }
 
 fn read(session: &DiskFolder) -> Option<Result<csv_job::Job, String>> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::report;
 use super::trouble::{Class, Trouble};
 use crate::exit::Ended;
+use crate::json;
 
 /// A line that is longer is no event that matters here: the output of a tool.
 const LINE_BYTES: u64 = 8 << 20;
@@ -123,7 +124,7 @@ impl Stream {
             let words = self.text.trim();
             let inner = words.strip_prefix("```json").or_else(|| words.strip_prefix("```"));
             let words = inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(words);
-            let value: Value = serde_json::from_str(words).ok()?;
+            let value = json::value(words).ok()?;
             value.get("status").is_some().then_some(value)
         })
     }
@@ -176,7 +177,7 @@ pub(super) fn read(mut output: impl BufRead, mut take: impl FnMut(&mut Stream, &
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
         if !is_rest
             && is_whole
-            && let Ok(event @ Value::Object(_)) = serde_json::from_slice(&line)
+            && let Ok(event @ Value::Object(_)) = json::value(&String::from_utf8_lossy(&line))
         {
             take(&mut stream, &event);
         }

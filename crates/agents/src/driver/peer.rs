@@ -13,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde_json::Value;
 
 use super::door::Told;
+use crate::json;
 use crate::unix::ends_with_us;
 
 /// A line that is longer is printed, but is no message.
@@ -114,7 +115,7 @@ fn listen(output: ChildStdout, prints: bool, outbox: &Sender<Heard>) {
         let is_whole = line.ends_with(b"\n");
         if !is_rest
             && is_whole
-            && let Ok(said @ Value::Object(_)) = serde_json::from_slice(&line)
+            && let Ok(said @ Value::Object(_)) = json::value(&String::from_utf8_lossy(&line))
             && outbox.send(Heard::Said(said)).is_err()
         {
             return;
