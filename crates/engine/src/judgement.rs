@@ -11,6 +11,19 @@ use team_executor_files::json::{self, Value};
 const CONSENSUS_ROUNDS: u32 = 1;
 /// What is kept of a critique.
 const CRITIQUE_CHARS: usize = 4000;
+/// `data.verdict`: words that send work back, and words that do not.
+const REJECTS: [&str; 2] = ["reject", "rejected"];
+const ACCEPTS: [&str; 9] = ["approve", "approved", "accept", "accepted", "pass", "passed", "ok", "warn", "warning"];
+/// Other words for what a supervisor says.
+const ALSO: [(&str, Verdict); 3] = [("passed", Verdict::Pass), ("warning", Verdict::Warn), ("blocked", Verdict::Block)];
+
+/// How much it matters that a team could not agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    High,
+    Medium,
+    Low,
+}
 
 /// What the plan itself says about checkpoints and complexity, added to what differs for single tasks anyway.
 pub(crate) fn with_checkpoints(
@@ -58,16 +71,47 @@ pub(crate) fn of(
     Ok(Some(said))
 }
 
+/// What a result says about the work of others in words that nobody knows, for people; nothing if there is none.
+pub(crate) fn unread(result: &str) -> Option<String> {
+    let document = json::parse(result).ok()?;
+    let verdict = document.root().get("data")?.get("verdict").filter(|verdict| !verdict.is_null())?;
+    let word = verdict.as_text().map(|word| word.trim().to_lowercase());
+    if word.is_some_and(|word| word.is_empty() || REJECTS.iter().chain(&ACCEPTS).any(|known| word == *known)) {
+        return None;
+    }
+    let shown: String = verdict.raw().chars().take(40).collect();
+    Some(format!("its verdict {shown} is neither approve nor reject, so nothing was sent back"))
+}
+
+/// How much it matters that a team could not agree, where it says that it could not. What is not said to matter little
+/// matters much.
+pub(crate) fn severity(blocked: Value<'_, '_>) -> Option<Severity> {
+    if blocked.is_null() || blocked.as_bool() == Some(false) {
+        return None;
+    }
+    let word = blocked.get("severity").unwrap_or(blocked).as_text().unwrap_or_default();
+    Some(match word.trim().to_lowercase().as_str() {
+        "medium" => Severity::Medium,
+        "low" => Severity::Low,
+        _ => Severity::High,
+    })
+}
+
+fn supervised(word: &str) -> Option<Verdict> {
+    let word = word.trim().to_lowercase();
+    Verdict::from_word(&word).or_else(|| ALSO.iter().find(|(also, _)| word == *also).map(|(_, verdict)| *verdict))
+}
+
 fn read(root: Value<'_, '_>, index: TaskIndex, graph: &Graph) -> Judgement {
     let text = |value: Option<Value<'_, '_>>| value.and_then(Value::as_text).map(std::borrow::Cow::into_owned);
     let data = root.get("data");
     let of_data = |name: &str| data.and_then(|data| data.get(name));
-    let verdict = text(root.get("supervision_verdict")).and_then(|word| Verdict::from_word(&word));
+    let verdict = text(root.get("supervision_verdict")).and_then(|word| supervised(&word));
     let complexity = text(of_data("complexity")).and_then(|word| Complexity::from_word(&word.to_lowercase()));
     let consensus = of_data("consensus_blocked");
-    let severity = text(consensus.and_then(|blocked| blocked.get("severity")));
-    let is_blocked = severity.is_some_and(|severity| severity.eq_ignore_ascii_case("high"));
-    let is_rejected = text(of_data("verdict")).is_some_and(|word| word.eq_ignore_ascii_case("reject"));
+    let is_blocked = consensus.and_then(severity) == Some(Severity::High);
+    let said = text(of_data("verdict")).map(|word| word.trim().to_lowercase());
+    let is_rejected = said.is_some_and(|word| REJECTS.contains(&word.as_str()));
     let mut rejects = Vec::new();
     if is_blocked || is_rejected {
         let named = of_data("rejects").into_iter().flat_map(|named| named.items().collect::<Vec<_>>());
@@ -137,6 +181,31 @@ mod tests {
         let high = blocked("HIGH").unwrap().unwrap();
         assert_eq!((high.rejects, high.critique.as_str(), high.rounds), (vec![TaskIndex(1)], "two ways", Some(1)));
         assert_eq!((blocked("MEDIUM"), blocked("LOW")), (Ok(None), Ok(None)));
+        assert!(blocked("CRITICAL").unwrap().is_some(), "what is not said to matter little matters much");
+        let other =
+            |blocked: &str| said(2, &format!(r#"{{"data":{{"consensus_blocked":{blocked}}}}}"#)).unwrap().is_some();
+        assert_eq!(["true", "\"HIGH\"", "{}", "{\"severity\":3}"].map(other), [true; 4]);
+        assert_eq!(["false", "null", "\"low\"", "\" Medium\""].map(other), [false; 4]);
+    }
+
+    #[test]
+    fn other_words_mean_the_same_and_unknown_ones_are_told() {
+        let verdict = |word: &str| format!(r#"{{"data":{{"verdict":{word}}}}}"#);
+        for word in ["\"rejected\"", "\"Rejected \""] {
+            assert_eq!(said(2, &verdict(word)).unwrap().unwrap().rejects, [TaskIndex(1)], "{word}");
+            assert_eq!(unread(&verdict(word)), None, "{word}");
+        }
+        for word in ["\"approved\"", "\"Passed\"", "\"warning\"", "null", "\"\""] {
+            assert_eq!((said(2, &verdict(word)), unread(&verdict(word))), (Ok(None), None), "{word}");
+        }
+        for word in ["\"maybe\"", "true", "[\"reject\"]"] {
+            let told = format!("its verdict {word} is neither approve nor reject, so nothing was sent back");
+            assert_eq!((said(2, &verdict(word)), unread(&verdict(word))), (Ok(None), Some(told)), "{word}");
+        }
+        for (word, verdict) in ALSO {
+            let said = said(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap();
+            assert_eq!(said.verdict, Some(verdict));
+        }
     }
 
     /// R: T-03

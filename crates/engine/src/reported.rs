@@ -14,6 +14,7 @@ use team_executor_files::{MemoryFolder, fields};
 use team_executor_store::run_folder::component;
 use team_executor_store::{Disk, Durability, Kind as DiskKind, replace};
 
+use crate::judgement::{self, Severity};
 use crate::outcome;
 use crate::run_at::RunAt;
 use crate::wisdom::{self, Book};
@@ -137,7 +138,7 @@ impl Report {
     fn dispute(&self) -> Option<String> {
         let document = json::parse(&self.text).ok()?;
         let blocked = document.root().get("data")?.get("consensus_blocked")?;
-        blocked.get("severity")?.as_text().filter(|severity| severity.eq_ignore_ascii_case("medium"))?;
+        judgement::severity(blocked).filter(|severity| *severity == Severity::Medium)?;
         let reason = blocked.get("reason").and_then(fields::text_of).unwrap_or_default();
         Some(format!("no consensus (MEDIUM): {reason}"))
     }

@@ -10,6 +10,7 @@ use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
 use crate::checking::{Checking, Next, Scene};
 use crate::ends::{self, End};
+use crate::notice::Notice;
 use crate::worker::Worker;
 use crate::{capability, clock, judgement, outcome, resident};
 
@@ -116,6 +117,9 @@ impl Dispatcher<'_> {
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
         let outcome = self.views.judged(&task.id, outcome);
         let said = result.or_else(|| self.views.left(&task.id));
+        if let (Outcome::Completed { .. }, Some(unread)) = (&outcome, said.as_deref().and_then(judgement::unread)) {
+            (self.tell)(Notice::Warning(format!("{}: {unread}", task.id)));
+        }
         let outcome = self.of_row(work, outcome, said.as_deref());
         outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
     }
