@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use team_executor_core::run::{Counts, Decision, Ending, Run};
-use team_executor_core::{Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Timestamp, Validation, joining};
+use team_executor_core::{
+    Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Timestamp, Validation, Verdict, joining,
+};
 use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
 
@@ -47,6 +49,8 @@ pub struct Report {
     pub faults: Vec<String>,
     /// How often work was sent back.
     pub rounds: u32,
+    /// What supervisors warn of, a line each.
+    pub warned: Vec<String>,
     /// What people decided, a line each.
     pub decisions: Vec<String>,
     /// How many artifacts are in which state.
@@ -115,6 +119,7 @@ impl Report {
             deliverables: Vec::new(),
             faults: Vec::new(),
             rounds: rules.rounds(),
+            warned: warned(rules, session),
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
             used: usage::of(rules, session),
@@ -206,8 +211,9 @@ impl Report {
                 if self.rounds == 1 { "sent back once".to_owned() } else { format!("sent back {} times", self.rounds) },
             )
         });
+        let warned = self.warned.iter().map(|warning| ("Warned", warning.clone()));
         let decisions = self.decisions.iter().map(|decision| ("Decided", decision.clone()));
-        artifacts.into_iter().chain(rounds).chain(decisions).collect()
+        artifacts.into_iter().chain(rounds).chain(warned).chain(decisions).collect()
     }
 
     /// As a part of `context.md`.
@@ -248,6 +254,19 @@ impl Report {
         }
         text
     }
+}
+
+/// What supervisors said who let the run go on with a warning.
+fn warned(rules: &Run, session: &Session) -> Vec<String> {
+    let tasks = (0..).map(TaskIndex).zip(&session.tasks);
+    let views = tasks.filter_map(|(index, task)| Some((task, rules.view(index)?)));
+    let warn = views.filter(|(_, view)| view.verdict == Some(Verdict::Warn) && view.status == TaskStatus::Completed);
+    warn.map(|(task, view)| warning(task.id.as_str(), view.findings.unwrap_or_default())).collect()
+}
+
+/// What a supervisor warns of.
+pub(crate) fn warning(task: &str, findings: &str) -> String {
+    if findings.is_empty() { format!("{task} says warn") } else { format!("{task} says warn: {findings}") }
 }
 
 /// A decision in a line.

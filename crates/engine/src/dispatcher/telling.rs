@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use team_executor_core::run::{ErrorClass, Event, JudgedThen, Then, WaveThen};
-use team_executor_core::{TaskIndex, Timestamp};
+use team_executor_core::{TaskIndex, Timestamp, Verdict};
 
 use super::{Dispatcher, tell_problems};
 use crate::budget::Halted;
 use crate::clock;
 use crate::notice::Notice;
+use crate::report::warning;
 use crate::reported::Reports;
 
 impl Dispatcher<'_> {
@@ -44,6 +45,8 @@ impl Dispatcher<'_> {
             },
             Event::Completed { work, findings, judged, .. } => {
                 let (task, findings) = (id(work.task), findings.unwrap_or_default());
+                let warns = judged.as_ref().is_some_and(|judged| judged.verdict == Some(Verdict::Warn));
+                let warning = warns.then(|| warning(&task, &findings));
                 let sent_back = judged.and_then(|judged| match judged.then {
                     JudgedThen::SendBack { tasks, critique } => Some(Notice::SentBack {
                         by: task.clone(),
@@ -53,6 +56,7 @@ impl Dispatcher<'_> {
                     _ => None,
                 });
                 (self.tell)(Notice::Completed { task, findings, counts });
+                tell_problems(warning.into_iter().collect(), self.tell);
                 let Some(sent_back) = sent_back else { return };
                 sent_back
             }

@@ -24,6 +24,9 @@ pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str
         writeln!(text, "### {}: {}\n", one_line(task.id.as_str()), one_line(task.label())).ok();
         writeln!(text, "- status: {}", task.status).ok();
         writeln!(text, "- role: {}", one_line(task.role.as_str())).ok();
+        if let Some(verdict) = task.verdict {
+            writeln!(text, "- verdict: {verdict}").ok();
+        }
         if let Some(at) = task.updated_at {
             writeln!(text, "- at: {}", time::format(at)).ok();
         }

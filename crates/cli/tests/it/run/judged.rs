@@ -7,7 +7,7 @@ use serde_json::Value;
 use team_executor_testkit::{Run, Terminal, World};
 
 use super::ends::{end, resume, wait_for};
-use super::{arguments, folder, interrupt, run, tasks};
+use super::{arguments, folder, interrupt, read, run, tasks};
 
 /// A worker that does what the file `<task>.sh` in the world says, and otherwise says that it did its task. It counts its
 /// starts in `<task>.log`.
@@ -128,6 +128,11 @@ fn a_supervisor_blocks_warns_or_must_say_something() {
     assert_eq!(decide(&world, &["recheck"]).code, Some(0));
     let done = run(&world, SCRIPTED, &[]);
     assert_eq!((done.code, starts(&world, "A"), starts(&world, "CHECKPOINT-001")), (Some(0), 1, 2), "{done}");
+    assert!(done.stderr.contains("warning: CHECKPOINT-001 says warn: fine now\n"), "{done}");
+    assert!(done.stdout.contains("Warned          CHECKPOINT-001 says warn: fine now\n"), "{done}");
+    let context = read(folder(&world).join("context.md"));
+    assert!(context.contains("- warned: CHECKPOINT-001 says warn: fine now\n"), "{context}");
+    assert!(context.contains("- status: completed\n- role: worker\n- verdict: warn\n"), "{context}");
     let shown = world.run(&["status", "--session=S"]);
     assert!(shown.stdout.contains("CHECKPOINT-001 completed  says warn"), "{shown}");
 
