@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
 use team_executor_files::reading::Reading;
-use team_executor_files::{MemoryFolder, ReadError, discovery, limits, manifest};
+use team_executor_files::{Code, MemoryFolder, ReadError, discovery, limits, manifest};
 use team_executor_store::below;
 use team_executor_store::run_folder::component;
 
@@ -16,6 +16,18 @@ use super::{FOLDER, kind};
 
 /// How many files of one attempt are registered.
 const FILES: usize = 10_000;
+/// How many mistakes of a manifest are told.
+const MISTAKES: usize = 5;
+/// What is odd about a manifest, but not why it cannot be used.
+const UNDERSTOOD: [Code; 7] = [
+    Code::ByteOrderMark,
+    Code::LoneSurrogate,
+    Code::FieldAlias,
+    Code::OtherForm,
+    Code::OtherWord,
+    Code::DefaultUsed,
+    Code::OddTime,
+];
 
 /// An attempt whose worker ended well.
 #[derive(Debug, Clone)]
@@ -172,8 +184,10 @@ fn declared(own: &str, roots: &Roots) -> Declared {
     match manifest::read(&mut reading, &file) {
         Some(manifest) => Declared::Artifact(Box::new(manifest.artifact)),
         None => {
-            let why = reading.findings.iter().next().map(|finding| finding.message.clone());
-            Declared::Unusable(why.unwrap_or_else(|| "it does not describe an artifact".to_owned()))
+            let mistakes = reading.findings.iter().filter(|finding| !UNDERSTOOD.contains(&finding.code));
+            let why: Vec<_> = mistakes.take(MISTAKES).map(|finding| finding.message.as_str()).collect();
+            let why = if why.is_empty() { "it does not describe an artifact".to_owned() } else { why.join("; ") };
+            Declared::Unusable(why)
         }
     }
 }

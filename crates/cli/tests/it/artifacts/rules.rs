@@ -38,6 +38,10 @@ fn a_worker_cannot_break_a_rule() {
         (manifest(&json!({"dependencies": ["a", "none"]})), "it builds on 'none', which does not exist"),
         (manifest(&json!({"path": "../../x"})), "../../x: named by artifact-manifest.json, but the path goes up"),
         (format!("echo '{{' > {to}"), "artifacts/B/artifact-manifest.json: "),
+        (
+            format!(r#"echo '{{"artifact_id":"x","type":"report","path":"f"}}' > {to}"#),
+            "missing required field 'creator_role'",
+        ),
     ] {
         let ran = again(&world, "B", &worker);
         assert_eq!(ran.code, Some(1), "{worker} {ran}");
