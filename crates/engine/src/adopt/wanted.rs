@@ -1,6 +1,6 @@
 //! What the changes of a person come to: which of them are legal moves, and what the rules are told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use team_executor_core::run::{Input, Refused, Run};
 use team_executor_core::{Session, Task, TaskIndex, TaskStatus, Timestamp};
@@ -11,6 +11,8 @@ use crate::views::state;
 
 /// Why a task that a person skipped did not run.
 const REASON: &str = "skipped by a person";
+/// What a task came to: whoever sets it back may empty that too.
+const RESULTS: [&str; 5] = ["findings", "findings_full", "error", "quality_score", "supervision_verdict"];
 
 /// What a person wants.
 pub(super) struct Wanted<'a> {
@@ -73,12 +75,18 @@ impl<'a> Wanted<'a> {
 
     /// What the run's table says.
     pub(super) fn of_table(&mut self, changes: &[Change]) {
+        let status = |to: &str| {
+            let status = if to.is_empty() { Some(TaskStatus::Pending) } else { TaskStatus::from_word(to) };
+            status.map(shown_as_is)
+        };
+        let is_again = |change: &&Change| change.column == "status" && status(&change.to) == Some(TaskStatus::Pending);
+        let again: HashSet<&str> = changes.iter().filter(is_again).map(|change| change.task.as_str()).collect();
         for change in changes {
             let Change { task: id, column, from, to } = change;
             let Some(task) = self.rules.graph().index_of(id) else { continue };
-            let status = if to.is_empty() { Some(TaskStatus::Pending) } else { TaskStatus::from_word(to) };
-            match (*column, status) {
-                ("status", Some(status)) => self.status(task, shown_as_is(status)),
+            match (*column, status(to)) {
+                ("status", Some(status)) => self.status(task, status),
+                (column, _) if to.is_empty() && RESULTS.contains(&column) && again.contains(id.as_str()) => {} // it will be
                 ("title", _) => self.text(task, column, Text::Title(to.clone())),
                 ("description", _) => self.text(task, column, Text::Description(to.clone())),
                 _ => self.refused.push(format!("{id}: {column} {} -> {}", short(from), short(to))),

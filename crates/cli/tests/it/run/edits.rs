@@ -70,6 +70,29 @@ fn a_completed_task_that_is_set_to_pending_runs_again_with_everything_behind_it(
 
 /// R: W-05
 #[test]
+fn whoever_sets_a_task_back_may_empty_what_it_came_to_and_nothing_else() {
+    let world = finished();
+    edit(table(&world), ",failed,,exit code 1", ",pending,,");
+    edit(table(&world), ",completed,first,", ",pending,,");
+    let again = run(&world, "echo second", &[]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(again.stderr.contains("taken over: B: failed -> pending\n"), "{again}");
+    assert_eq!(column(&world, "findings"), ["second", "second", "second", "second"]);
+    assert_eq!(column(&world, "error"), [""; 4]);
+
+    for (from, to, why) in [
+        (",failed,,exit code 1", ",failed,,", "refused: B: error `exit code 1` -> ``"),
+        (",failed,,exit code 1", ",pending,done,", "refused: B: findings `` -> `done`"),
+    ] {
+        let world = finished();
+        edit(table(&world), from, to);
+        let refused = run(&world, DID, &[]);
+        assert!(refused.code == Some(2) && refused.stderr.contains(why), "{refused}");
+    }
+}
+
+/// R: W-05
+#[test]
 fn a_task_that_waits_can_be_skipped_and_be_given_another_text() {
     let world = stopped();
     set(&world, "C", "skipped");
@@ -201,7 +224,10 @@ fn a_task_set_back_in_tasks_json_takes_along_what_depends_on_it() {
     assert_eq!(run(&world, "echo first", &[]).code, Some(0));
     edit(path.clone(), "\"status\": \"completed\"", "\"status\": \"pending\"");
     let again = run(&world, "echo second", &[]);
-    assert!(again.stderr.contains("taken over: B: completed -> pending (it depends on what was set back)\n"), "{again}");
+    assert!(
+        again.stderr.contains("taken over: B: completed -> pending (it depends on what was set back)\n"),
+        "{again}"
+    );
     let tasks = &json(&path)["tasks"];
     assert_eq!((&tasks["A"]["findings"], &tasks["B"]["findings"]), (&"second".into(), &"second".into()));
 }
