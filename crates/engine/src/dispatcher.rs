@@ -37,6 +37,7 @@ use crate::prompts::Prompts;
 use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::RunAt;
+use crate::signals::Signal;
 use crate::views::Views;
 use crate::{clock, control, replay, stale, talk, views};
 
@@ -228,8 +229,9 @@ impl Dispatcher<'_> {
         match message {
             Message::Asked(asked) => self.answer(asked).map(|()| None),
             Message::Typed(line) => self.typed(line.as_deref()).map(|()| None),
-            Message::Signal if self.asked_to_stop => Ok(Some(Input::Stop { now })),
-            Message::Signal => {
+            Message::Signal(Signal::HangUp) if self.asked_to_stop => Ok(None),
+            Message::Signal(Signal::End) if self.asked_to_stop => Ok(Some(Input::Stop { now })),
+            Message::Signal(_) => {
                 self.asked_to_stop = true;
                 Ok(Some(Input::Drain { now }))
             }

@@ -10,12 +10,13 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::artifacts::Looked;
 use crate::control::Asked;
+use crate::signals::Signal;
 
 /// What reaches the dispatcher from outside, besides the news of its keepers.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The user pressed Ctrl-C, or the system wants the run to end.
-    Signal,
+    Signal(Signal),
     /// Somebody asks for something.
     Asked(Asked),
     /// What a person has typed; nothing at the end of the input.
@@ -110,13 +111,13 @@ mod tests {
     fn the_bell_rings_while_there_are_messages() {
         let (outbox, inbox) = open().unwrap();
         assert!(!rings(&inbox));
-        outbox.send(Message::Signal).unwrap();
-        outbox.send(Message::Signal).unwrap();
+        outbox.send(Message::Signal(Signal::End)).unwrap();
+        outbox.send(Message::Signal(Signal::HangUp)).unwrap();
         assert!(rings(&inbox));
         assert_eq!(inbox.take().len(), 2);
         assert!(!rings(&inbox));
         assert_eq!(inbox.take().len(), 0);
         drop(inbox);
-        assert_eq!(outbox.send(Message::Signal), Err(Over));
+        assert_eq!(outbox.send(Message::Signal(Signal::End)), Err(Over));
     }
 }

@@ -14,6 +14,21 @@ use signal_hook::iterator::{Handle, Signals};
 /// Whether nobody listens, so that a signal does what it usually does.
 static NOBODY: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
+/// What a signal means to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Somebody wants it to end, and wants that more the second time.
+    End,
+    /// Its terminal is gone. That may be told twice, by the system and by whoever had the terminal, and is one wish.
+    HangUp,
+}
+
+impl Signal {
+    const fn of(signal: c_int) -> Self {
+        if signal == SIGHUP { Self::HangUp } else { Self::End }
+    }
+}
+
 /// Somebody listens until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Listening(Handle);
@@ -21,7 +36,7 @@ pub(crate) struct Listening(Handle);
 impl Listening {
     /// Tells of each signal, until nobody wants to hear of them. What whoever started the program wants it not to hear,
     /// with `nohup` or in the background of a script, is not listened to.
-    pub(crate) fn begin<E>(tell: impl Fn() -> Result<(), E> + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn begin<E>(tell: impl Fn(Signal) -> Result<(), E> + Send + 'static) -> io::Result<Self> {
         let heard: Vec<c_int> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
         let nobody = match NOBODY.get() {
             Some(nobody) => nobody,
@@ -37,7 +52,7 @@ impl Listening {
         let handle = signals.handle();
         nobody.store(false, Ordering::SeqCst);
         let listening = Self(handle);
-        let listen = move || signals.forever().try_for_each(|_| tell().map_err(drop));
+        let listen = move || signals.forever().try_for_each(|signal| tell(Signal::of(signal)).map_err(drop));
         thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
         Ok(listening)
     }

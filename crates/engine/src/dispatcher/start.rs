@@ -52,7 +52,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
-    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } = run_at::open(options, anew.is_some())?;
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
+        run_at::open(options, anew.is_some())?;
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
@@ -94,7 +95,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
 
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
     let (signals, requests) = (outbox.clone(), outbox.clone());
-    let listening = Listening::begin(move || signals.send(Message::Signal));
+    let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
     let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
     let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
     if let Err(error) = &server {

@@ -148,6 +148,27 @@ fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
     assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
 }
 
+/// Whoever closes a window may hang up twice: the system does, and the program that had the window.
+///
+/// R: X-03
+#[test]
+fn whoever_hangs_up_twice_ends_no_worker() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let hang_up = |executor: &Child| {
+        let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+    };
+    hang_up(&executor);
+    wait_for(&mut executor, "Stopping after 1 running worker");
+    hang_up(&executor);
+    // It has time to hear of the second one before it answers.
+    ask(&waiting.world, &["stop"]);
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(3));
+    assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
+}
+
 /// R: X-02
 #[test]
 fn a_second_executor_is_told_who_holds_the_session() {
