@@ -1,11 +1,14 @@
 //! One assignment from beginning to end: the worker is noted, started and kept, and its end is noted before it is told.
 
+use std::ffi::CString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::answer;
@@ -20,6 +23,11 @@ use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment};
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
+
+/// Who reads scripts.
+const SHELL: &str = "/bin/sh";
+/// How much of a file is looked at to tell a script from something else.
+const BEGINNING: u64 = 256;
 
 /// What a keeper has.
 #[derive(Debug)]
@@ -93,17 +101,38 @@ fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[OwnedFd; 2])
     let of_program = |error| Obstacle::about(&assignment.program, &error);
     let args = std::iter::once(&assignment.program).chain(&assignment.args).map(|arg| text(arg));
     let env = assignment.env.iter().map(|(name, value)| variable(name, value));
-    let program = Program {
-        file: &find(assignment)?,
+    let file = find(assignment)?;
+    let mut program = Program {
+        file: &file,
         args: args.collect::<io::Result<_>>().map_err(of_program)?,
         env: env.collect::<io::Result<_>>().map_err(of_program)?,
         cwd: &assignment.cwd,
         streams: [stdin.as_fd(), outputs[0].as_fd(), outputs[1].as_fd()],
     };
-    spawner.start(&program).map_err(|not| match not {
+    let mut started = spawner.start(&program);
+    if matches!(&started, Err(NotStarted::Other(error)) if is_unknown(error)) && is_script(&file) {
+        // A script that does not say who reads it is for the shell, as everywhere else.
+        let script = CString::new(file.as_os_str().as_bytes()).map_err(|error| of_program(error.into()))?;
+        program.args.splice(..1, [c"sh".to_owned(), script]);
+        program.file = Path::new(SHELL);
+        started = spawner.start(&program);
+    }
+    started.map_err(|not| match not {
         NotStarted::NoFolder(error) => Obstacle::about(assignment.cwd.display(), &error),
         NotStarted::Other(error) => of_program(error),
     })
+}
+
+/// Whether the kernel does not know what sort of a program it is.
+fn is_unknown(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error())
+}
+
+/// Whether there is text in a file, which a program of another machine is not.
+fn is_script(file: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    read.is_ok() && !beginning.is_empty() && !beginning.contains(&0)
 }
 
 /// The program's file. A name without a slash is looked for in the worker's own `PATH`, not in ours.

@@ -1,5 +1,7 @@
 //! How a worker ends, and that its end is told and written down alike.
 
+use std::process::Command;
+
 use team_executor_agents::Ended;
 
 use crate::world::World;
@@ -54,6 +56,27 @@ fn what_cannot_be_started_says_why() {
     assert!(long.ends_with(": Argument list too long (os error 7)"), "{long}");
     // The keeper is none the worse for it.
     assert_eq!(world.run("after", &["print", "fine"]).ended, Ended::Exit(0));
+}
+
+#[test]
+fn a_script_that_names_no_shell_is_read_by_one_and_what_is_no_script_is_not() {
+    let world = World::new();
+    let program = |name: &str, bytes: &[u8]| {
+        let [text, path] = ["text", "program"].map(|end| world.attempt(&format!("{name}.{end}")));
+        std::fs::write(&text, bytes).unwrap();
+        // What this process has open for writing, another thread's child may have too, and then it cannot be started.
+        assert!(Command::new("install").args(["-m", "755"]).args([&text, &path]).status().unwrap().success());
+        let mut assignment = world.assignment(name, &[]);
+        assignment.program = path.to_str().unwrap().into();
+        assignment.args = vec!["one".into(), "t w o".into()];
+        world.run_assignment(assignment)
+    };
+    let exit = program("work.sh", b"echo $# \"$2\"; exit 3\n");
+    assert_eq!((exit.ended, exit.last_line.as_deref()), (Ended::Exit(3), Some("2 t w o")));
+    for (name, bytes) in [("other-machine", &b"\x7fELF\0\0\0\0"[..]), ("empty", b"")] {
+        let Ended::CouldNotStart(obstacle) = program(name, bytes).ended else { panic!("{name} was started") };
+        assert!(obstacle.reason.ends_with(": Exec format error (os error 8)"), "{}", obstacle.reason);
+    }
 }
 
 #[test]
