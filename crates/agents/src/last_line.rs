@@ -2,6 +2,8 @@
 
 /// The most that is kept of a line, in bytes.
 const LINE: usize = 4096;
+/// What everything begins with that is meant for a terminal.
+const ESCAPE: u8 = 0x1b;
 
 /// Watches a stream for its last line.
 #[derive(Debug, Default)]
@@ -34,11 +36,10 @@ impl LastLine {
         append(&mut self.current, open);
     }
 
-    /// The last line so far, of at most this many bytes, without control characters.
+    /// The last line so far, of at most this many bytes, without control characters and what they say to a terminal.
     pub(crate) fn text(&self, most: usize) -> Option<String> {
         let line = if is_blank(&self.current) { &self.complete } else { &self.current };
-        let text: String =
-            String::from_utf8_lossy(line).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let text = plain(&String::from_utf8_lossy(line));
         let text = text.trim();
         let end = text.floor_char_boundary(most);
         (!text.is_empty()).then(|| text[..end].to_owned())
@@ -51,7 +52,42 @@ fn append(line: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn is_blank(line: &[u8]) -> bool {
+    if line.contains(&ESCAPE) {
+        return plain(&String::from_utf8_lossy(&line[..line.len().min(LINE)])).trim().is_empty();
+    }
     line.iter().all(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+}
+
+/// A text without colours and whatever else is meant for a terminal. Other control characters become blanks.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        rest = &rest[first.len_utf8()..];
+        match first {
+            '\u{1b}' => rest = behind_escape(rest),
+            first => plain.push(if first.is_control() { ' ' } else { first }),
+        }
+    }
+    plain
+}
+
+/// What follows on an escape sequence, whose first character is gone.
+fn behind_escape(text: &str) -> &str {
+    let behind = |text: &'_ str, is_inner: fn(u8) -> bool| -> usize {
+        let inner = text.bytes().take_while(|byte| is_inner(*byte)).count();
+        inner + usize::from(text.as_bytes().get(inner).is_some_and(|last| (0x30..0x7f).contains(last)))
+    };
+    let length = match text.as_bytes().first() {
+        Some(b'[') => 1 + behind(&text[1..], |byte| (0x20..0x40).contains(&byte)),
+        // A title or a link, up to its end; one without an end hides nothing.
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let ends = ["\u{7}", "\u{1b}\\"].map(|end| text.find(end).map(|at| at + end.len()));
+            ends.into_iter().flatten().min().unwrap_or(1)
+        }
+        _ => behind(text, |byte| (0x20..0x30).contains(&byte)),
+    };
+    &text[length..]
 }
 
 #[cfg(test)]
@@ -83,8 +119,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_meant_for_a_terminal_is_no_part_of_a_line() {
+        for (line, expected) in [
+            ("\u{1b}[31mred 3\u{1b}[0m", "red 3"),
+            ("\u{1b}[38;2;1;2;3mgr\u{1b}[Keen\u{1b}[?25h", "green"),
+            ("\u{1b}]0;a title\u{7}text", "text"),
+            ("\u{1b}]8;;http://x\u{1b}\\a link\u{1b}]8;;\u{1b}\\", "a link"),
+            ("\u{1b}(Bplain\u{1b}7\u{1b}=", "plain"),
+            ("\u{1b}]0;no end", "0;no end"),
+            ("ends in \u{1b}[3", "ends in"),
+            ("\u{1b}ä", "ä"),
+        ] {
+            assert_eq!(last(&[line.as_bytes()]).as_deref(), Some(expected), "{line:?}");
+        }
+        assert_eq!(last(&[b"done\n\x1b[0m\n", b"\x1b[?25h"]).as_deref(), Some("done"));
+    }
+
+    #[test]
     fn a_line_is_cut_between_characters_and_has_no_control_characters() {
-        assert_eq!(last(&[b"a\x1b[31mb\xff\n"]).as_deref(), Some("a [31mb\u{fffd}"));
+        assert_eq!(last(&[b"a\x1b[31mb\x07\xff\n"]).as_deref(), Some("ab \u{fffd}"));
         let mut line = LastLine::default();
         line.feed("ää".repeat(5000).as_bytes());
         assert_eq!(line.text(5).as_deref(), Some("ää"));
