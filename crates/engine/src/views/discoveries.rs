@@ -44,7 +44,8 @@ pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outc
             failed(found.error.unwrap_or_else(|| format!("its discovery {FOLDER}/{} says that it failed", name(task))))
         }
         Left::Discovery(found, ..) => {
-            let findings = findings.or(Some(found.findings).filter(|text| !text.is_empty()));
+            let said = [found.findings, found.key_findings.join("; ")].into_iter().find(|text| !text.is_empty());
+            let findings = findings.or(said);
             Outcome::Completed { findings, judgement }
         }
     }
@@ -73,13 +74,15 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
             let whole = TaskDiscovery { status: ours.status, timestamp, findings, error, ..*found };
             put(write(&whole, json::parse(&original).ok().as_ref())).map(|()| None)
         }
-        Left::Discovery(..) | Left::Unreadable => {
+        left => {
+            let why = match left {
+                Left::Discovery(found, _) if found.task != task.id => format!("is about the task {}", found.task),
+                Left::Discovery(..) => format!("contradicts that it is {}", task.status),
+                _ => "cannot be read".to_owned(),
+            };
             let aside = set_aside(disk, &name)?.unwrap_or_default();
             put(write(&ours, None))?;
-            Ok(Some(format!(
-                "{}: its discovery contradicts that it is {}; it is kept as {FOLDER}/{aside}",
-                task.id, task.status
-            )))
+            Ok(Some(format!("{}: its discovery {why}; it is kept as {FOLDER}/{aside}", task.id)))
         }
     }
 }
@@ -151,6 +154,8 @@ mod tests {
         write(r#"{"status":"completed","findings":"theirs"}"#);
         assert_eq!(judged(&disk, &task.id, completed("")), completed("theirs"));
         assert_eq!(judged(&disk, &task.id, completed("ours")), completed("ours"));
+        write(r#"{"status":"completed","data":{"key_findings":["one","two"]}}"#);
+        assert_eq!(judged(&disk, &task.id, completed("")), completed("one; two"));
         write(r#"{"status":"failed","error":"no time"}"#);
         assert_eq!(error(judged(&disk, &task.id, completed("done"))), "no time");
         write("{");
@@ -181,11 +186,15 @@ mod tests {
             told.is_none() && whole.contains("\"mine\": [1,  2]") && whole.contains("\"findings\": \"done\""),
             "{whole}"
         );
-        for contradiction in [r#"{"status":"failed"}"#, "{"] {
+        for (nth, (contradiction, why)) in (1..).zip([
+            (r#"{"status":"failed"}"#, "contradicts that it is completed"),
+            (r#"{"task_id":"B","status":"completed"}"#, "is about the task B"),
+            ("{", "cannot be read"),
+        ]) {
             at(contradiction);
             let (told, text) = settled(&task);
-            assert!(told.is_some_and(|told| told.contains("kept as discoveries/A.json.aside-")));
-            assert_eq!(text, ours);
+            let expected = format!("A: its discovery {why}; it is kept as discoveries/A.json.aside-{nth}");
+            assert_eq!((told, text), (Some(expected), ours.clone()));
         }
         task.status = TaskStatus::Pending;
         assert_eq!(settle(&disk, &task), Ok(None));

@@ -13,7 +13,7 @@ use super::over;
 use super::overlay::{Fields, New, object};
 use crate::findings_text;
 use crate::json::{Kind, Writer};
-use crate::tasks_json::{OBJECT, TASK, container};
+use crate::tasks_json::{NO_FINDINGS, OBJECT, TASK, container};
 
 /// The text of `tasks.json`, with the waves of the graph. A worker that has no task is left out, because the format
 /// knows workers by their tasks.
@@ -69,9 +69,9 @@ fn agents(out: &mut Writer, workers: &[ActiveWorker]) {
 }
 
 fn task(task: &Task, wave: u32) -> Fields<'_> {
-    let findings = task.findings.as_deref();
     let completed = task.status == TaskStatus::Completed;
-    let short = findings.map(findings_text::cut).or(completed.then_some(Cow::Borrowed("")));
+    let findings = task.findings.as_deref().filter(|findings| !completed || !findings.is_empty());
+    let short = findings.map(findings_text::cut).or(completed.then_some(Cow::Borrowed(NO_FINDINGS)));
     let is_cut = matches!(short, Some(Cow::Owned(_)));
     Fields::default()
         .always("title", New::text(&task.title))

@@ -312,4 +312,17 @@ fn a_run_leaves_files_that_are_strict() {
     assert_eq!(first.code, Some(0), "{first}");
     let again = run(&world, "true", &["--strict"]);
     assert_eq!(again.code, Some(0), "{again}");
+
+    let world = fixture("tasks-json-spec-literal");
+    let session = world.dir().join("tasks-json-spec-literal");
+    let path = session.join("tasks.json");
+    std::fs::write(&path, read(&path).replace("\"completed\"", "\"pending\"")).expect("written");
+    let unsaid = r#"{"status":"completed","supervision_verdict":"pass","data":{}}"#;
+    let worker = format!(
+        "echo '{unsaid}' > $TEAM_EXECUTOR_RESULT; echo '{unsaid}' > $TEAM_EXECUTOR_SESSION/discoveries/$TEAM_EXECUTOR_TASK.json"
+    );
+    let ran = world.run(&arguments("--session=tasks-json-spec-literal", &worker, &[]));
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let strict = world.run(&["validate", "--strict", "--session=tasks-json-spec-literal"]);
+    assert_eq!(strict.code, Some(0), "{strict}");
 }

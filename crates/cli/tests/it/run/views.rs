@@ -195,12 +195,12 @@ fn every_finished_task_has_a_discovery_that_agrees_with_it() {
         let valid = world.run(&["validate", "--session=S"]);
         assert_eq!(valid.code, Some(0), "what is left can be run again: {valid}");
         let is_aside = world.dir().join("S/discoveries/A.json.aside-1").exists();
-        let contradicts = error == "exit code 7" || error.ends_with("cannot be read");
-        assert_eq!(
-            (is_aside, done.stderr.contains("warning: A: its discovery contradicts")),
-            (contradicts, contradicts),
-            "{done}"
-        );
+        let why = match error {
+            "exit code 7" => Some("contradicts that it is failed"),
+            error => error.ends_with("cannot be read").then_some("cannot be read"),
+        };
+        let says = done.stderr.split("warning: A: its discovery ").nth(1).and_then(|said| said.split(';').next());
+        assert_eq!((is_aside, says), (why.is_some(), why), "{done}");
     }
 }
 

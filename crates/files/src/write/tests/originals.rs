@@ -263,9 +263,11 @@ fn long_findings_are_cut_and_kept() {
         assert_eq!(read.tasks[0].findings, session.tasks[0].findings);
         text = Some(written);
     }
-    session.tasks[0].findings = None;
     session.tasks[0].status = TaskStatus::Completed;
-    assert!(tasks_json(text.as_deref(), &session, &graph).contains("\"findings\": \"\""));
+    for unsaid in [None, Some(String::new())] {
+        session.tasks[0].findings = unsaid;
+        assert!(tasks_json(text.as_deref(), &session, &graph).contains("\"findings\": \"nothing was reported\""));
+    }
 }
 
 #[test]
