@@ -33,7 +33,7 @@ pub static ROW: Object = Object {
         Field::expected(
             "context_from",
             &Type::Text,
-            "no task is given the findings of others",
+            "each task is given the findings of its dependencies",
             "Ids of the tasks whose findings it is given, with `;`",
         ),
         Field::expected(

@@ -30,7 +30,7 @@ fn missing_columns_are_done_without() {
         missing("title", "the id is shown instead"),
         missing("description", "the title is used"),
         missing("deps", "no task waits for another"),
-        missing("context_from", "no task is given the findings of others"),
+        missing("context_from", "each task is given the findings of its dependencies"),
         missing("exec_mode", "it is `csv-wave`, unless the role's instructions say otherwise"),
         missing("role", "every task has the role `worker`"),
         missing("wave", "it was computed from the dependencies"),
