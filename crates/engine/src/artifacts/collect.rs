@@ -16,6 +16,8 @@ use super::{FOLDER, kind};
 
 /// How many files of one attempt are registered.
 const FILES: usize = 10_000;
+/// What is said of a link below a folder.
+const LINK: &str = "it is a link";
 /// How many mistakes of a manifest are told.
 const MISTAKES: usize = 5;
 /// What is odd about a manifest, but not why it cannot be used.
@@ -141,10 +143,14 @@ fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> (Vec<String>,
             wrong.push(format!("{own}: {why}, and only files in a folder can be delivered"));
             continue;
         }
-        let leads = folder.join(&name).canonicalize().ok();
-        if why != "it is a link" || leads.is_none_or(|leads| roots.named(&leads).is_none()) {
-            wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));
-        }
+        let leads = folder.join(&name).canonicalize().map(|leads| roots.named(&leads).is_some());
+        let why = match leads {
+            Ok(true) if why == LINK => continue,
+            Ok(false) if why == LINK => "it is a link that leads out",
+            Err(_) if why == LINK => "it is a link that leads nowhere",
+            _ => why,
+        };
+        wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));
     }
     let delivered = below.files.into_iter().filter(|name| name != manifest::NAME);
     (delivered.map(|name| format!("{own}/{name}")).collect(), is_described)

@@ -5,6 +5,12 @@ use std::path::{Path, PathBuf};
 use team_executor_files::paths::inside;
 use team_executor_files::{Folder as _, ReadError};
 use team_executor_store::DiskFolder;
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, LOGS};
+
+use crate::views::TASKS;
+
+/// What is in the folder of a run and was not delivered.
+const OWN: [&str; 7] = [EXECUTOR, AGENTS, LOGS, INTERACTIVE, TASKS, "results.csv", "context.md"];
 
 /// Which folder the path of an artifact is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +77,17 @@ impl Roots {
     }
 
     /// The file that a worker means by a path: absolute, or relative to its own folder, to where it works, to the session
-    /// or to the run, whichever has it.
+    /// or to the run, whichever has it. What the executor writes there is no work of anybody.
     pub(super) fn find(&self, path: &str, own: &str) -> Result<(Place, String), String> {
+        let (place, path) = self.located(path, own)?;
+        let first = path.split('/').next().unwrap_or_default();
+        if place == Place::Run && OWN.contains(&first) {
+            return Err("it is the executor's own".to_owned());
+        }
+        Ok((place, path))
+    }
+
+    fn located(&self, path: &str, own: &str) -> Result<(Place, String), String> {
         if Path::new(path).is_absolute() {
             return self
                 .named(Path::new(path))
@@ -131,6 +146,11 @@ mod tests {
         assert_eq!(found("src//z").unwrap(), "project src/z");
         for file in &files[..3] {
             assert!(found(file.to_str().unwrap()).is_ok(), "{}", file.display());
+        }
+        std::fs::create_dir(run.join(".executor")).unwrap();
+        std::fs::write(run.join(".executor/journal"), "text").unwrap();
+        for path in [".executor/journal", ".workflow/r/./.executor/journal"] {
+            assert_eq!(found(path), Err("it is the executor's own".to_owned()), "{path}");
         }
         for path in ["none", "../out", "/etc/passwd", "", "~/x", files[3].to_str().unwrap()] {
             assert!(found(path).is_err(), "{path}");

@@ -138,9 +138,13 @@ fn only_files_of_the_run_the_session_and_the_project_can_be_delivered() {
     let cases = [
         (
             "ln -s ../../../../../../secret $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(),
-            "artifacts/A/out: it is a link, and only files",
+            "artifacts/A/out: it is a link that leads out, and only files",
         ),
-        ("ln -s nowhere $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(), "artifacts/A/out: it is a link, and only files"),
+        (
+            "ln -s nowhere $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(),
+            "artifacts/A/out: it is a link that leads nowhere, and only files",
+        ),
+        (reported(".executor/journal"), ".executor/journal: reported as delivered, but it is the executor's own"),
         ("mkfifo $TEAM_EXECUTOR_ARTIFACTS/pipe".to_owned(), "artifacts/A/pipe: it is no regular file, and only"),
         (reported("../secret"), "../secret: reported as delivered, but the path goes up with `..`"),
         (reported("/etc/passwd"), "/etc/passwd: reported as delivered, but it is outside of the project"),
