@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
+use crate::keeper::remove_spare;
 use crate::ledger::{Entry, entries};
 use crate::sweep::sweep_marked;
 
@@ -72,6 +73,11 @@ impl Harvest {
             cgroup.remove()?;
         }
         Ok(count + sweep_marked(&keys.iter().copied().collect())?)
+    }
+
+    /// Removes the empty folders that keepers which were killed left among those of their tasks.
+    pub fn remove_spares(&self, artifacts: &Path) {
+        self.ledgers.iter().for_each(|ledger| remove_spare(artifacts, ledger));
     }
 
     /// Removes the ledgers. Everything that they say must be durable elsewhere.

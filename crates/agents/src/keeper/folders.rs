@@ -1,10 +1,12 @@
 //! The folders that workers deliver to, each empty when its worker starts. A worker that delivers nothing leaves an empty
 //! one, which becomes the next worker's: giving a folder another name is far cheaper than making one, and nobody finds
-//! thousands of empty ones.
+//! thousands of empty ones. In between it has a name that is its keeper's alone: the next attempt at the same task may be
+//! another keeper's.
 //!
 //! Whether anything came into one is told by its time: we make it older than any other, and the system gives it a new one
 //! with the first thing that comes in. That is ten times as quick as to read it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, FileTimes};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -17,21 +19,39 @@ use rustix::io::Errno;
 /// The time of a folder into which nothing ever came, since 1970.
 const NEVER: Duration = Duration::from_nanos(1);
 
+/// What an empty folder that nobody needs is called, before the name of its keeper's ledger. No task's folder begins so.
+const SPARE: &str = ".spare-";
+
 /// The folders of one keeper.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Folders {
-    /// An empty one that nobody needs any more.
+    /// What an empty one is called that nobody needs any more.
+    name: OsString,
+    /// Where there is such a one.
     spare: Option<PathBuf>,
 }
 
+/// Removes the empty folder that a keeper which was killed left among those of its tasks.
+pub(crate) fn remove_spare(folders: &Path, ledger: &Path) {
+    let _there_was_none = fs::remove_dir(folders.join(spare_name(ledger)));
+}
+
+fn spare_name(ledger: &Path) -> OsString {
+    let mut name = OsString::from(SPARE);
+    name.push(ledger.file_name().unwrap_or(OsStr::new("0")));
+    name
+}
+
 impl Folders {
+    /// None yet. No other keeper has this ledger.
+    pub(super) fn new(ledger: &Path) -> Self {
+        Self { name: spare_name(ledger), spare: None }
+    }
+
     /// Sees to it that there is an empty folder at a path. What stands there is moved aside, and it is said where to.
     pub(super) fn give(&mut self, path: &Path, aside: &Path) -> io::Result<Option<PathBuf>> {
-        if let Some(spare) = self.spare.take()
-            && spare != path
-        {
-            // Somebody may have found it since.
-            if is_untouched(&spare) && fs::rename(&spare, path).is_ok() {
+        if let Some(spare) = self.spare.take() {
+            if fs::rename(&spare, path).is_ok() {
                 return Ok(None);
             }
             self.spare = Some(spare);
@@ -57,7 +77,12 @@ impl Folders {
             }
         }
         self.throw_away();
-        self.spare = Some(path.to_owned());
+        let spare = path.with_file_name(&self.name);
+        match fs::rename(path, &spare) {
+            Ok(()) => self.spare = Some(spare),
+            // Something stands there; the next one is made anew.
+            Err(_) => drop(fs::remove_dir(path)),
+        }
         0
     }
 
@@ -132,10 +157,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (a, b, c) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
         let aside = dir.path().join("aside");
-        let mut folders = Folders::default();
+        let mut folders = Folders::new(Path::new("1-0"));
         let give = |folders: &mut Folders, path| assert_eq!(folders.give(path, &aside).unwrap(), None);
         give(&mut folders, &a);
         folders.take_back(&a);
+        assert_eq!(names(dir.path()), [".spare-1-0"]);
         give(&mut folders, &b);
         assert_eq!(names(dir.path()), ["b"]);
         fs::write(b.join("report.md"), "").unwrap();
@@ -144,13 +170,39 @@ mod tests {
         folders.take_back(&c);
         give(&mut folders, &c);
         folders.take_back(&c);
-        // Somebody uses what nobody needs: it stays there, and is nobody else's.
-        fs::write(c.join("late"), "").unwrap();
-        give(&mut folders, &a);
-        assert_eq!((names(dir.path()), names(&a)), (["a", "b", "c"].map(str::to_owned).into(), Vec::new()));
-        folders.take_back(&a);
         drop(folders);
-        assert_eq!(names(dir.path()), ["b", "c"]);
+        assert_eq!(names(dir.path()), ["b"]);
+    }
+
+    #[test]
+    fn what_one_keeper_keeps_is_not_what_another_gives_to_the_next_attempt() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b, aside) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("aside"));
+        let [mut one, mut other] = ["1-0", "1-1"].map(|ledger| Folders::new(Path::new(ledger)));
+        one.give(&a, &aside).unwrap();
+        assert_eq!(one.take_back(&a), 0);
+        other.give(&a, &aside).unwrap();
+        fs::write(a.join("report.md"), "").unwrap();
+        one.give(&b, &aside).unwrap();
+        assert_eq!((names(&a), names(&b)), (vec!["report.md".to_owned()], Vec::new()));
+        assert_eq!((one.take_back(&b), other.take_back(&a)), (0, 1));
+        drop((one, other));
+        assert_eq!(names(dir.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_stands_where_an_empty_folder_is_to_be_kept_stays_there_and_the_folder_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, there) = (dir.path().join("a"), dir.path().join(".spare-1-0"));
+        fs::create_dir_all(there.join("mine")).unwrap();
+        let mut folders = Folders::new(Path::new("ledgers/1-0"));
+        folders.give(&a, &dir.path().join("aside")).unwrap();
+        assert_eq!(folders.take_back(&a), 0);
+        remove_spare(dir.path(), Path::new("1-0"));
+        assert_eq!((names(dir.path()), names(&there)), (vec![".spare-1-0".to_owned()], vec!["mine".to_owned()]));
+        fs::remove_dir(there.join("mine")).unwrap();
+        remove_spare(dir.path(), Path::new("1-0"));
+        assert_eq!(names(dir.path()), Vec::<String>::new());
     }
 
     #[test]
@@ -166,11 +218,11 @@ mod tests {
         ];
         for with_spare in [false, true] {
             for plant in all {
-                let mut folders = Folders::default();
+                let mut folders = Folders::new(Path::new("1-0"));
                 if with_spare {
-                    let spare = dir.path().join("spare");
-                    folders.give(&spare, &aside).unwrap();
-                    folders.take_back(&spare);
+                    let other = dir.path().join("b");
+                    folders.give(&other, &aside).unwrap();
+                    folders.take_back(&other);
                 }
                 plant();
                 let moved = folders.give(&a, &aside).unwrap().expect("it was moved");
@@ -204,7 +256,7 @@ mod tests {
             (&|| fs::remove_dir(&a).unwrap(), 0),
         ];
         for (nth, (change, count)) in all.into_iter().enumerate() {
-            let mut folders = Folders::default();
+            let mut folders = Folders::new(Path::new("1-0"));
             folders.give(&a, &other).unwrap();
             assert!(is_untouched(&a), "{nth}");
             change();

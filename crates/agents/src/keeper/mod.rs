@@ -14,7 +14,7 @@ mod tree;
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,6 +27,8 @@ use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::{Ends, Spawner};
+pub(crate) use folders::remove_spare;
+
 use folders::Folders;
 use lifeline::Lifeline;
 use pipes::Spare;
@@ -39,9 +41,9 @@ pub const ARGUMENT: &str = "__keeper";
 /// input, answers go out by standard output.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(2);
-    let Some(ledger) = arguments.next() else { return ExitCode::FAILURE };
+    let Some(path) = arguments.next().map(PathBuf::from) else { return ExitCode::FAILURE };
     let mut talk = Talk { lifeline: Lifeline::new(), last: None, waiting: None };
-    let ledger = match talk.ledger_at(Path::new(&ledger)) {
+    let ledger = match talk.ledger_at(&path) {
         Ok(ledger) => ledger,
         Err(end) => return end.code(),
     };
@@ -57,7 +59,7 @@ pub fn main() -> ExitCode {
     let _already_leads = setsid();
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
-    let (folders, pipes, score, buffer) = (Folders::default(), Spare::default(), Score::open(), vec![0; CHUNK]);
+    let (folders, pipes, score, buffer) = (Folders::new(&path), Spare::default(), Score::open(), vec![0; CHUNK]);
     let mut spawner = Spawner::new();
     spawner.give_way();
     let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, ends, buffer };

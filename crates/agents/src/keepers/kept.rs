@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpi
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
-use crate::keeper::ARGUMENT;
+use crate::keeper::{ARGUMENT, remove_spare};
 use crate::ledger;
 use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request, decode, encode};
@@ -183,7 +183,7 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, .. } = self;
+        let Self { pid, ended, requests, answers, cgroup, ledger, last, key, late, .. } = self;
         drop((requests, answers));
         let ended = ended.map_or_else(|| wait(pid, WaitOptions::empty()), |status| Ok(Some(status)));
         let reason = match ended {
@@ -194,6 +194,10 @@ impl Kept {
         if let Some(cgroup) = cgroup {
             // The keeper may have removed it already; whatever is left is found below.
             let _as_far_as_possible = cgroup.kill().and_then(|_| cgroup.remove());
+        }
+        // It did so itself unless it was killed.
+        if let Some(folders) = last.as_ref().and_then(|last| last.artifacts.as_deref()?.parent()) {
+            remove_spare(folders, &ledger);
         }
         let Some(key) = key else { return Gone { reason, exit: None } };
         let exit = ledger::ended(&ledger, &key);

@@ -149,3 +149,10 @@ fn a_second_delivery_is_the_next_version_and_the_first_is_moved_aside() {
     assert_eq!((&history[0]["version"], &history[0]["state"]), (&"1.0".into(), &"failed".into()), "{shown}");
     assert_eq!((&history[1]["version"], &history[1]["attempt"]), (&"1.1".into(), &2.into()), "{shown}");
 }
+
+#[test]
+fn a_command_that_judges_finds_the_folder_of_its_task_also_when_nothing_was_delivered() {
+    let world = tasks(&[("A", "")]);
+    world.write("team-executor.toml", "[tasks.A.checks]\nverify = \"test -d $TEAM_EXECUTOR_ARTIFACTS\"\n");
+    assert_eq!(run(&world, "echo did it").code, Some(0));
+}

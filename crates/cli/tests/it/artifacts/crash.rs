@@ -151,3 +151,28 @@ fn what_a_power_cut_took_of_the_records_is_recorded_anew() {
     assert_eq!(registered(&world)["A/a.md"], "passed 1.0");
     assert_eq!(world.run(&["artifacts", "verify", SESSION]).stdout, "2 of 2 artifacts as delivered\n");
 }
+
+#[test]
+fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_was_never_an_artifact() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+    // The keeper of A has its empty folder when B begins; B's own keeper is the second.
+    let worker =
+        format!("test -e go -o $TEAM_EXECUTOR_TASK = A || {{ printf . > {}; cat {}; }}", pulse.arg(), gate.arg());
+    let mut pulse = pulse;
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    executor.kill().expect("killed");
+    executor.wait().expect("it ends");
+    pulse.wait_dead();
+    let run = folder(&world);
+    let ledger =
+        std::fs::read_dir(run.join(".executor/keepers")).expect("ledgers").next().expect("one").expect("it is read");
+    let spare = run.join("artifacts").join(format!(".spare-{}", ledger.file_name().display()));
+    std::fs::create_dir_all(&spare).expect("made");
+    world.write("go", "");
+    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert!(!spare.exists());
+    assert_eq!(std::fs::read_dir(run.join("artifacts")).expect("a folder").count(), 0);
+    assert!(registered(&world).is_empty());
+}
