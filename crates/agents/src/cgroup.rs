@@ -7,9 +7,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::rand::{GetRandomFlags, getrandom};
 
 /// How the name of each of ours begins.
 const PREFIX: &str = "team-executor-";
@@ -17,28 +18,28 @@ const PREFIX: &str = "team-executor-";
 /// How long killed processes may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
+/// How old an empty one is before it is removed by another executor. One that was just made may belong to an executor that
+/// cannot be seen from here and is about to start a keeper in it.
+const YOUTH: Duration = Duration::from_secs(60);
 
 /// A cgroup of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// Makes one below the cgroup of this process, if that is possible.
+    /// Makes one below the cgroup of this process, if that is possible. No other ever has its name: whoever finds it in a
+    /// ledger later kills what is inside, and the number of a process is given away again.
     pub(crate) fn create() -> Option<Self> {
-        let home = home()?;
-        for _ in 0..100 {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = home.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            match fs::create_dir(&path) {
-                // Without this file (before Linux 5.14) it would be no help.
-                Ok(()) if path.join("cgroup.kill").exists() => return Some(Self(path)),
-                Ok(()) => drop(fs::remove_dir(&path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(_) => {}
-            }
-            return None;
+        let mut token = [0; size_of::<u64>()];
+        let filled = getrandom(&mut token, GetRandomFlags::empty()).ok()?;
+        let name = format!("{PREFIX}{}-{:016x}", std::process::id(), u64::from_ne_bytes(token));
+        let path = home().filter(|_| filled == token.len())?.join(name);
+        fs::create_dir(&path).ok()?;
+        // Without this file (before Linux 5.14) it would be no help.
+        if path.join("cgroup.kill").exists() {
+            return Some(Self(path));
         }
+        drop(fs::remove_dir(&path));
         None
     }
 
@@ -96,10 +97,16 @@ impl Cgroup {
 /// Removes empty cgroups of executors that are gone. One that was killed together with an idle keeper, or before its
 /// keeper was inside, could not do so itself.
 pub(crate) fn remove_abandoned() {
-    for path in abandoned() {
+    for path in abandoned().iter().filter(|path| !is_young(path)) {
         // One with a process inside cannot be removed.
         let _in_use = fs::remove_dir(path);
     }
+}
+
+fn is_young(cgroup: &Path) -> bool {
+    let made = fs::metadata(cgroup).and_then(|found| found.modified());
+    let age = made.map(|made| SystemTime::now().duration_since(made).unwrap_or_default());
+    age.is_ok_and(|age| age < YOUTH)
 }
 
 /// The cgroups of executors that are gone. A keeper that still ends its workers may be inside.
@@ -192,13 +199,28 @@ mod tests {
     }
 
     #[test]
-    fn empty_ones_of_the_dead_are_removed_and_those_of_the_living_are_not() {
+    fn no_two_have_one_name_also_when_the_number_of_a_process_comes_again() {
+        let Some(one) = Cgroup::create() else { return };
+        let other = Cgroup::create().unwrap();
+        let token = |cgroup: &Cgroup| cgroup.path().to_str().unwrap().rsplit_once('-').unwrap().1.to_owned();
+        assert!(token(&one) != token(&other) && token(&one).len() == 16, "{one:?} {other:?}");
+        one.remove().and_then(|()| other.remove()).unwrap();
+    }
+
+    #[test]
+    fn old_empty_ones_of_the_dead_are_removed_and_those_of_the_living_are_not() {
         let Some(ours) = Cgroup::create() else { return };
         let mut dead = std::process::Command::new("/bin/true").spawn().unwrap();
         dead.wait().unwrap();
         let theirs = ours.path().with_file_name(format!("{PREFIX}{}-1", dead.id()));
         fs::create_dir(&theirs).unwrap();
         assert!(abandoned().contains(&theirs) && !abandoned().contains(&ours.path().to_owned()));
+        remove_abandoned();
+        assert!(theirs.exists(), "somebody may just have made it");
+        let long_ago = fs::FileTimes::new().set_modified(SystemTime::now() - YOUTH);
+        for path in [theirs.as_path(), ours.path()] {
+            fs::File::open(path).and_then(|folder| folder.set_times(long_ago)).unwrap();
+        }
         remove_abandoned();
         assert_eq!((theirs.exists(), ours.path().exists()), (false, true));
         ours.remove().unwrap();
