@@ -50,6 +50,11 @@ impl Cgroup {
         (ours && is_plain && path.starts_with(mount()?) && path.is_dir()).then(|| Self(path.to_owned()))
     }
 
+    /// The one that a process is in, if it is one of ours.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        Self::named(&around(&pid.to_string())?)
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.0
@@ -135,7 +140,12 @@ fn is_no_device(error: &io::Error) -> bool {
 
 /// The cgroup that this process is in.
 fn home() -> Option<PathBuf> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    around("self")
+}
+
+/// The cgroup that a process is in.
+fn around(process: &str) -> Option<PathBuf> {
+    let own = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     Some(mount()?.join(path))
 }
@@ -189,6 +199,7 @@ mod tests {
             assert!(!cgroup.holds(inside.id()));
             cgroup.take(inside.id()).unwrap();
             assert!(cgroup.holds(inside.id()));
+            assert_eq!(Cgroup::of(inside.id().cast_signed()), Some(cgroup.clone()));
             let path = cgroup.path().to_owned();
             let other = thread::spawn(move || while fs::remove_dir(&path).is_err() {});
             assert_eq!(cgroup.kill().unwrap(), 1);

@@ -12,10 +12,17 @@ use crate::cgroup::Cgroup;
 use crate::exit::Exit;
 use crate::keeper::remove_spare;
 use crate::ledger::{Entry, entries};
+use crate::stuck;
 use crate::sweep::sweep_marked;
 
 /// How often a lock is looked at.
 const GLANCE: Duration = Duration::from_millis(5);
+
+/// After how many looks a keeper that may have been stopped is woken again.
+const LOOKS: usize = 200;
+
+/// How long a keeper that was killed may take to be gone.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What keepers that are gone left.
 #[derive(Debug, Default)]
@@ -32,6 +39,27 @@ struct Left {
 }
 
 impl Harvest {
+    /// The same as [`Harvest::gather`], but keepers do not have their way: one that was stopped is woken, and one that still
+    /// lives when the time is over is killed. Nothing only if one cannot be killed.
+    pub fn insist(folder: &Path, keys: &[String], patience: Duration) -> io::Result<Option<Self>> {
+        let until = Instant::now().checked_add(patience);
+        for ledger in list(folder)? {
+            let mut looks = 0;
+            while is_held(&ledger)? {
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    stuck::kill(&ledger)?;
+                    break;
+                }
+                if looks % LOOKS == 0 {
+                    stuck::wake(&ledger);
+                }
+                looks += 1;
+                thread::sleep(GLANCE);
+            }
+        }
+        Self::gather(folder, keys, LAST_PATIENCE)
+    }
+
     /// Waits until every keeper with a ledger in this folder is gone, and reads what the ledgers say of these attempts.
     /// Nothing if one still lives when the time is over.
     pub fn gather(folder: &Path, keys: &[String], patience: Duration) -> io::Result<Option<Self>> {

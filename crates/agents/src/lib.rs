@@ -31,6 +31,7 @@ mod protections;
 pub mod protocol;
 pub mod rehearsal;
 mod seal;
+mod stuck;
 mod sweep;
 mod trial;
 mod unix;

@@ -42,6 +42,8 @@ pub const ARGUMENT: &str = "__keeper";
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(2);
     let Some(path) = arguments.next().map(PathBuf::from) else { return ExitCode::FAILURE };
+    // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
+    let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let mut talk = Talk { lifeline: Lifeline::new(), last: None, waiting: None };
     let ledger = match talk.ledger_at(&path) {
         Ok(ledger) => ledger,
@@ -57,8 +59,6 @@ pub fn main() -> ExitCode {
     };
     // It leads a group already when it was started by a shell; the terminal is then the shell's business.
     let _already_leads = setsid();
-    // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
-    let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
     let (folders, pipes, score, buffer) = (Folders::new(&path), Spare::default(), Score::open(), vec![0; CHUNK]);
     let mut spawner = Spawner::new();
     spawner.give_way();

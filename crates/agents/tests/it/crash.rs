@@ -265,6 +265,45 @@ fn when_both_are_killed_the_next_executor_ends_what_is_left() {
     assert_eq!(harvest.sweep(&[&assignment.key]).unwrap(), 0);
 }
 
+/// An executor was killed, and its keeper was stopped while it ended its worker, which takes so long.
+fn stopped_while_it_ends(dir: &Path, pulse: &mut Pulse, grace_ms: u64) -> Assignment {
+    let mut executor = Executor::new(dir);
+    let mut assignment = family(dir, "a", pulse);
+    assignment.limits.grace_ms = Some(grace_ms);
+    executor.start(&assignment);
+    pulse.wait_alive(4);
+    executor.kill();
+    signal_keeper(dir, Signal::STOP);
+    assignment
+}
+
+#[test]
+fn a_keeper_that_was_stopped_after_the_death_of_its_executor_is_woken_by_the_next_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let Assignment { key, .. } = stopped_while_it_ends(dir.path(), &mut pulse, 3000);
+    let harvest =
+        Harvest::insist(&ledgers(dir.path()), std::slice::from_ref(&key), LONG).unwrap().expect("all are gone");
+    assert_eq!(harvest.exit(&key).map(|exit| &exit.ended), Some(&Ended::Interrupted));
+    pulse.wait_dead();
+}
+
+#[test]
+fn a_keeper_that_does_not_end_is_killed_by_the_next_executor_with_all_that_it_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pulse = Pulse::new(dir.path().join("pulse"));
+    let Assignment { key, .. } = stopped_while_it_ends(dir.path(), &mut pulse, 600_000);
+    let all = [key];
+    assert!(
+        Harvest::gather(&ledgers(dir.path()), &all, Duration::ZERO).unwrap().is_none(),
+        "whoever only looks ends nobody"
+    );
+    let harvest = Harvest::insist(&ledgers(dir.path()), &all, Duration::ZERO).unwrap().expect("all are gone");
+    assert_eq!(harvest.exit(&all[0]), None);
+    harvest.sweep(&[&all[0]]).unwrap();
+    pulse.wait_dead();
+}
+
 #[test]
 fn an_assignment_that_a_dead_executor_left_behind_is_not_begun() {
     let dir = tempfile::tempdir().unwrap();

@@ -118,7 +118,7 @@ fn decided(rules: &Run, lost: Option<Work>, input: Input) -> (Vec<Event>, Option
 /// after this.
 fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure> {
     let (ledgers, key) = (at.ledgers(), at.key(task.id.as_str(), work.attempt));
-    let harvest = Harvest::gather(&ledgers, std::slice::from_ref(&key), PATIENCE);
+    let harvest = Harvest::insist(&ledgers, std::slice::from_ref(&key), PATIENCE);
     let harvest = harvest.map_err(Failure::disk("look at", &ledgers))?;
     let harvest = harvest.ok_or_else(|| Failure::StillRunning(at.id.clone()))?;
     if !at.is_moved {

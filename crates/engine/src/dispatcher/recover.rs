@@ -25,7 +25,7 @@ impl Dispatcher<'_> {
         let all = [keys.as_slice(), checks.as_slice()].concat();
         let graces = self.options.workers.iter().filter_map(|worker| worker.limits.grace_ms);
         let patience = KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0));
-        let harvest = Harvest::gather(&ledgers, &all, patience).map_err(Failure::disk("look at", &ledgers))?;
+        let harvest = Harvest::insist(&ledgers, &all, patience).map_err(Failure::disk("look at", &ledgers))?;
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
         harvest.remove_spares(&self.at.path.join(artifacts::FOLDER));
         // Of the others a keeper says that nothing is left.
