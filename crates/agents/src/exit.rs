@@ -98,7 +98,7 @@ impl Lack {
     pub fn of(error: &std::io::Error) -> Option<Self> {
         match Errno::from_io_error(error)? {
             Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM => Some(Self::Means),
-            Errno::NOSPC | Errno::DQUOT => Some(Self::Room),
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Some(Self::Room),
             _ => None,
         }
     }
@@ -153,6 +153,7 @@ mod tests {
             (Errno::AGAIN, Some(Lack::Means)),
             (Errno::NOMEM, Some(Lack::Means)),
             (Errno::NOSPC, Some(Lack::Room)),
+            (Errno::FBIG, Some(Lack::Room)),
             (Errno::DQUOT, Some(Lack::Room)),
             (Errno::NOENT, None),
         ] {

@@ -44,4 +44,4 @@ pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
 pub use trial::{Answer, ask};
-pub use unix::wait_for_children;
+pub use unix::{outlive_large_files, wait_for_children};

@@ -20,7 +20,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use team_executor_agents::{driver, keeper, rehearsal, wait_for_children};
+use team_executor_agents::{driver, keeper, outlive_large_files, rehearsal, wait_for_children};
 use team_executor_mcp::client;
 
 use crate::args::Args;
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Some(first) if first == client::DETACHED => return client::detached(),
         _ => {}
     }
+    outlive_large_files();
     let mut printer = Printer::new();
     let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {

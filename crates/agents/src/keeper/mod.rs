@@ -26,7 +26,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment, Request, encode};
-use crate::unix::{Ends, Spawner};
+use crate::unix::{Ends, Spawner, outlive_large_files};
 pub(crate) use folders::remove_spare;
 
 use folders::Folders;
@@ -40,6 +40,7 @@ pub const ARGUMENT: &str = "__keeper";
 /// Runs workers until the executor closes the keeper or is gone. What it needs is inherited: requests come in by standard
 /// input, answers go out by standard output.
 pub fn main() -> ExitCode {
+    outlive_large_files();
     let mut arguments = std::env::args_os().skip(2);
     let Some(path) = arguments.next().map(PathBuf::from) else { return ExitCode::FAILURE };
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.

@@ -120,11 +120,17 @@ unsafe fn blocked() -> libc::sigset_t {
 
 /// Lets a signal do what it usually does.
 unsafe fn as_usual(signal: c_int) {
+    // SAFETY: that is no handler.
+    unsafe { handle(signal, libc::SIG_DFL) }
+}
+
+/// Says what is done about a signal.
+unsafe fn handle(signal: c_int, how: libc::sighandler_t) {
     // SAFETY: what the kernel is handed is plain data and whole.
     unsafe {
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(signal, &raw const default, ptr::null_mut());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = how;
+        libc::sigaction(signal, &raw const action, ptr::null_mut());
     }
 }
 
@@ -133,6 +139,13 @@ unsafe fn as_usual(signal: c_int) {
 pub fn wait_for_children() {
     // SAFETY: nothing in this program handles the signal.
     unsafe { as_usual(libc::SIGCHLD) }
+}
+
+/// Lets this process find out that a file may not grow (`ulimit -f`) by an error, as it does when the disk is full: it would be
+/// killed without a word. What is started as in this module is not told to do the same.
+pub fn outlive_large_files() {
+    // SAFETY: nothing in this program handles the signal.
+    unsafe { handle(libc::SIGXFSZ, libc::SIG_IGN) }
 }
 
 /// The child. It must not panic, allocate or return.
@@ -146,6 +159,7 @@ extern "C" fn become_program(errand: *mut c_void) -> c_int {
             libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const NO_PRIORITY);
         }
         as_usual(libc::SIGPIPE);
+        as_usual(libc::SIGXFSZ);
         let mut in_place = !leads || libc::setpgid(0, 0) == 0;
         for (target, stream) in (0..).zip(streams) {
             in_place = in_place && libc::dup2(stream, target) >= 0;
@@ -171,11 +185,13 @@ extern "C" fn become_program(errand: *mut c_void) -> c_int {
 pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
     let us = Pid::from_raw(std::process::id().cast_signed());
     let tell = move || {
+        // SAFETY: a child does not share what is done about signals, and nothing handles this one.
+        unsafe { as_usual(libc::SIGXFSZ) };
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // Whoever is gone by now tells nobody any more.
         if getppid() == us { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec it makes two system calls, and an error is a number: nothing is allocated or locked.
+    // SAFETY: between fork and exec it makes three system calls, and an error is a number: nothing is allocated or locked.
     unsafe { command.pre_exec(tell) }
 }
 

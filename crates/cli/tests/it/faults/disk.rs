@@ -166,12 +166,22 @@ fn a_journal_that_may_not_grow_stops_the_run_and_the_same_command_continues() {
     let ids: Vec<String> = (0..40).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
     // In blocks of 512 bytes; the journal outgrows it before the last task.
-    let stopped = run_after(&world, "trap '' XFSZ; ulimit -f 8", DID, &[]);
+    let stopped = run_after(&world, "ulimit -f 8", DID, &[]);
     assert_eq!(stopped.status.code(), Some(74), "{}", said(&stopped));
     assert!(said(&stopped).contains("cannot write journal: file too large"), "{}", said(&stopped));
     let run = run(&world, DID, &[]);
     assert_eq!(run.code, Some(0), "{run}");
     assert!(ids.iter().all(|id| completions(&folder(&world), id) == 1));
+}
+
+#[test]
+fn a_log_that_may_not_grow_ends_and_neither_its_worker_nor_its_keeper_does() {
+    let world = tasks(&[("A", "")]);
+    // A worker is still told by a signal, as anybody is.
+    let worker = "head -c 1000000 /dev/zero | tr '\\0' x; echo; (head -c 1000000 /dev/zero >big) 2>/dev/null; echo $?";
+    let limited = run_after(&world, "ulimit -f 512", worker, &[]);
+    assert_eq!(limited.status.code(), Some(0), "{}", said(&limited));
+    assert_eq!(column(&world, "findings"), ["153"]);
 }
 
 #[test]
