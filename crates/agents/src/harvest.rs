@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
 use crate::keeper::remove_spare;
-use crate::ledger::{Entry, entries};
+use crate::ledger::{Entry, entries, is_original};
 use crate::stuck;
 use crate::sweep::sweep_marked;
 
@@ -36,6 +36,8 @@ pub struct Harvest {
 struct Left {
     cgroup: Option<PathBuf>,
     exit: Option<Exit>,
+    /// Its keeper wrote that into a ledger which is here.
+    is_from_here: bool,
 }
 
 impl Harvest {
@@ -76,8 +78,11 @@ impl Harvest {
         }
         let mut attempts: BTreeMap<String, Left> = keys.iter().map(|key| (key.clone(), Left::default())).collect();
         for ledger in &ledgers {
-            for entry in entries(&fs::read(ledger)?) {
+            let bytes = fs::read(ledger)?;
+            let is_from_here = is_original(&bytes, &fs::metadata(ledger)?);
+            for entry in entries(&bytes) {
                 let Some(left) = attempts.get_mut(entry.key()) else { continue };
+                left.is_from_here |= is_from_here;
                 match entry {
                     Entry::Started { cgroup, .. } => left.cgroup = cgroup,
                     Entry::Ended(exit) => left.exit = Some(exit),
@@ -90,6 +95,11 @@ impl Harvest {
     /// How an attempt ended, if its keeper wrote that down.
     pub fn exit(&self, key: &str) -> Option<&Exit> {
         self.attempts.get(key)?.exit.as_ref()
+    }
+
+    /// Whether the keeper of an attempt belonged to the run that its ledger is found in, and not to one that this is a copy of.
+    pub fn is_from_here(&self, key: &str) -> bool {
+        self.attempts.get(key).is_some_and(|left| left.is_from_here)
     }
 
     /// Ends what is left of attempts whose keepers were killed, and says how many processes that were. All processes of

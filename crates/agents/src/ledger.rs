@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,24 @@ impl Entry {
     }
 }
 
+/// The first line of a ledger: which file it is. That of a copy is another one; that of a ledger which was moved is not.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Made {
+    made: (u64, u64),
+}
+
+impl Made {
+    fn of(file: &fs::Metadata) -> Self {
+        Self { made: (file.dev(), file.ino()) }
+    }
+}
+
+/// Whether a keeper wrote into this very file, which says so. One of before that was said does not.
+pub(crate) fn is_original(ledger: &[u8], file: &fs::Metadata) -> bool {
+    let made = ledger.split(|byte| *byte == b'\n').find_map(|line| unseal(str::from_utf8(line).ok()?));
+    made == Some(Made::of(file))
+}
+
 /// What a ledger says, as far as it is whole. Lines that cannot be believed are left out.
 pub fn entries(ledger: &[u8]) -> impl Iterator<Item = Entry> {
     ledger.split(|byte| *byte == b'\n').filter_map(|line| unseal(str::from_utf8(line).ok()?))
@@ -61,7 +79,17 @@ impl Ledger {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
         file.lock()?;
-        Ok(Self { file })
+        let mut ledger = Self { file };
+        if ledger.note_made().is_err() {
+            // Without it the ledger is taken for a copy. A part of a line would spoil the next one.
+            ledger.file.set_len(0)?;
+        }
+        Ok(ledger)
+    }
+
+    fn note_made(&mut self) -> io::Result<()> {
+        let line = seal(&Made::of(&self.file.metadata()?))?;
+        self.file.write_all(line.as_bytes())
     }
 
     /// Writes a line. The system has it then: a kill does not take it, a power cut may.
@@ -99,10 +127,26 @@ mod tests {
         assert_eq!(entries(&whole[..whole.len() - 2]).collect::<Vec<_>>(), all[..2]);
         // A page that never reached the disk: what follows it still counts.
         let mut holed = whole;
-        holed[..10].fill(0);
+        let first = holed.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        holed[first..first + 10].fill(0);
         assert_eq!(entries(&holed).collect::<Vec<_>>(), all[1..]);
         assert_eq!(ended(&path, "a").map(|exit| exit.ended), Some(Ended::Exit(0)));
         assert_eq!((ended(&path, "b"), ended(&dir.path().join("none"), "a")), (None, None));
+    }
+
+    #[test]
+    fn one_that_was_moved_is_told_from_a_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, moved, copy] = ["1-0", "moved", "copy"].map(|name| dir.path().join(name));
+        Ledger::create(&path).unwrap().note(&started("a")).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        fs::copy(&moved, &copy).unwrap();
+        let is_original = |path: &Path| is_original(&fs::read(path).unwrap(), &fs::metadata(path).unwrap());
+        assert!(is_original(&moved) && !is_original(&copy));
+        // As it was written before.
+        fs::write(&copy, started("a").line().unwrap()).unwrap();
+        assert!(!is_original(&copy));
+        assert_eq!(entries(&fs::read(&copy).unwrap()).collect::<Vec<_>>(), [started("a")]);
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure>
     let harvest = Harvest::insist(&ledgers, std::slice::from_ref(&key), PATIENCE);
     let harvest = harvest.map_err(Failure::disk("look at", &ledgers))?;
     let harvest = harvest.ok_or_else(|| Failure::StillRunning(at.id.clone()))?;
-    if !at.is_moved {
+    if !at.is_moved || harvest.is_from_here(&key) {
         harvest.sweep(&[&key]).map_err(Failure::disk("end what is left of", &at.path))?;
     }
     let ended = harvest.exit(&key).map(|exit| &exit.ended);

@@ -29,11 +29,10 @@ impl Dispatcher<'_> {
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
         harvest.remove_spares(&self.at.path.join(artifacts::FOLDER));
         // Of the others a keeper says that nothing is left.
-        let unknown: Vec<&str> = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none()).collect();
+        let unknown = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none());
         // Of a run that was copied, the workers may be those of the other one.
-        if !self.at.is_moved {
-            harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", &self.at.path))?;
-        }
+        let unknown: Vec<&str> = unknown.filter(|key| !self.at.is_moved || harvest.is_from_here(key)).collect();
+        harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", &self.at.path))?;
         let (mut harvested, mut due) = (Vec::new(), Vec::new());
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {

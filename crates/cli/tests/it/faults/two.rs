@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::completions;
-use crate::run::{arguments, folder, run, start, tasks};
+use crate::run::{DID, arguments, folder, run, start, tasks};
 
 const RACES: usize = 200;
 
@@ -122,4 +122,32 @@ fn a_copy_of_a_running_session_is_run_by_itself() {
     let done: usize = runs.iter().map(|run| completions(run, "A")).sum();
     assert_eq!((runs.len(), done), (2, 1), "{runs:?}");
     held.finish();
+}
+
+/// It is still the same run, so what a crash left of its workers is its own.
+#[test]
+fn a_project_that_is_moved_after_a_crash_has_no_worker_beside_the_one_that_a_crash_left() {
+    let world = tasks(&[("A", "")]);
+    std::fs::create_dir(world.dir().join(".workflow")).expect("a folder");
+    std::fs::rename(world.dir().join("S"), world.dir().join(".workflow/S")).expect("the session is moved");
+    let beside = |name| world.dir().with_file_name(name);
+    let (mut pulse, gate) = (Pulse::new(beside("pulse")), Gate::new(beside("gate")));
+    let worker = format!("exec 9>{}; printf . >&9; cat {}", pulse.arg(), gate.arg());
+    let mut first = world.command(&arguments("--session=.workflow/S", &worker, &[]));
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    pulse.wait_alive(1);
+    let executor = first.id().to_string();
+    let keepers = std::fs::read_to_string(format!("/proc/{executor}/task/{executor}/children")).expect("its children");
+    // It cannot do anything about the death of its keeper.
+    for (signal, pids) in [("-STOP", executor.as_str()), ("-KILL", keepers.as_str()), ("-KILL", executor.as_str())] {
+        let sent = Command::new("kill").arg(signal).args(pids.split_whitespace()).status();
+        assert!(sent.expect("kill runs").success());
+    }
+    first.wait().expect("it ends");
+    let moved = beside("moved");
+    std::fs::rename(world.dir(), &moved).expect("it is moved");
+    let mut command = world.command(&arguments("--session=.workflow/S", DID, &[]));
+    let output = command.current_dir(&moved).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    pulse.wait_dead();
 }
