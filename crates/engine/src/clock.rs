@@ -1,13 +1,57 @@
 //! The one place that asks what time it is.
 
+use std::sync::OnceLock;
+
+use rustix::time::{ClockId, clock_gettime};
 use team_executor_core::Timestamp;
 
-/// Now, by the wall clock.
+static CLOCK: OnceLock<Clock> = OnceLock::new();
+
+/// The wall clock as it was at one moment, and what the machine counted then.
+#[derive(Debug)]
+struct Clock {
+    wall: i64,
+    counted: i64,
+}
+
+impl Clock {
+    /// What the wall clock says when the machine has counted so far, if nobody sets it.
+    fn at(&self, counted: i64) -> Timestamp {
+        Timestamp::from_micros(self.wall.saturating_add(counted.saturating_sub(self.counted)))
+    }
+}
+
+/// Now: the wall clock when this was first asked, and the time since, asleep or not. Setting the wall clock meanwhile changes
+/// nothing: whoever waits for a moment waits neither longer nor shorter.
 pub(crate) fn now() -> Timestamp {
-    Timestamp::from_micros(jiff::Timestamp::now().as_microsecond())
+    let clock = CLOCK.get_or_init(|| Clock { wall: jiff::Timestamp::now().as_microsecond(), counted: counted() });
+    clock.at(counted())
+}
+
+/// Microseconds since the machine was started, those included in which it slept.
+fn counted() -> i64 {
+    let since = clock_gettime(ClockId::Boottime);
+    since.tv_sec.saturating_mul(1_000_000).saturating_add(since.tv_nsec / 1000)
 }
 
 /// Today, where the user is.
 pub(crate) fn today() -> String {
     jiff::Zoned::now().date().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_time_that_passes_counts_and_not_what_the_wall_clock_is_set_to() {
+        // As if it had been an hour fast when it was first asked.
+        let hour = 3_600_000_000;
+        let clock = Clock { wall: jiff::Timestamp::now().as_microsecond() + hour, counted: counted() };
+        let first = clock.at(counted());
+        let then = clock.at(counted());
+        assert!(first.as_micros() >= clock.wall && then >= first);
+        assert_eq!(clock.at(clock.counted + 7).as_micros(), clock.wall + 7);
+        assert!(now() <= now());
+    }
 }
