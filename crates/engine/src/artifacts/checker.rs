@@ -154,8 +154,10 @@ impl Bench {
             let (slot, looked) = match job {
                 Job::Lost(delivered) => {
                     let Some(mut collected) = self.collect(&delivered) else { continue };
+                    // The crash may have taken what was in it, too.
+                    let wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
                     lock(&self.registry).prepare(&delivered.task, delivered.attempt, &mut collected.found);
-                    self.judge(&delivered, collected, Vec::new(), Some("recorded again after a crash"));
+                    self.judge(&delivered, collected, wrong, Some("recorded again after a crash"));
                     continue;
                 }
                 Job::Delivered(slot, delivered) => {

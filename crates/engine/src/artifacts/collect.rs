@@ -1,9 +1,13 @@
 //! What an attempt delivered: the files in its own folder, those that its report names, and what its manifest says of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{OFlags, syncfs};
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
 use team_executor_files::reading::Reading;
 use team_executor_files::{Code, MemoryFolder, ReadError, discovery, limits, manifest};
@@ -30,6 +34,9 @@ const UNDERSTOOD: [Code; 7] = [
     Code::DefaultUsed,
     Code::OddTime,
 ];
+
+/// Of more files than this it is quicker to sync all of the file system.
+const SYNCED_SINGLY: usize = 200;
 
 /// An attempt whose worker ended well.
 #[derive(Debug, Clone)]
@@ -76,7 +83,8 @@ impl Delivered {
     }
 }
 
-/// Looks for everything that an attempt delivered, and hashes it; nothing if that is given up on the way.
+/// Looks for everything that an attempt delivered, hashes it and makes it durable, as the record of it will be; nothing if that
+/// is given up on the way.
 pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() -> bool) -> Option<Collected> {
     let own = delivered.folder();
     let mut wrong = Vec::new();
@@ -122,7 +130,43 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() 
             }
         }
     }
+    wrong.extend(make_durable(&found, roots, given_up)?);
     Some(Collected { found, wrong })
+}
+
+/// Syncs what was delivered, and the folders that it is in; says what is not durable. Nothing if that is given up on the way.
+fn make_durable(found: &[Found], roots: &Roots, given_up: impl Fn() -> bool) -> Option<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut failed = |path: &Path, synced: io::Result<()>| {
+        wrong.extend(synced.err().map(|error| format!("{}: it cannot be made durable: {error}", path.display())));
+    };
+    if found.len() > SYNCED_SINGLY {
+        let places: BTreeSet<PathBuf> = found.iter().map(|found| roots.whole(found.place, "")).collect();
+        places.iter().for_each(|place| failed(place, sync(place, |place| Ok(syncfs(place)?))));
+        return Some(wrong);
+    }
+    let mut folders = BTreeSet::new();
+    for Found { place, artifact, .. } in found {
+        if given_up() {
+            return None;
+        }
+        let (root, path) = (roots.whole(*place, ""), roots.whole(*place, &artifact.path));
+        failed(&path, sync(&path, File::sync_all));
+        folders.extend(path.ancestors().skip(1).take_while(|folder| folder.starts_with(&root)).map(Path::to_owned));
+    }
+    folders.iter().for_each(|folder| failed(folder, sync(folder, File::sync_all)));
+    Some(wrong)
+}
+
+/// Syncs what is at a path. It was read a moment ago; if it is something else by now, that is not waited for.
+fn sync(path: &Path, how: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    match opened.and_then(|file| how(&file)) {
+        // It is gone, may not be opened, or cannot be synced where it is.
+        Err(error) if matches!(error.kind(), NotFound | PermissionDenied | InvalidInput | ReadOnlyFilesystem) => Ok(()),
+        synced => synced,
+    }
 }
 
 /// The files in the attempt's own folder, and whether one of them describes another. A link is fine if it leads to something

@@ -153,6 +153,18 @@ fn what_a_power_cut_took_of_the_records_is_recorded_anew() {
 }
 
 #[test]
+fn what_a_power_cut_emptied_is_not_recorded_as_passed() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; test -e fine -o $TEAM_EXECUTOR_TASK = A";
+    super::run(&world, worker);
+    std::fs::remove_file(folder(&world).join(".executor/artifacts")).expect("removed");
+    std::fs::write(folder(&world).join("artifacts/A/a.md"), "").expect("emptied");
+    world.write("fine", "");
+    assert_eq!(super::again(&world, "B", worker).code, Some(0));
+    assert_eq!(registered(&world)["A/a.md"], "failed 1.0");
+}
+
+#[test]
 fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_was_never_an_artifact() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));

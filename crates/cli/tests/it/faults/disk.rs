@@ -268,6 +268,27 @@ fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
     assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}: {calls}");
 }
 
+#[test]
+fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
+    if !has_strace() {
+        println!("strace cannot be used here; that artifacts are made durable was not tried");
+        return;
+    }
+    let world = tasks(&[("A", "")]);
+    let worker = "mkdir $TEAM_EXECUTOR_ARTIFACTS/sub; echo text >$TEAM_EXECUTOR_ARTIFACTS/sub/a.md";
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
+    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
+    let run = command.current_dir(world.dir()).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    let calls = read(world.dir().join("calls"));
+    let at = |what: &[&str]| calls.lines().position(|call| what.iter().all(|part| call.contains(part)));
+    let end = at(&["pwrite64", "\\\"type\\\":\\\"completed"]).expect("it is completed");
+    for synced in ["/artifacts/A/sub/a.md>", "/artifacts/A/sub>", "/artifacts/A>", "/artifacts>"] {
+        assert!(at(&["fsync", synced]).is_some_and(|at| at < end), "{synced}: {calls}");
+    }
+}
+
 /// What the kernel says about the file system is changed on its way to the program.
 #[test]
 fn a_network_file_system_is_refused_unless_it_is_allowed() {
