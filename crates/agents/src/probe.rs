@@ -21,7 +21,7 @@ pub enum Unusable {
     NotExecutable(PathBuf),
 }
 
-/// Where a program is that a worker in `cwd` with this `PATH` would start; looked for as the system does.
+/// Where a program is that a worker in `cwd` with this `PATH` would start: the keeper looks for it in the same way.
 pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unusable> {
     if program.contains('/') {
         let at = cwd.join(program);
@@ -31,8 +31,13 @@ pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, U
             false => Err(Unusable::Missing(at)),
         };
     }
-    let mut found = path.unwrap_or(DEFAULT_PATH).split(':').map(|folder| cwd.join(folder).join(program));
-    found.find(|at| !program.is_empty() && is_program(at)).ok_or_else(|| Unusable::NotInPath(program.to_owned()))
+    in_path(program, path).ok_or_else(|| Unusable::NotInPath(program.to_owned()))
+}
+
+/// Where a name leads. Folders of `PATH` that are not absolute do not count: a project could choose the program by them.
+pub(crate) fn in_path(program: &str, path: Option<&str>) -> Option<PathBuf> {
+    let folders = path.unwrap_or(DEFAULT_PATH).split(':').map(Path::new).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(program)).find(|at| !program.is_empty() && is_program(at))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -46,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_found_where_the_system_would_find_it() {
+    fn a_program_is_found_where_a_keeper_would_find_it() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path();
         for (name, mode) in [("tool", 0o755), ("notes", 0o644)] {
@@ -56,7 +61,9 @@ mod tests {
         let here = cwd.to_string_lossy();
         let tool = Ok(cwd.join("tool"));
         assert_eq!(probe("tool", Some(&format!("/nowhere:{here}")), Path::new("/")), tool);
-        assert_eq!(probe("tool", Some("/nowhere::"), cwd), tool);
+        for relative in ["/nowhere::", ".", "", "bin/../."] {
+            assert_eq!(probe("tool", Some(relative), cwd), Err(Unusable::NotInPath("tool".to_owned())), "{relative}");
+        }
         assert_eq!(probe("./tool", None, cwd), Ok(cwd.join("./tool")));
         assert_eq!(probe("sh", None, cwd), Ok("/bin/sh".into()));
         assert_eq!(probe("tool", None, cwd), Err(Unusable::NotInPath("tool".to_owned())));

@@ -21,6 +21,7 @@ use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
+use crate::probe::in_path;
 use crate::protocol::{Answer, Assignment};
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
@@ -137,15 +138,13 @@ fn is_script(file: &Path) -> bool {
 
 /// The program's file. A name without a slash is looked for in the worker's own `PATH`, not in ours.
 fn find(assignment: &Assignment) -> Result<PathBuf, Obstacle> {
-    let program = Path::new(&assignment.program);
     if assignment.program.contains('/') {
-        return Ok(assignment.cwd.join(program));
+        return Ok(assignment.cwd.join(&assignment.program));
     }
-    let path = assignment.env.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
-    let mut candidates = std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program));
-    let is_program = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
-    let not_found = || Obstacle::new(format!("{}: not found in PATH ({path})", assignment.program));
-    candidates.find(is_program).ok_or_else(not_found)
+    let path = assignment.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+    let not_found =
+        || Obstacle::new(format!("{}: not found in PATH ({})", assignment.program, path.unwrap_or("not set")));
+    in_path(&assignment.program, path).ok_or_else(not_found)
 }
 
 /// Milliseconds since 1970, to be shown only.

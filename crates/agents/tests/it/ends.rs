@@ -41,7 +41,7 @@ fn what_cannot_be_started_says_why() {
     let missing = reason("missing", |it| it.program = "/no/such/program".into());
     assert_eq!(missing, "/no/such/program: No such file or directory (os error 2)");
     let unknown = reason("unknown", |it| it.program = "no-such-program".into());
-    assert_eq!(unknown, "no-such-program: not found in PATH ()");
+    assert_eq!(unknown, "no-such-program: not found in PATH (not set)");
     let folder = reason("folder", |it| it.program = "/".into());
     assert_eq!(folder, "/: Permission denied (os error 13)");
     let cwd = reason("cwd", |it| it.cwd = "/no/such/folder".into());

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use team_executor_testkit::{Pulse, fake_agent};
 
-use crate::run::{column, folder, run, tasks};
+use crate::run::{arguments, column, folder, run, tasks};
 
 #[test]
 fn a_program_that_may_not_be_executed_is_named() {
@@ -14,6 +14,27 @@ fn a_program_that_may_not_be_executed_is_named() {
     let run = run(&world, "./tool now", &["--retries", "0"]);
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("/tool is not executable"), "{run}");
+}
+
+#[test]
+fn a_program_that_only_a_relative_folder_of_path_has_is_refused_before_anything_starts() {
+    let mut world = tasks(&[("A", "")]);
+    let program = world.write("bin/mytool", "#!/bin/sh\necho no\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    world.env("PATH", "bin:/usr/bin:/bin");
+    let run = run(&world, "mytool", &[]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("the program 'mytool' is not found in PATH"), "{run}");
+    assert!(!world.dir().join(".workflow").exists());
+}
+
+#[test]
+fn without_a_path_programs_are_found_where_the_system_has_them() {
+    let world = tasks(&[("A", "")]);
+    let mut command = world.command(&arguments("--session=S", "echo did it", &[]));
+    let output = command.env_remove("PATH").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(column(&world, "findings"), ["did it"]);
 }
 
 /// Without a result the exit status decides, and it says that all is well.
