@@ -1,6 +1,7 @@
 //! Everything that a run needs is opened, in the order in which it is needed; then the loop begins.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::time::Instant;
 
 use team_executor_agents::Keepers;
@@ -38,6 +39,7 @@ const CHANGES_TOLD: usize = 20;
 /// options may be changed by it.
 pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
     depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
     let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
     let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
     let anew = match before {
@@ -158,6 +160,16 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     drop(dispatcher.inbox); // who asked too late is told so
     drop(server); // while the lock is held
     result
+}
+
+/// Fails if a path cannot be told to workers, to their keepers and in records: all of these are text.
+fn must_be_text(session: &Path, project: &Path) -> Result<(), Failure> {
+    match [session, project].into_iter().find(|path| path.to_str().is_none()) {
+        None => Ok(()),
+        Some(path) => {
+            Err(Failure::InTheWay(format!("the path {} is not UTF-8, so no worker can be told it", path.display())))
+        }
+    }
 }
 
 /// Tells where the session and the beginning of the run differ, and why.

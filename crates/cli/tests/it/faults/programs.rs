@@ -1,5 +1,7 @@
 //! Programs that cannot be started, that do nothing, that flood, that leave daemons behind.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use team_executor_testkit::{Pulse, fake_agent};
@@ -35,6 +37,20 @@ fn without_a_path_programs_are_found_where_the_system_has_them() {
     let output = command.env_remove("PATH").output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(column(&world, "findings"), ["did it"]);
+}
+
+#[test]
+fn a_project_whose_path_is_no_text_is_refused_before_anything_starts() {
+    let world = tasks(&[("A", "")]);
+    let odd = world.dir().join(OsStr::from_bytes(b"d\xff"));
+    std::fs::create_dir(&odd).expect("a folder");
+    std::fs::rename(world.dir().join("S"), odd.join("S")).expect("it is moved");
+    let mut command = world.command(&arguments("--session=S", "echo did it", &[]));
+    let output = command.current_dir(&odd).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("is not UTF-8, so no worker can be told it\n") && said.contains("\nhelp: "), "{said}");
+    assert!(!odd.join(".workflow").exists());
 }
 
 /// Without a result the exit status decides, and it says that all is well.
