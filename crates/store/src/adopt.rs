@@ -18,7 +18,7 @@ pub struct Derived {
     /// Which start of the machine the executor ran in that renders; nothing if everything is at rest. Files are not synced
     /// while a run goes on: after a power cut nobody knows which version is there.
     pub boot: Option<String>,
-    /// The versions that a file may have, newest first: one at rest, two while it is replaced.
+    /// The versions that a file may have, newest first: one at rest, two while it is replaced, what is there among them.
     pub files: BTreeMap<String, Vec<Rendered>>,
 }
 
@@ -76,12 +76,14 @@ impl Derived {
         self.files.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Notes what is about to be written; what is there may stay if that fails.
-    pub fn next(&mut self, name: &str, rendered: Rendered) {
-        let versions = self.files.entry(name.to_owned()).or_default();
-        versions.retain(|version| version.sha256 != rendered.sha256);
-        versions.insert(0, rendered);
-        versions.truncate(2);
+    /// Notes what is about to be written over what is there. That stays if nothing comes of it, however often, so it is
+    /// never forgotten; whoever writes over the work of others has kept a copy.
+    pub fn next(&mut self, name: &str, rendered: Rendered, there: Option<&[u8]>) {
+        let there = there.map(|bytes| Rendered::of(bytes, rendered.journal));
+        let there = there.filter(|there| there.sha256 != rendered.sha256);
+        let known = |there: Rendered| self.versions(name).iter().copied().find(|known| known.sha256 == there.sha256);
+        let there = there.map(|there| known(there).unwrap_or(there));
+        self.files.insert(name.to_owned(), [rendered].into_iter().chain(there).collect());
     }
 
     /// Notes what was written for good.
@@ -192,7 +194,11 @@ mod tests {
 
     fn derived(versions: &[&[u8]]) -> Derived {
         let mut derived = Derived::default();
-        versions.iter().for_each(|bytes| derived.next("tasks.csv", Rendered::of(bytes, 7)));
+        let mut there = None;
+        for bytes in versions {
+            derived.next("tasks.csv", Rendered::of(bytes, 7), there);
+            there = Some(*bytes);
+        }
         derived
     }
 
@@ -218,13 +224,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_there_stays_known_however_often_it_was_not_replaced() {
+        let mut derived = Derived::default();
+        derived.is("tasks.csv", Rendered::of(b"there", 7));
+        for nth in 8..20 {
+            derived.next("tasks.csv", Rendered::of(&[nth], nth.into()), Some(b"there"));
+            assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Unchanged);
+            assert_eq!(derived.versions("tasks.csv"), [Rendered::of(&[nth], nth.into()), Rendered::of(b"there", 7)]);
+        }
+        derived.next("tasks.csv", Rendered::of(b"new", 20), Some(b"by others, and copied"));
+        assert_eq!(derived.standing("tasks.csv", Some(b"by others, and copied")), Standing::Unchanged);
+        assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Edited);
+        derived.next("tasks.csv", Rendered::of(b"new", 21), Some(b"new"));
+        assert_eq!(derived.versions("tasks.csv"), [Rendered::of(b"new", 21)]);
+    }
+
+    #[test]
     fn the_record_survives_as_text() {
         let mut derived = derived(&[]);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         derived.boot = Some("a \"boot\"\n".to_owned());
-        derived.next("tasks.csv", Rendered::of(b"abc", u64::MAX));
-        derived.next("tasks.csv", Rendered::of(b"abd", 1));
-        derived.next("odd \"name\"\n", Rendered::of(b"", 1));
+        derived.next("tasks.csv", Rendered::of(b"abc", u64::MAX), None);
+        derived.next("tasks.csv", Rendered::of(b"abd", 1), Some(b"abc"));
+        derived.next("odd \"name\"\n", Rendered::of(b"", 1), None);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         assert!(!derived.to_text().contains('\n'));
         // The SHA-256 of "abc", as FIPS 180 gives it.

@@ -55,6 +55,8 @@ pub struct Views<D> {
     about: About,
     /// What was rendered last.
     derived: Derived,
+    /// The files that a power cut may still take, by their keys.
+    undurable: BTreeSet<String>,
     /// A table with columns that are not ours, which stay.
     extra: Option<String>,
     /// Interactive tasks whose results are not up to date.
@@ -72,7 +74,9 @@ impl<D: Disk> Views<D> {
         let derived = shelf::read(&folders.executor).unwrap_or_default();
         let (results, said) = (BTreeSet::new(), BTreeSet::new());
         let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
-        let mut views = Self { folders, about, derived, extra: None, results, waves, said, most };
+        // An executor that was killed had not made them durable.
+        let undurable = derived.files.keys().filter(|_| derived.boot.is_some()).cloned().collect();
+        let mut views = Self { folders, about, derived, undurable, extra: None, results, waves, said, most };
         views.keep_columns();
         views
     }

@@ -1,11 +1,14 @@
 //! The files that a person may edit: the run's `tasks.csv` and the session's own file. What was written is remembered
 //! before it is written, so that an edit is never taken for our own work, nor our own work for an edit.
 
+use rustix::io::Errno;
 use team_executor_core::run::Run;
 use team_executor_core::{Graph, Session};
 use team_executor_files::{csv, tasks_csv};
 use team_executor_store::run_folder::DERIVED;
-use team_executor_store::{Derived, Disk, Durability, Rendered, ReplaceError, Standing, keep_copy, replace};
+use team_executor_store::{
+    Derived, Disk, DiskError, Durability, Rendered, ReplaceError, Standing, keep_copy, replace, set_aside,
+};
 
 use super::fitting::fitting;
 use super::{About, Views, not_written, own_file};
@@ -129,13 +132,24 @@ impl<D: Disk> Views<D> {
         let mut problems = Vec::new();
         let mut stale = Vec::new();
         for page in pages {
-            let (key, bytes) = (page.place.key(page.name), self.bytes(page.place, page.name));
-            if bytes.as_deref() == Some(page.text.as_bytes()) {
+            let key = page.place.key(page.name);
+            let bytes = match self.there(&page, &mut problems) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    problems.push(not_written(error));
+                    continue;
+                }
+            };
+            let is_safe = durability != Durability::Durable || !self.undurable.contains(&key);
+            if bytes.as_deref() == Some(page.text.as_bytes()) && is_safe {
                 self.accept(page.place, page.name, page.text.as_bytes(), journal);
                 continue;
             }
-            if let Some(bytes) = bytes.filter(|bytes| self.derived.standing(&key, Some(bytes)) == Standing::Edited) {
-                match self.copy(page.place, page.name, &bytes) {
+            let is_edited = |bytes: &&[u8]| {
+                *bytes != page.text.as_bytes() && self.derived.standing(&key, Some(bytes)) == Standing::Edited
+            };
+            if let Some(bytes) = bytes.as_deref().filter(is_edited) {
+                match self.copy(page.place, page.name, bytes) {
                     Ok(copy) => problems.push(format!(
                         "{} was changed while the run went on; that version is kept as {}",
                         page.name,
@@ -147,11 +161,15 @@ impl<D: Disk> Views<D> {
                     }
                 }
             }
-            self.derived.next(&key, Rendered::of(page.text.as_bytes(), journal));
+            self.derived.next(&key, Rendered::of(page.text.as_bytes(), journal), bytes.as_deref());
             stale.push(page);
         }
-        if !stale.is_empty() {
-            problems.extend(self.save(durability).err().map(not_written));
+        if !stale.is_empty()
+            && let Err(error) = self.save(durability)
+        {
+            // What is not remembered is not written: it would be taken for an edit.
+            problems.push(not_written(error));
+            return problems;
         }
         for Page { place, name, text } in stale {
             let Some(disk) = self.disk(place) else { continue };
@@ -162,8 +180,13 @@ impl<D: Disk> Views<D> {
                 durability
             };
             match replace(disk, name, text.as_bytes(), safely) {
-                Ok(()) if durability == Durability::Durable => self.accept(place, name, text.as_bytes(), journal),
-                Ok(()) => {}
+                Ok(()) if durability == Durability::Durable => {
+                    self.undurable.remove(&place.key(name));
+                    self.accept(place, name, text.as_bytes(), journal);
+                }
+                Ok(()) => {
+                    self.undurable.insert(place.key(name));
+                }
                 Err(error) => problems.push(not_written(error)),
             }
         }
@@ -172,6 +195,23 @@ impl<D: Disk> Views<D> {
             problems.extend(self.save(durability).err().map(not_written));
         }
         problems
+    }
+
+    /// What has the name of a page. A file that nobody can look into is put aside, whatever it is: nothing is written over
+    /// what was not seen.
+    fn there(&self, page: &Page, problems: &mut Vec<String>) -> Result<Option<Vec<u8>>, DiskError> {
+        let Some(disk) = self.disk(page.place) else { return Ok(None) };
+        match disk.read(page.name) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno @ (Errno::FBIG | Errno::ACCESS)) => {
+                let error = DiskError { action: "read", name: page.name.to_owned(), errno };
+                let aside = set_aside(disk, page.name)?;
+                problems.extend(aside.map(|aside| format!("{error}; it was put aside as {aside}")));
+                Ok(None)
+            }
+            Err(errno) => Err(DiskError { action: "read", name: page.name.to_owned(), errno }),
+        }
     }
 
     /// Writes down what is rendered.

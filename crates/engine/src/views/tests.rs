@@ -65,8 +65,26 @@ impl World {
             let now = at(i64::from(task) + 2);
             problems.extend(self.step(&mut views, Input::Ended { now, ended: WorkEnded { work, outcome } }));
         }
+        // What a power cut may take looks like what is at rest already.
+        problems.extend(views.render(&mut self.session, &self.rules, self.journal));
         problems.extend(views.finish(&mut self.session, &self.rules, self.journal, SessionStatus::Completed, ""));
         problems
+    }
+
+    /// The next executor, which comes to a run that has only begun.
+    fn next(self) -> Self {
+        Self { disk: self.disk, ..Self::new(0) }
+    }
+
+    /// Who finds one of our own files to be an edit.
+    fn edited(&self) -> Option<&'static str> {
+        let views = self.views();
+        let files = [(Place::Run, TASKS), (Place::Session, OWN)];
+        let is_edited = |(place, name): &(Place, &str)| {
+            let bytes = views.bytes(*place, name);
+            views.derived().standing(&place.key(name), bytes.as_deref()) == Standing::Edited
+        };
+        files.into_iter().find(is_edited).map(|(_, name)| name)
     }
 
     fn step(&mut self, views: &mut Views<SimDisk>, input: Input) -> Vec<String> {
@@ -179,6 +197,49 @@ fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an
             for name in ["results.csv", "registry.json", OWN, TASKS] {
                 assert_eq!(next.text(name), whole.text(name), "{at} {name}");
             }
+        }
+    }
+}
+
+/// R: W-05
+#[test]
+fn however_often_executors_are_killed_our_own_work_is_never_taken_for_an_edit() {
+    let mut whole = World::new(0);
+    whole.run();
+    let operations = whole.disk.operations();
+    let killed = |mut world: World, at: u64| {
+        let at = world.disk.operations() + at;
+        world.disk.plan(Some(Strike { at, fault: Fault::CrashBefore, sticky: false }));
+        world.run();
+        world.disk.crash(Damage::Kill);
+        world
+    };
+    for first in (0..operations).step_by(7) {
+        for next in (0..operations / 2).step_by(2) {
+            let mut world = killed(World::new(0), first);
+            for _ in 0..2 {
+                world = killed(world.next(), next);
+                assert_eq!(world.edited(), None, "killed at {first}, then at {next}");
+            }
+        }
+    }
+}
+
+/// R: W-05
+#[test]
+fn what_could_not_be_remembered_is_not_written_and_not_taken_for_an_edit() {
+    for fault in [Fault::Full, Fault::Io] {
+        for at in 0..30 {
+            let mut world = World::new(0);
+            let mut views = world.views();
+            views.begin(&mut world.session, &world.rules, world.journal);
+            views.render(&mut world.session, &world.rules, world.journal);
+            world.step(&mut views, Input::Start { now: Timestamp::from_micros(1) });
+            let at = world.disk.operations() + at;
+            world.disk.plan(Some(Strike { at, fault, sticky: false }));
+            views.render(&mut world.session, &world.rules, world.journal);
+            world.disk.plan(None);
+            assert_eq!(world.edited(), None, "{fault:?} at {at}");
         }
     }
 }
