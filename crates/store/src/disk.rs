@@ -19,7 +19,7 @@ pub trait Disk {
     /// Opens a regular file that is there.
     fn open(&self, name: &str) -> Result<Self::File, Errno>;
 
-    /// The bytes of a regular file.
+    /// The bytes of a regular file; `FBIG` if it is larger than any that is read at once.
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno>;
 
     /// What there is of that name.

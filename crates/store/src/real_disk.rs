@@ -2,6 +2,7 @@
 //! leads out; new files are 0600, folders 0700, and nothing is inherited by workers.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -12,11 +13,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use team_executor_files::limits;
 
 use crate::disk::{Disk, DiskFile, Kind, retried};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FILE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
+/// A file that is read at once has no more bytes: others may have made it, of nothing.
+const MOST: u64 = limits::TASKS_BYTES;
 const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// A folder on disk that is held open.
@@ -91,7 +95,14 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
-        RealFile(self.regular(name, OFlags::RDONLY)?).read_all()
+        let (file, mut bytes) = (self.read_file(name)?, Vec::new());
+        if fstat(&file)?.st_size > MOST.cast_signed() {
+            return Err(Errno::FBIG);
+        }
+        // It may grow while it is read.
+        let read = file.take(MOST + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        if bytes.len() as u64 > MOST { Err(Errno::FBIG) } else { Ok(bytes) }
     }
 
     fn kind(&self, name: &str) -> Result<Kind, Errno> {
@@ -257,6 +268,16 @@ mod tests {
         assert_eq!(disk.create("link").err(), Some(Errno::EXIST));
         assert_eq!(disk.kind("link"), Ok(Kind::Other));
         assert!(disk.subfolder("folder").is_err());
+    }
+
+    #[test]
+    fn what_is_larger_than_anything_of_ours_is_not_read() {
+        let (dir, disk) = world();
+        for (bytes, result) in [(MOST + 1, Err(Errno::FBIG)), (1 << 43, Err(Errno::FBIG)), (3, Ok(vec![0; 3]))] {
+            let file = File::create(dir.path().join("hole")).expect("a file");
+            file.set_len(bytes).expect("longer");
+            assert_eq!(disk.read("hole"), result, "{bytes}");
+        }
     }
 
     #[test]
