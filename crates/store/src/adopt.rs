@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 
 use crate::copy::digest;
-use crate::disk::{Disk, DiskError, DiskFile};
+use crate::disk::{Disk, DiskError};
+use crate::replace::place_new;
 
 /// What was last rendered, file by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,19 +141,17 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Puts a copy of a file that is about to be written over at the first free `<name>.edited-N`, for good, and gives that
-/// name. A copy that is there already is used again.
+/// name. A copy that is there already is used again. What has the name is whole: without room for it there is none.
 pub fn keep_copy<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<String, DiskError> {
     for number in 1_u64.. {
         let copy = format!("{name}.edited-{number}");
-        match disk.create(&copy) {
-            Ok(mut file) => {
-                let filled = file.write_all_at(0, bytes).and_then(|()| file.sync_all());
-                filled.and_then(|()| disk.sync_folder()).map_err(DiskError::when("write", &copy))?;
-                return Ok(copy);
-            }
-            Err(Errno::EXIST) if disk.read(&copy).is_ok_and(|there| there == bytes) => return Ok(copy),
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(DiskError::when("create", &copy)(errno)),
+        match disk.read(&copy) {
+            Ok(there) if there == bytes => return Ok(copy),
+            Err(Errno::NOENT) => match place_new(disk, &copy, bytes) {
+                Err(DiskError { errno: Errno::EXIST, .. }) => {}
+                placed => return placed.map(|()| copy),
+            },
+            _ => {}
         }
     }
     Err(DiskError::when("copy", name)(Errno::EXIST))
@@ -191,6 +190,8 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
     use crate::real_disk::RealDisk;
+    use crate::sim_disk::SimDisk;
+    use crate::sim_fault::{Fault, Lies, Strike};
 
     fn derived(versions: &[&[u8]]) -> Derived {
         let mut derived = Derived::default();
@@ -280,6 +281,34 @@ mod tests {
         }
         assert_eq!(disk.read("tasks.csv.edited-1"), Ok(b"one".to_vec()));
         assert_eq!(disk.list().map(|names| names.len()), Ok(3));
+    }
+
+    #[test]
+    fn a_copy_is_whole_or_is_not_there() {
+        let strike = |at, fault| {
+            let disk = SimDisk::new(at, Lies::default());
+            disk.plan(Some(Strike { at, fault, sticky: false }));
+            let kept = keep_copy(&disk, "tasks.csv", b"mine");
+            disk.plan(None);
+            (disk, kept)
+        };
+        let operations = strike(u64::MAX, Fault::Io).0.operations();
+        assert!(operations > 4, "{operations}");
+        // The first of them looks for a copy that is there.
+        for at in 1..operations {
+            for fault in [Fault::Full, Fault::Io] {
+                let (disk, kept) = strike(at, fault);
+                let there = disk.read("tasks.csv.edited-1").ok();
+                assert!(there.as_deref().is_none_or(|bytes| bytes == b"mine"), "{fault:?} at {at}: {there:?}");
+                assert!(kept.is_err() || there.is_some(), "{fault:?} at {at}");
+                assert_eq!(
+                    keep_copy(&disk, "tasks.csv", b"mine").as_deref(),
+                    Ok("tasks.csv.edited-1"),
+                    "{fault:?} {at}"
+                );
+                assert_eq!(disk.list(), Ok(vec!["tasks.csv.edited-1".to_owned()]), "{fault:?} at {at}");
+            }
+        }
     }
 
     #[test]

@@ -117,6 +117,11 @@ impl DiskError {
         move |errno| Self { action, name: name.to_owned(), errno }
     }
 
+    /// Whether nothing may be written there.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.errno, Errno::ROFS | Errno::ACCESS | Errno::PERM)
+    }
+
     /// Whether there is no room left: the user can mend that, and nothing is broken.
     pub fn is_full(&self) -> bool {
         matches!(self.errno, Errno::NOSPC | Errno::DQUOT)

@@ -33,7 +33,7 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
     if there == Kind::Other {
         return Err(ReplaceError::NotAFile(name.to_owned()));
     }
-    let temporary = format!(".{name}{MARK}{:016x}", disk.token().map_err(failed("make a name for"))?);
+    let temporary = temporary(disk, name)?;
     let mut file = disk.create(&temporary).map_err(failed("create"))?;
     let permitted = if there == Kind::File { disk.permit_like(name, &file) } else { Ok(()) };
     let filled = permitted.and_then(|()| fill(&mut file, bytes, durability));
@@ -47,6 +47,20 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
         disk.sync_folder().map_err(failed("sync the folder of"))?;
     }
     Ok(())
+}
+
+/// Makes a file of a name that is free, for good; `EXIST` if there is anything of that name.
+pub(crate) fn place_new<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<(), DiskError> {
+    let failed = |action| DiskError::when(action, name);
+    let temporary = temporary(disk, name)?;
+    let mut file = disk.create(&temporary).map_err(failed("create"))?;
+    let filled = fill(&mut file, bytes, Durability::Durable);
+    if let Err(errno) = filled.and_then(|()| disk.rename_new(&temporary, name)) {
+        // What cannot be removed now is swept by the next run.
+        disk.remove(&temporary).ok();
+        return Err(failed("write")(errno));
+    }
+    disk.sync_folder().map_err(failed("sync the folder of"))
 }
 
 /// Removes a file; that it is not there is fine.
@@ -79,6 +93,12 @@ pub fn strays<D: Disk>(disk: &D) -> Result<Vec<String>, DiskError> {
 }
 
 const MARK: &str = ".tmp-";
+
+/// A name for a file that is not whole yet.
+fn temporary<D: Disk>(disk: &D, name: &str) -> Result<String, DiskError> {
+    let token = disk.token().map_err(DiskError::when("make a name for", name))?;
+    Ok(format!(".{name}{MARK}{token:016x}"))
+}
 
 fn is_temporary(name: &str) -> bool {
     name.starts_with('.')
