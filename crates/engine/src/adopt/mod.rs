@@ -12,7 +12,7 @@ use team_executor_core::run::{Input, Run};
 use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
-use team_executor_store::{Derived, Disk, Rendered, Standing};
+use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
 use self::wanted::Wanted;
 use crate::options::Failure;
@@ -96,10 +96,14 @@ pub(crate) fn adopt<D: Disk>(
             }
         }
         let taken = wanted.taken(resumed.now);
-        let Ok(taken) = taken else {
-            let kept = keep(views)?;
-            put_back(views, session, resumed, &files)?;
-            return Err(Failure::Edited { refused: taken.err().unwrap_or_default(), kept });
+        let taken = match taken {
+            Ok(taken) => taken,
+            Err(mut refused) => {
+                let kept = keep(views)?;
+                // Where nothing can be written, the edit is known for what it is all the same.
+                refused.extend(put_back(views, session, resumed, &files).err().map(|failure| failure.to_string()));
+                return Err(Failure::Edited { refused, kept });
+            }
         };
         let has_texts = !taken.texts.is_empty();
         for (task, text) in taken.texts {
@@ -119,6 +123,8 @@ pub(crate) fn adopt<D: Disk>(
     if let Some(bytes) = own.or_else(|| views.bytes(Place::Session, own_name)) {
         views.accept(Place::Session, own_name, &bytes, resumed.journal);
     }
+    // Else the same edit would be taken over again, and what came of it be done again.
+    views.save(Durability::Durable).map_err(|error| cannot_write(error.to_string()))?;
     Ok(adopted)
 }
 

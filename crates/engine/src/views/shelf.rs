@@ -73,9 +73,15 @@ impl<D: Disk> Views<D> {
         self.derived.is(&place.key(name), Rendered::of(bytes, journal));
     }
 
-    /// Copies a file before it is written over, and says where to.
+    /// Copies a file before it is written over, and says where to: into the run's folder if the session's takes nothing.
     pub(crate) fn copy(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
-        Ok(self.disk(place).map(|disk| keep_copy(disk, name, bytes)).transpose()?)
+        match self.disk(place).map(|disk| keep_copy(disk, name, bytes)) {
+            Some(Err(error)) if place == Place::Session && error.is_forbidden() => {
+                let copy = keep_copy(&self.folders.run, name, bytes)?;
+                Ok(Some(format!("{}/{copy}", self.about.run)))
+            }
+            copied => Ok(copied.transpose()?),
+        }
     }
 
     /// The master table.
@@ -215,7 +221,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Writes down what is rendered.
-    pub(super) fn save(&self, durability: Durability) -> Result<(), ReplaceError> {
+    pub(crate) fn save(&self, durability: Durability) -> Result<(), ReplaceError> {
         replace(&self.folders.executor, DERIVED, self.derived.to_text().as_bytes(), durability)
     }
 

@@ -69,6 +69,48 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
     assert!(all.iter().all(|(task, _)| completions(&run, task) == 1));
 }
 
+/// R: W-05
+#[test]
+fn a_session_that_cannot_be_written_to_is_run_once_and_no_edit_of_it_is_lost() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 1024) else {
+        println!("no file system may be mounted here; the tests of `views` stand in for it");
+        return;
+    };
+    world.copy_tree(world.dir().join("S"), "small/S");
+    let session = disk.0.join("S");
+    let remount = |how: &str| {
+        let options = format!("remount,{how}");
+        let mounted = Command::new("mount").args(["-o", &options]).arg(&disk.0).status();
+        assert!(mounted.expect("mount runs").success());
+    };
+    let run = |worker: &str| {
+        let argument = format!("--session={}", session.display());
+        world.run(&arguments(&argument, worker, &["--retries", "0"]))
+    };
+    remount("ro");
+    let first = run("[ $TEAM_EXECUTOR_TASK != C ]");
+    assert_eq!(first.code, Some(1), "{first}");
+    assert!(first.stderr.contains("cannot create tasks.csv: read-only"), "{first}");
+    let folder = run_of(world.dir());
+    for _ in 0..3 {
+        let again = run("echo not again; exit 1");
+        assert!(!again.stderr.contains("taken over") && !again.stderr.contains("edit"), "{again}");
+        assert_eq!(["A", "B", "C"].map(|task| completions(&folder, task)), [1, 1, 0], "{again}");
+    }
+    remount("rw");
+    let own = session.join("tasks.csv");
+    let edited = read(&own).replace("C,,Do it,B,,csv-wave,worker,,pending", "C,,Do it,B,,csv-wave,worker,,completed");
+    std::fs::write(&own, &edited).expect("written");
+    remount("ro");
+    let refused = run(DID);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("C: failed -> completed"), "{refused}");
+    assert_eq!((read(&own), read(folder.join("tasks.csv.edited-1"))), (edited.clone(), edited), "{refused}");
+    let without = run(DID);
+    assert_eq!(without.code, Some(1), "{without}");
+}
+
 /// A project on a disk of its own whose task B fills the disk while A is at work, with many tasks to come.
 struct Filled {
     world: World,
