@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::{SessionStatus, Timestamp};
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
-use team_executor_store::{History, records};
+use team_executor_store::{History, read_regular, records};
 
 use crate::clock;
 use crate::options::Failure;
@@ -174,7 +174,7 @@ fn put_away(
 /// When a run was finished; nothing if it is not.
 fn ended_at(path: &Path) -> Result<Option<Timestamp>, Failure> {
     let journal = path.join(EXECUTOR).join(JOURNAL);
-    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
+    let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     Ok(records::finished_at(history.records().map(|record| record.json)))
 }

@@ -16,7 +16,8 @@ use team_executor_store::run_folder::{
     AGENTS, ARCHIVE, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, component,
 };
 use team_executor_store::{
-    Disk as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile, ReplaceError, Reserve, replace,
+    Disk as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile, ReplaceError, Reserve,
+    read_regular, replace,
 };
 
 use crate::options::Failure;
@@ -59,7 +60,7 @@ impl RunAt {
     /// The file that holds what an agent must report, made if it is not there as it should be.
     pub(crate) fn schema(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(EXECUTOR).join(SCHEMA);
-        if std::fs::read(&path).ok().as_deref() != Some(RESULT_SCHEMA.as_bytes()) {
+        if read_regular(&path).ok().as_deref() != Some(RESULT_SCHEMA.as_bytes()) {
             let put = replace(&self.executor, SCHEMA, RESULT_SCHEMA.as_bytes(), Durability::Rendered);
             put.map_err(|error| Failure::disk("write", &path)(std::io::Error::other(error)))?;
         }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use team_executor_core::Timestamp;
 use team_executor_core::run::Cadence;
 use team_executor_files::json::{self, Value};
-use team_executor_store::recover;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
+use team_executor_store::{read_regular, recover};
 
 use crate::run_at;
 
@@ -80,7 +80,7 @@ pub fn archived(session: &Path, current: &Path) -> Option<PathBuf> {
 
 /// Whether the last thing that happened to a task of the run in this folder, or to the run, was its end.
 pub fn is_finished(run: &Path) -> bool {
-    let Ok(bytes) = std::fs::read(run.join(EXECUTOR).join(JOURNAL)) else { return false };
+    let Ok(bytes) = read_regular(&run.join(EXECUTOR).join(JOURNAL)) else { return false };
     let Ok(recovered) = recover(&bytes) else { return false };
     let types = recovered.records.iter().rev().map(|record| {
         let text = std::str::from_utf8(&bytes[record.json.clone()]).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
-use team_executor_store::{History, records, run_folder};
+use team_executor_store::{History, read_regular, records, run_folder};
 
 use crate::artifacts::{Shelf, Shelved};
 use crate::budget::Halted;
@@ -201,7 +201,7 @@ pub fn prompt(
 /// The plan of a run, and the rules after all of its records.
 pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
-    let bytes = std::fs::read(&journal).map_err(Failure::disk("read", &journal))?;
+    let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     let plan = history.records().next().and_then(|record| Plan::of_run(record.json, path));
     let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;

@@ -2,7 +2,6 @@
 //! edit is copied before anything is written over it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -11,6 +10,7 @@ use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 
 use crate::copy::digest;
 use crate::disk::{Disk, DiskError};
+use crate::real_disk::open_regular;
 use crate::replace::place_new;
 
 /// What was last rendered, file by file.
@@ -58,7 +58,7 @@ impl Derived {
 
     /// The same for a file that is read piece by piece.
     pub fn standing_at(&self, name: &str, path: &Path) -> Standing {
-        let found = File::open(path).ok().and_then(|file| digest(file, |_| Ok(())).ok());
+        let found = open_regular(path).ok().and_then(|file| digest(file, |_| Ok(())).ok());
         self.standing_of(name, found.and_then(|(_, sha256)| unhex(&sha256)))
     }
 

@@ -1,11 +1,11 @@
 //! Looks at the ends of a journal without reading all of it, for somebody who asks often and needs little: what it began
 //! with, and what it said last about something. Nothing is judged here; lines that are not whole are passed over.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::line::decode;
+use crate::real_disk::open_regular;
 
 /// How much of the end is looked at, at first.
 const END: u64 = 64 << 10;
@@ -13,7 +13,7 @@ const END: u64 = 64 << 10;
 /// The first record of a journal, if it is whole.
 pub fn first(journal: &Path) -> std::io::Result<Option<String>> {
     let mut line = Vec::new();
-    BufReader::new(File::open(journal)?).read_until(b'\n', &mut line)?;
+    BufReader::new(open_regular(journal)?).read_until(b'\n', &mut line)?;
     Ok(line.strip_suffix(b"\n").and_then(record).map(str::to_owned))
 }
 
@@ -23,7 +23,7 @@ pub fn last<T>(journal: &Path, find: impl Fn(&str) -> Option<T>) -> std::io::Res
 }
 
 fn last_within<T>(journal: &Path, mut most: u64, find: impl Fn(&str) -> Option<T>) -> std::io::Result<Option<T>> {
-    let mut file = File::open(journal)?;
+    let mut file = open_regular(journal)?;
     let length = file.metadata()?.len();
     loop {
         let from = length.saturating_sub(most);

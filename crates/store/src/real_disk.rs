@@ -31,6 +31,19 @@ pub struct RealDisk(OwnedFd);
 #[derive(Debug)]
 pub struct RealFile(File);
 
+/// Opens a regular file to be read. Nothing else is opened, and nobody waits: a pipe has no end.
+pub fn open_regular(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    Ok(regular(retried(|| openat(CWD, path, flags, Mode::empty()))?)?)
+}
+
+/// The bytes of a regular file.
+pub fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl RealDisk {
     /// Opens the folder at a path, which may be a link.
     pub fn open_folder(path: &Path) -> Result<Self, Errno> {
@@ -68,12 +81,7 @@ impl RealDisk {
 
     fn regular(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
         let name = component(name)?;
-        let file = retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?;
-        match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-            FileType::RegularFile => Ok(File::from(file)),
-            FileType::Directory => Err(Errno::ISDIR),
-            _ => Err(Errno::INVAL),
-        }
+        regular(retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?)
     }
 }
 
@@ -212,6 +220,15 @@ impl DiskFile for RealFile {
     }
 }
 
+/// Refuses what is no regular file.
+fn regular(file: OwnedFd) -> Result<File, Errno> {
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(File::from(file)),
+        FileType::Directory => Err(Errno::ISDIR),
+        _ => Err(Errno::INVAL),
+    }
+}
+
 /// Refuses what is not one name in the folder.
 fn component(name: &str) -> Result<&str, Errno> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) { Err(Errno::INVAL) } else { Ok(name) }
@@ -290,5 +307,7 @@ mod tests {
         assert_eq!(disk.read("sub").err(), Some(Errno::ISDIR));
         assert_eq!(disk.read("pipe").err(), Some(Errno::INVAL));
         assert_eq!(disk.open("pipe").err(), Some(Errno::INVAL));
+        let error = read_regular(&dir.path().join("pipe")).err();
+        assert_eq!(error.and_then(|error| Errno::from_io_error(&error)), Some(Errno::INVAL));
     }
 }

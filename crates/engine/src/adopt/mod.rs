@@ -12,7 +12,7 @@ use team_executor_core::run::{Input, Run};
 use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
-use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
+use team_executor_store::{Derived, Disk, Durability, Rendered, Standing, read_regular};
 
 use self::wanted::Wanted;
 use crate::options::Failure;
@@ -44,7 +44,7 @@ pub(crate) struct Resumed<'a> {
 
 /// Whether a person has changed a file of a run that is at rest. Without a lock: nothing is changed.
 pub(crate) fn is_edited(run: &Path, session: &Path, own: &str) -> bool {
-    let derived = std::fs::read_to_string(run.join(EXECUTOR).join(DERIVED)).ok();
+    let derived = read_regular(&run.join(EXECUTOR).join(DERIVED)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(derived) = derived.and_then(|text| Derived::from_text(&text)) else { return false };
     let files = [(Place::Run, run.join(TASKS)), (Place::Session, session.join(own))];
     files.into_iter().any(|(place, path)| {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use team_executor_core::{Artifact, TaskId};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_files::{Findings, manifest, write};
+use team_executor_store::read_regular;
 use team_executor_store::run_folder::EXECUTOR;
 
 use super::places::Place;
@@ -56,6 +57,9 @@ impl Log {
     /// Opens the log of a run, which is made if it is missing, and reads it.
     pub(super) fn open(run: &Path) -> io::Result<(Self, Vec<Record>)> {
         let path = run.join(EXECUTOR).join(NAME);
+        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::other("it is not a regular file"));
+        }
         let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -80,7 +84,7 @@ impl Log {
 
 /// What the log of a run says; nothing if there is none.
 pub(super) fn read(run: &Path) -> io::Result<Vec<Record>> {
-    match std::fs::read(run.join(EXECUTOR).join(NAME)) {
+    match read_regular(&run.join(EXECUTOR).join(NAME)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => Ok(records(&read?)),
     }

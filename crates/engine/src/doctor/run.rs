@@ -8,7 +8,7 @@ use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::limits;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
-use team_executor_store::{Examined, RESERVE_BYTES, RealDisk, examine, held_by, strays};
+use team_executor_store::{Examined, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
 
 use super::Check;
 use crate::options::Failure;
@@ -33,7 +33,7 @@ pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Res
     let id = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let executor = path.join(EXECUTOR);
     let file = executor.join(JOURNAL);
-    let bytes = std::fs::read(&file).map_err(Failure::disk("read", &file))?;
+    let bytes = read_regular(&file).map_err(Failure::disk("read", &file))?;
     let found = examine(&bytes);
     let texts = texts(&bytes, &found);
     let mut checks = vec![journal(&found, &texts, named)];
@@ -140,7 +140,7 @@ fn temporaries(disks: &[&RealDisk], named: &str) -> Result<Check, Failure> {
 fn view(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Check {
     match expected(path, texts, session, graph) {
         Err(check) => *check,
-        Ok(text) if std::fs::read(path.join("tasks.csv")).is_ok_and(|bytes| bytes == text.as_bytes()) => {
+        Ok(text) if read_regular(&path.join("tasks.csv")).is_ok_and(|bytes| bytes == text.as_bytes()) => {
             Check::fine("views", "tasks.csv says what the journal says")
         }
         Ok(_) => Check::weak(
@@ -169,7 +169,7 @@ fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Re
     let rules = rules.map_err(|failure| unknown(failure.to_string(), "see the journal above"))?;
     state::refresh(&mut session, &rules, &run);
     // Columns that are not ours stay as they are.
-    let there = std::fs::read_to_string(path.join("tasks.csv")).ok();
+    let there = read_regular(&path.join("tasks.csv")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     Ok(table_text(there.as_deref(), &mut session, graph, limits::TASKS_BYTES))
 }
 

@@ -1,12 +1,11 @@
 //! Which runs a session has, by what their journals say. Nothing is locked, and nothing is changed.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::Session;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, component, project_root, run_path};
-use team_executor_store::{History, recover};
+use team_executor_store::{History, open_regular, read_regular, recover};
 
 use super::{RENDERED, archive, name_of, runs, session_name};
 use crate::plan::Plan;
@@ -28,8 +27,8 @@ pub(crate) fn finished(session: &Session, (folder, current): (&Path, &Path), run
     let named = run.map(|id| run_path(&project, id));
     let path = named.or_else(|| newest_of_all(&project, folder))?;
     let id = name_of(&path);
-    let rendered = std::fs::read_to_string(path.join(EXECUTOR).join(RENDERED)).ok()?;
-    let bytes = std::fs::read(path.join(EXECUTOR).join(JOURNAL)).ok()?;
+    let rendered = String::from_utf8(read_regular(&path.join(EXECUTOR).join(RENDERED)).ok()?).ok()?;
+    let bytes = read_regular(&path.join(EXECUTOR).join(JOURNAL)).ok()?;
     if rendered != bytes.len().to_string() {
         return None;
     }
@@ -63,7 +62,7 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
     names.filter_map(|name| {
         let mut bytes = Vec::new();
-        let journal = File::open(runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
+        let journal = open_regular(&runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
         BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
         let recovered = recover(&bytes).ok()?;
         let record = recovered.records.first()?;
@@ -104,7 +103,7 @@ fn named_after(runs: &Path, session: &Path) -> impl Iterator<Item = String> {
 pub(crate) fn is_nameless(run: &Path) -> bool {
     let journal = run.join(EXECUTOR).join(JOURNAL);
     let mut first = Vec::new();
-    let read = File::open(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+    let read = open_regular(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
     let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
-    read.is_ok() && !is_whole && std::fs::read(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
+    read.is_ok() && !is_whole && read_regular(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
 }

@@ -12,7 +12,8 @@ use team_executor_store::run_folder::{
     AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, project_root, run_id, run_path,
 };
 use team_executor_store::{
-    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, records, recover, sweep,
+    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, read_regular, records,
+    recover, sweep,
 };
 
 use super::{RunAt, name_of, nameless, newest, open_folder, runs, session_name, sign};
@@ -129,7 +130,7 @@ fn is_unborn(path: &Path) -> bool {
     if !entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name()))) {
         return false;
     }
-    match std::fs::read(path.join(EXECUTOR).join(JOURNAL)) {
+    match read_regular(&path.join(EXECUTOR).join(JOURNAL)) {
         Ok(bytes) => recover(&bytes).is_ok_and(|recovered| recovered.records.is_empty()),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }

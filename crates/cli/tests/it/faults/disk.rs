@@ -237,6 +237,30 @@ fn a_run_whose_folder_vanishes_stops_and_does_not_make_it_again() {
 }
 
 #[test]
+fn nobody_waits_for_a_pipe_in_the_place_of_a_file_of_a_run() {
+    for file in
+        [".executor/journal", ".executor/artifacts", ".executor/rendered", ".executor/derived.json", "tasks.csv"]
+    {
+        let world = tasks(&[("A", "")]);
+        assert_eq!(run(&world, DID, &[]).code, Some(0));
+        let path = folder(&world).join(file);
+        std::fs::remove_file(&path).ok();
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
+        for command in [
+            &["status", "--session=S"][..],
+            &["doctor", "--session=S"],
+            &["sessions"],
+            &["artifacts", "verify", "--session=S"],
+            &["retry", "A", "--session=S"],
+            &["run", "--session=S", "-y", "--agent-command", "true"],
+        ] {
+            let ended = world.run(command);
+            assert!(ended.code.is_some() && !ended.stderr.contains("panicked"), "{file}: {ended}");
+        }
+    }
+}
+
+#[test]
 fn a_run_whose_journal_is_removed_stops() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let run = run(&world, "rm -f .workflow/.csv-wave/EX-*/.executor/journal; echo did it", &[]);
