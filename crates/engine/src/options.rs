@@ -109,9 +109,9 @@ pub enum Failure {
     /// Nobody was chosen to do a task.
     #[error("no worker was chosen for task '{0}'")]
     NoWorker(String),
-    /// The journal of a run that may be the session's is damaged where it says of which session it is.
+    /// The journal of a run that may be the session's is lost, or damaged where it says of which session it is.
     #[error(
-        "the journal of the run {0} is damaged in its first line, so it is not known whether it is of this session"
+        "the journal of the run {0} is lost, or damaged in its first line, so it is not known whether it is of this session"
     )]
     Nameless(String),
     /// A folder was moved or removed while the run went on.

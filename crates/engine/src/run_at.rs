@@ -3,7 +3,9 @@
 mod find;
 mod open;
 
-pub(crate) use self::find::{Done, all, closed, finished, is_nameless, nameless, newest, newest_of_all, plans};
+pub(crate) use self::find::{
+    Done, all, closed, durable, finished, is_nameless, must_be_whole, nameless, newest, newest_of_all, plans,
+};
 pub(crate) use self::open::{Opened, hold, open, reopen};
 
 use std::fs::File;
@@ -13,11 +15,11 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_core::Timestamp;
 use team_executor_store::run_folder::{
-    AGENTS, ARCHIVE, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, component,
+    AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, component,
 };
 use team_executor_store::{
-    Disk as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile, ReplaceError, Reserve,
-    read_regular, replace,
+    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile,
+    ReplaceError, Reserve, read_regular, remove, replace,
 };
 
 use crate::options::Failure;
@@ -132,6 +134,15 @@ impl RunAt {
     pub(crate) fn check_key(&self, task: &str, attempt: u32, nth: usize) -> String {
         format!("{}/check/{nth}", self.key(task, attempt))
     }
+}
+
+/// A part of the journal of a run was given up: nothing that was rendered says any more how long it had been.
+pub(crate) fn forget_length(executor: &RealDisk) -> Result<(), ReplaceError> {
+    remove(executor, RENDERED)?;
+    let text = executor.read(DERIVED).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(mut derived) = text.and_then(|text| Derived::from_text(&text)) else { return Ok(()) };
+    derived.cut(executor.open(JOURNAL).and_then(|journal| journal.length()).unwrap_or(0));
+    replace(executor, DERIVED, derived.to_text().as_bytes(), Durability::Durable)
 }
 
 /// Names an attempt of a run that began then.

@@ -201,6 +201,7 @@ pub fn prompt(
 /// The plan of a run, and the rules after all of its records.
 pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
+    run_at::must_be_whole(path)?;
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     let plan = history.records().next().and_then(|record| Plan::of_run(record.json, path));

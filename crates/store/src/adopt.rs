@@ -92,6 +92,19 @@ impl Derived {
         self.files.insert(name.to_owned(), vec![rendered]);
     }
 
+    /// How long the journal must be at least, from which all this was rendered. While a run goes on that counts what only
+    /// the system has: nothing is known after the machine was started anew. `boot` is which start of it this is.
+    pub fn journal(&self, boot: &str) -> u64 {
+        let is_known = self.boot.as_ref().is_none_or(|own| own == boot && !own.is_empty());
+        let versions = self.files.values().flatten().filter(|_| is_known);
+        versions.map(|version| version.journal).max().unwrap_or(0)
+    }
+
+    /// The journal is only so long any more.
+    pub fn cut(&mut self, journal: u64) {
+        self.files.values_mut().flatten().for_each(|version| version.journal = version.journal.min(journal));
+    }
+
     /// As JSON text on one line.
     pub fn to_text(&self) -> String {
         let mut writer = Writer::new(Layout::Compact);
@@ -238,6 +251,22 @@ mod tests {
         assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Edited);
         derived.next("tasks.csv", Rendered::of(b"new", 21), Some(b"new"));
         assert_eq!(derived.versions("tasks.csv"), [Rendered::of(b"new", 21)]);
+    }
+
+    #[test]
+    fn the_journal_is_as_long_as_it_was_unless_a_power_cut_may_have_taken_of_it() {
+        let mut derived = Derived::default();
+        assert_eq!(derived.journal("this"), 0);
+        derived.is("tasks.csv", Rendered::of(b"old", 7));
+        derived.next("tasks.csv", Rendered::of(b"new", 9), Some(b"old"));
+        for (boot, length) in [(None, 9), (Some("this"), 9), (Some("earlier"), 0), (Some(""), 0)] {
+            derived.boot = boot.map(str::to_owned);
+            assert_eq!(derived.journal("this"), length, "{boot:?}");
+        }
+        assert_eq!(derived.journal(""), 0);
+        derived.boot = None;
+        derived.cut(8);
+        assert_eq!(derived.journal("this"), 8);
     }
 
     #[test]

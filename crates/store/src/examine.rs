@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::disk::{Disk, DiskError, DiskFile};
 use crate::line::decode;
-use crate::recover::{Damage, Recovered, Torn, recover};
+use crate::recover::{Damage, Flaw, Recovered, Torn, recover};
 use rustix::io::Errno;
 
 /// What a journal is like.
@@ -25,9 +25,13 @@ pub struct Examined {
     pub behind: Vec<Range<usize>>,
 }
 
-/// Looks at the bytes of a journal.
-pub fn examine(bytes: &[u8]) -> Examined {
+/// Looks at the bytes of a journal, of which so many are known to have been durable.
+pub fn examine(bytes: &[u8], durable: u64) -> Examined {
     let (good, damage) = match recover(bytes) {
+        Ok(good) if (bytes.len() as u64) < durable => {
+            let (line, offset) = (good.records.len() + 1, good.end);
+            (Some(good), Some(Damage { line, offset, flaw: Flaw::Missing, valid_after: 0 }))
+        }
         Ok(good) => (Some(good), None),
         // What stands before the damage is good by itself.
         Err(damage) => (recover(&bytes[..damage.offset]).ok(), Some(damage)),
@@ -42,11 +46,15 @@ pub fn examine(bytes: &[u8]) -> Examined {
 }
 
 /// Cuts a damaged journal before its damage, after all of it was copied beside it, and gives the name of the copy. Nothing
-/// is done to one that is not damaged. Its folder must be locked by [`crate::Lock`].
-pub fn cut_damage<D: Disk>(disk: &D, name: &str) -> Result<Option<String>, DiskError> {
-    let mut file = disk.open(name).map_err(DiskError::when("open", name))?;
+/// is done to one that is not damaged. One that is not there is empty then. Its folder must be locked by [`crate::Lock`].
+pub fn cut_damage<D: Disk>(disk: &D, name: &str, durable: u64) -> Result<Option<String>, DiskError> {
+    let opened = match disk.open(name) {
+        Err(Errno::NOENT) => disk.create(name),
+        opened => opened,
+    };
+    let mut file = opened.map_err(DiskError::when("open", name))?;
     let bytes = file.read_all().map_err(DiskError::when("read", name))?;
-    let Some(damage) = examine(&bytes).damage else { return Ok(None) };
+    let Some(damage) = examine(&bytes, durable).damage else { return Ok(None) };
     let copy = copy(disk, name, &bytes)?;
     file.truncate(damage.offset as u64).map_err(DiskError::when("cut", name))?;
     file.sync_all().map_err(DiskError::when("sync", name))?;
@@ -121,29 +129,29 @@ mod tests {
     #[test]
     fn a_whole_journal_is_told_with_its_records_and_epochs() {
         let bytes = world().read("journal").expect("readable");
-        let found = examine(&bytes);
+        let found = examine(&bytes, bytes.len() as u64);
         assert_eq!(texts(&bytes, &found.records), ["1", "2", "3", "4"]);
         assert_eq!((found.epochs, found.torn, found.damage, found.bytes), (2, None, None, bytes.len()));
         let torn = [&bytes[..], b"half"].concat();
-        assert_eq!(examine(&torn).torn, Some(Torn { at: bytes.len(), bytes: 4 }));
-        assert_eq!(examine(b"").epochs, 0);
+        assert_eq!(examine(&torn, bytes.len() as u64).torn, Some(Torn { at: bytes.len(), bytes: 4 }));
+        assert_eq!(examine(b"", 0).epochs, 0);
     }
 
     #[test]
     fn a_damaged_journal_is_copied_whole_and_cut_before_its_damage() {
         let disk = world();
         let (damaged, second) = damage(&disk);
-        let found = examine(&damaged);
+        let found = examine(&damaged, 0);
         assert_eq!((texts(&damaged, &found.records), texts(&damaged, &found.behind)), (vec!["1"], vec!["3", "4"]));
         assert_eq!(found.damage.map(|damage| (damage.line, damage.offset)), Some((2, second)));
         assert!(matches!(Journal::open(&disk, "journal"), Err(JournalError::Damaged(_))));
         disk.create("journal.damaged-1").expect("somebody's file");
-        assert_eq!(cut_damage(&disk, "journal"), Ok(Some("journal.damaged-2".to_owned())));
+        assert_eq!(cut_damage(&disk, "journal", 0), Ok(Some("journal.damaged-2".to_owned())));
         assert_eq!(disk.read("journal.damaged-2"), Ok(damaged.clone()));
         assert_eq!(disk.read("journal"), Ok(damaged[..second].to_vec()));
         let (_, history) = Journal::open(&disk, "journal").expect("it opens again");
         assert_eq!(history.records().map(|record| record.json).collect::<Vec<_>>(), ["1"]);
-        assert_eq!(cut_damage(&disk, "journal"), Ok(None));
+        assert_eq!(cut_damage(&disk, "journal", 0), Ok(None));
     }
 
     #[test]
@@ -154,11 +162,32 @@ mod tests {
                 let (damaged, _) = damage(&disk);
                 let before = disk.operations();
                 disk.plan(Some(Strike { at: before + after, fault, sticky: true }));
-                if cut_damage(&disk, "journal").is_err() {
+                if cut_damage(&disk, "journal", 0).is_err() {
                     disk.plan(None);
                     assert_eq!(disk.read("journal"), Ok(damaged), "{fault:?} after {after}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_was_durable_and_is_missing_is_damage_and_is_given_up() {
+        let (whole, second) = (world().read("journal").expect("readable"), 1);
+        let lines: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        let end = lines.iter().take(second).map(|line| line.len()).sum::<usize>();
+        for cut in [end, end + 5, 0] {
+            let found = examine(&whole[..cut], whole.len() as u64);
+            let kept = if cut == 0 { 0 } else { second };
+            let damage = Damage { line: kept + 1, offset: end.min(cut), flaw: Flaw::Missing, valid_after: 0 };
+            assert_eq!((found.damage, found.torn, found.records.len()), (Some(damage), None, kept), "{cut}");
+            let disk = SimDisk::new(0, Lies::default());
+            if cut > 0 {
+                let mut file = disk.create("journal").expect("a file");
+                file.write_all_at(0, &whole[..cut]).expect("written");
+            }
+            assert_eq!(cut_damage(&disk, "journal", whole.len() as u64), Ok(Some("journal.damaged-1".to_owned())));
+            assert_eq!(disk.read("journal"), Ok(whole[..end.min(cut)].to_vec()));
+            assert_eq!(disk.read("journal.damaged-1"), Ok(whole[..cut].to_vec()));
         }
     }
 }

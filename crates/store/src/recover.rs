@@ -75,6 +75,8 @@ pub enum Flaw {
     Number,
     /// Its epoch is lower than the one before, or changes within a commit.
     Epoch,
+    /// It is not there, and was.
+    Missing,
 }
 
 impl fmt::Display for Flaw {
@@ -85,6 +87,7 @@ impl fmt::Display for Flaw {
             Self::Chain => "does not follow the line before it",
             Self::Number => "has not the next number",
             Self::Epoch => "has an epoch out of order",
+            Self::Missing => "is missing, although it was durable",
         })
     }
 }

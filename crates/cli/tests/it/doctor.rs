@@ -132,6 +132,71 @@ fn a_run_that_lost_its_first_line_is_not_begun_anew_beside_it() {
 }
 
 #[test]
+fn a_run_that_lost_its_journal_is_not_begun_anew_beside_it() {
+    for lost in ["journal removed", "journal emptied", "all removed"] {
+        let world = finished();
+        let executor = folder(&world).join(".executor");
+        let journal = executor.join("journal");
+        match lost {
+            "journal removed" => std::fs::remove_file(&journal),
+            "journal emptied" => std::fs::write(&journal, ""),
+            _ => std::fs::remove_dir_all(&executor),
+        }
+        .expect("lost");
+        let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
+        let refused = run(&world, DID, &[]);
+        assert!(refused.code == Some(74) && refused.stderr.contains("is lost, or damaged"), "{lost}: {refused}");
+        assert!(refused.stderr.contains(&format!("help: team-executor doctor --run={id}\n")), "{lost}: {refused}");
+        let unknown = world.run(&["status", "--session=S"]);
+        assert!(unknown.code == Some(2) && unknown.stderr.contains(&id), "{lost}: {unknown}");
+        let looked = world.run(&["doctor", "--session=S"]);
+        assert!(looked.code == Some(2) && looked.stdout.contains("damaged: line 1, at byte 0, is"), "{looked}");
+        if lost == "journal emptied" {
+            let unasked = world.run(&["doctor", "--session=S", "--repair"]);
+            assert!(unasked.code == Some(2) && unasked.stderr.contains("add -y"), "{unasked}");
+            let repaired = world.run(&["doctor", "--session=S", "--repair", "-y"]);
+            assert_eq!(repaired.code, Some(0), "{repaired}");
+        } else {
+            let given_up = world.run(&["archive", &id, "--give-up", "it is lost"]);
+            assert_eq!(given_up.code, Some(0), "{lost}: {given_up}");
+        }
+        assert_eq!(run(&world, DID, &[]).code, Some(0), "another one begins");
+    }
+}
+
+#[test]
+fn a_journal_that_lost_lines_at_its_end_is_damaged_and_nothing_is_done_again() {
+    let world = finished();
+    let executor = folder(&world).join(".executor");
+    let whole = read(executor.join("journal"));
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let cut = lines[..lines.len() - 3].concat();
+    for rendered in [true, false] {
+        if !rendered {
+            std::fs::remove_file(executor.join("rendered")).expect("removed");
+        }
+        std::fs::write(executor.join("journal"), &cut).expect("cut");
+        let refused = run(&world, DID, &[]);
+        assert_eq!(refused.code, Some(74), "{refused}");
+        let line = lines.len() - 2;
+        let why = format!("the journal is damaged: line {line}, at byte {}, is missing, although", cut.len());
+        let words = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&why) && words.contains("help: team-executor doctor --session=S"), "{refused}");
+        assert_eq!(read(executor.join("journal")), cut);
+        assert_eq!(world.run(&["status", "--session=S"]).code, Some(2));
+    }
+    let (looked, value) = checks(&world);
+    assert_eq!((looked.code, &check(&value, "journal")["verdict"]), (Some(2), &Value::from("bad")));
+    assert_eq!(value["run"]["given_up"][0], "whatever is missing", "{looked}");
+    let repaired = world.run(&["doctor", "--session=S", "--repair", "-y"]);
+    assert_eq!(repaired.code, Some(0), "{repaired}");
+    assert_eq!(read(executor.join("journal.damaged-1")), cut);
+    let continued = run(&world, DID, &[]);
+    assert_eq!(continued.code, Some(0), "{continued}");
+    assert_eq!(checks(&world).0.code, Some(0));
+}
+
+#[test]
 fn a_run_that_lost_its_first_line_can_be_given_up() {
     for by_session in [false, true] {
         let world = finished();

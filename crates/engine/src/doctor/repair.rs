@@ -1,6 +1,8 @@
 //! The repairs that lose nothing which could still be used: a damaged journal is cut after a copy was made, and what a crash
 //! left unfinished is removed. What people read is rendered again by the next run.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use team_executor_store::lock::PATIENCE;
@@ -9,6 +11,7 @@ use team_executor_store::{DiskError, Holder, Lock, LockError, cut_damage, sweep}
 
 use super::run::{is_alive, open};
 use crate::options::Failure;
+use crate::run_at;
 
 /// What was done.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +26,10 @@ pub struct Repaired {
 pub fn repair(path: &Path) -> Result<Repaired, Failure> {
     let failed =
         |error: DiskError| Failure::Disk { action: "repair", path: path.to_owned(), reason: error.to_string() };
-    let executor = open(&path.join(EXECUTOR))?;
+    let folder = path.join(EXECUTOR);
+    // Somebody may have removed it.
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(Failure::disk("make", &folder))?;
+    let executor = open(&folder)?;
     let mut lock = Lock::take(&executor, LOCK, PATIENCE).map_err(|error| match error {
         LockError::Held { by } => Failure::Held(by),
         LockError::Disk(error) => failed(error),
@@ -33,8 +39,13 @@ pub fn repair(path: &Path) -> Result<Repaired, Failure> {
         return Err(Failure::StillRunning(path.display().to_string()));
     }
     let removed = sweep(&executor).map_err(failed)? + sweep(&open(path)?).map_err(failed)?;
-    let copy = cut_damage(&executor, JOURNAL).map_err(failed)?;
+    let copy = cut_damage(&executor, JOURNAL, run_at::durable(path)).map_err(failed)?;
     if copy.is_some() {
+        run_at::forget_length(&executor).map_err(|error| Failure::Disk {
+            action: "repair",
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
         // As after a power cut, the next executor must not rely on what this start of the machine was told.
         lock.sign(&Holder { boot: String::new(), ..Holder::this_process(0) }).map_err(failed)?;
     }

@@ -1,5 +1,6 @@
 //! How one run stands: its journal, its lock, its workers, what is left over, and what people read.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,12 +9,13 @@ use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::limits;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
-use team_executor_store::{Examined, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
+use team_executor_store::{Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
 
 use super::Check;
 use crate::options::Failure;
 use crate::plan::Plan;
 use crate::replay;
+use crate::run_at;
 use crate::views::{state, table_text};
 
 /// How a run stands.
@@ -33,11 +35,19 @@ pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Res
     let id = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let executor = path.join(EXECUTOR);
     let file = executor.join(JOURNAL);
-    let bytes = read_regular(&file).map_err(Failure::disk("read", &file))?;
-    let found = examine(&bytes);
+    let durable = run_at::durable(path);
+    let bytes = match read_regular(&file) {
+        Err(error) if error.kind() == ErrorKind::NotFound && durable > 0 => Vec::new(),
+        read => read.map_err(Failure::disk("read", &file))?,
+    };
+    let found = examine(&bytes, durable);
     let texts = texts(&bytes, &found);
     let mut checks = vec![journal(&found, &texts, named)];
     checks.extend(reserve(&executor, &texts));
+    let given_up = if found.damage.is_some() { given_up(&bytes, &found) } else { Vec::new() };
+    if !executor.is_dir() {
+        return Ok(RunChecks { id, checks, given_up });
+    }
     let disk = open(&executor)?;
     let holder = held_by(&disk, LOCK).map_err(|error| Failure::disk("look at", &executor)(error.errno.into()))?;
     if let Some(by) = holder {
@@ -46,10 +56,9 @@ pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Res
         checks.push(Check::fine("lock", "it is free: no executor is at work"));
         checks.push(keepers(path)?);
         checks.push(temporaries(&[&disk, &open(path)?], named)?);
-        let session = session.filter(|_| found.damage.is_none());
+        let session = session.filter(|_| found.damage.is_none() && !texts.is_empty());
         checks.extend(session.map(|(session, graph)| view(path, &texts, session, graph)));
     }
-    let given_up = if found.damage.is_some() { given_up(&bytes, &found) } else { Vec::new() };
     Ok(RunChecks { id, checks, given_up })
 }
 
@@ -191,6 +200,9 @@ fn given_up(bytes: &[u8], found: &Examined) -> Vec<String> {
         0 => {}
         1 => words.insert(0, "a line that cannot be read".to_owned()),
         lines => words.insert(0, format!("{lines} lines that cannot be read")),
+    }
+    if damage.flaw == Flaw::Missing {
+        words.push("whatever is missing".to_owned());
     }
     words
 }

@@ -4,11 +4,13 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::Session;
-use team_executor_store::run_folder::{EXECUTOR, JOURNAL, component, project_root, run_path};
-use team_executor_store::{History, open_regular, read_regular, recover};
+use team_executor_store::run_folder::{DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, component, project_root, run_path};
+use team_executor_store::{Derived, History, Holder, examine, open_regular, read_regular, recover};
 
 use super::{RENDERED, archive, name_of, runs, session_name};
+use crate::options::Failure;
 use crate::plan::Plan;
+use crate::views::TASKS;
 
 /// A run that was finished and has left everything that it leaves. It is only looked at.
 pub(crate) struct Done {
@@ -83,8 +85,8 @@ pub(crate) fn closed(runs: &Path, session: &Path) -> Option<PathBuf> {
     newest(runs, session).is_none().then(|| runs.join(closed))
 }
 
-/// A run whose journal is damaged where it says of which session it is, if its name says that it may be of this one. To
-/// begin anew beside it would do again what it had done.
+/// A run whose journal is lost, or damaged where it says of which session it is, if its name says that it may be of this
+/// one. To begin anew beside it would do again what it had done.
 pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
     named_after(runs, session).find(|name| is_nameless(&runs.join(name)))
 }
@@ -99,11 +101,93 @@ fn named_after(runs: &Path, session: &Path) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether the journal of the run in a folder is damaged where it says of which session it is.
+/// Whether the journal of the run in a folder is lost, or damaged where it says of which session it is.
 pub(crate) fn is_nameless(run: &Path) -> bool {
     let journal = run.join(EXECUTOR).join(JOURNAL);
     let mut first = Vec::new();
     let read = open_regular(&journal).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
-    let is_whole = recover(&first).is_ok_and(|found| !found.records.is_empty());
-    read.is_ok() && !is_whole && read_regular(&journal).is_ok_and(|bytes| recover(&bytes).is_err())
+    if read.is_ok() && recover(&first).is_ok_and(|found| !found.records.is_empty()) {
+        return false;
+    }
+    match read_regular(&journal) {
+        Ok(bytes) => match recover(&bytes) {
+            Ok(found) => found.records.is_empty() && has_lived(run) && !was_given_up(run),
+            Err(_) => true,
+        },
+        Err(_) => has_lived(run),
+    }
+}
+
+/// Whether there is anything that a run leaves only after its first record.
+fn has_lived(run: &Path) -> bool {
+    let executor = run.join(EXECUTOR);
+    let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let has_any = |path: PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    [run.join(TASKS), executor.join(DERIVED), executor.join(RENDERED)].into_iter().any(is_file)
+        || [run.join(LOGS), executor.join(KEEPERS)].into_iter().any(has_any)
+}
+
+/// Whether a repair has found nothing that could be kept.
+fn was_given_up(run: &Path) -> bool {
+    let copy = format!("{JOURNAL}.damaged-");
+    let entries = std::fs::read_dir(run.join(EXECUTOR)).into_iter().flatten().filter_map(Result::ok);
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&copy))
+}
+
+/// How long the journal of a run must be at least: what was rendered from it says so.
+pub(crate) fn durable(run: &Path) -> u64 {
+    let text = |name: &str| String::from_utf8(read_regular(&run.join(EXECUTOR).join(name)).ok()?).ok();
+    let rendered = text(RENDERED).and_then(|length| length.parse().ok()).unwrap_or(0);
+    let derived = text(DERIVED).and_then(|text| Derived::from_text(&text));
+    let derived = derived.map_or(0, |derived| derived.journal(&Holder::this_process(0).boot));
+    let first = u64::from(is_nameless(run));
+    first.max(rendered).max(derived)
+}
+
+/// Fails if a run has lost a part of its journal that was durable: no crash does that, and what it had done would be done
+/// again.
+pub(crate) fn must_be_whole(run: &Path) -> Result<(), Failure> {
+    let (journal, durable) = (run.join(EXECUTOR).join(JOURNAL), durable(run));
+    let length = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.len();
+    if length >= durable {
+        return Ok(());
+    }
+    let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
+    examine(&bytes, durable).damage.map_or(Ok(()), |damage| Err(Failure::Journal(damage.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_has_lost_its_journal_is_told_from_one_that_never_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path();
+        let executor = run.join(EXECUTOR);
+        for folder in [LOGS, ".executor/keepers"] {
+            std::fs::create_dir_all(run.join(folder)).unwrap();
+        }
+        let journal = executor.join(JOURNAL);
+        for unborn in [None, Some(""), Some("torn")] {
+            unborn.map(|text| std::fs::write(&journal, text).unwrap());
+            assert!(!is_nameless(run), "{unborn:?}");
+        }
+        for left in [run.join(TASKS), executor.join(DERIVED), executor.join(RENDERED), run.join("logs/A.1.out")] {
+            for lost in [Some("torn"), Some(""), None] {
+                std::fs::write(&left, "").unwrap();
+                match lost {
+                    Some(text) => std::fs::write(&journal, text).unwrap(),
+                    None => std::fs::remove_file(&journal).unwrap(),
+                }
+                assert!(is_nameless(run), "{lost:?} {}", left.display());
+                std::fs::remove_file(&left).unwrap();
+            }
+        }
+        std::fs::write(run.join(TASKS), "").unwrap();
+        std::fs::write(executor.join("journal.damaged-1"), "").unwrap();
+        assert!(is_nameless(run));
+        std::fs::write(&journal, "").unwrap();
+        assert!(!is_nameless(run), "that was given up");
+    }
 }

@@ -16,7 +16,7 @@ use team_executor_store::{
     recover, sweep,
 };
 
-use super::{RunAt, name_of, nameless, newest, open_folder, runs, session_name, sign};
+use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, session_name, sign};
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
@@ -89,7 +89,10 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
     std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &Holder::this_process(0), &runs)?;
-    let own = lock(&open_folder(&run.join(EXECUTOR))?, LOCK, PATIENCE, run)?;
+    let executor = run.join(EXECUTOR);
+    // Somebody may have removed it.
+    DirBuilder::new().recursive(true).mode(0o700).create(&executor).map_err(Failure::disk("make", &executor))?;
+    let own = lock(&open_folder(&executor)?, LOCK, PATIENCE, run)?;
     Ok([turn, own])
 }
 
@@ -139,6 +142,7 @@ fn is_unborn(path: &Path) -> bool {
 /// Continues a run: takes its lock and opens its journal.
 pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
+    must_be_whole(&run.path)?;
     let rebooted = !run.lock.was_held_since_boot();
     let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
     let torn = history.torn().is_some();
