@@ -6,6 +6,7 @@
 mod table;
 mod wanted;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use team_executor_core::run::{Input, Run};
@@ -105,6 +106,14 @@ pub(crate) fn adopt<D: Disk>(
                 return Err(Failure::Edited { refused, kept });
             }
         };
+        if let Some(bytes) = &own
+            && says_more(views, session, resumed, bytes)?
+        {
+            let copy = views.copy(Place::Session, own_name, bytes).map_err(|error| cannot_write(error.to_string()))?;
+            adopted.warnings.extend(copy.map(|copy| {
+                format!("{own_name} was changed in more than can be taken over; as it was found it is kept as {copy}")
+            }));
+        }
         let has_texts = !taken.texts.is_empty();
         for (task, text) in taken.texts {
             text.put_into(&mut session.tasks[task.get()]);
@@ -138,6 +147,33 @@ fn edited<D: Disk>(views: &Views<D>, place: Place, name: &str) -> Option<Vec<u8>
 fn bases<D: Disk>(views: &Views<D>, place: Place, name: &str, resumed: &Resumed<'_>) -> Result<Vec<Run>, Failure> {
     let versions: &[Rendered] = views.derived().versions(&place.key(name));
     versions.iter().map(|version| (resumed.before)(version.journal)).collect()
+}
+
+/// Whether something that a person wrote into the session's own file would be written over, besides where tasks stand.
+fn says_more<D: Disk>(
+    views: &Views<D>,
+    session: &Session,
+    resumed: &Resumed<'_>,
+    edited: &[u8],
+) -> Result<bool, Failure> {
+    let about = views.about();
+    let stated = stated(resumed.stated, about.dialect);
+    let bases = bases(views, Place::Session, about.own, resumed)?;
+    let edited = String::from_utf8_lossy(edited);
+    let is_all = |base: &Run| {
+        let mut shown = session.clone();
+        state::refresh(&mut shown, base, &about.run);
+        shown.status = resumed.stated.status;
+        let before = views.own_text(&mut shown, base).unwrap_or_default();
+        // What follows from where the tasks stand is as it was before, or as it is after.
+        for (task, status) in shown.tasks.iter_mut().zip(&stated) {
+            task.status = *status;
+        }
+        let after = views.own_text(&mut shown, base).unwrap_or_default();
+        let lines: HashSet<&str> = before.lines().chain(after.lines()).collect();
+        edited.lines().all(|line| lines.contains(line))
+    };
+    Ok(!bases.iter().any(is_all))
 }
 
 fn text<D: Disk>(views: &Views<D>, session: &Session, rules: &Run) -> String {

@@ -97,10 +97,15 @@ impl<D: Disk> Views<D> {
 
     /// The session's own file. What cannot be read is left alone: it is the user's.
     pub(super) fn own(&self, session: &mut Session, rules: &Run) -> Option<Page> {
+        let text = self.own_text(session, rules)?;
+        Some(Page { place: Place::Session, name: self.about.own, text })
+    }
+
+    /// The text of the session's own file, over what stands there.
+    pub(crate) fn own_text(&self, session: &mut Session, rules: &Run) -> Option<String> {
         let original = String::from_utf8(self.bytes(Place::Session, self.about.own)?).ok()?;
         let write = |session: &Session| own_file::text(self.about.dialect, &original, session, rules.graph());
-        let text = fitting(session, self.most, write);
-        Some(Page { place: Place::Session, name: self.about.own, text })
+        Some(fitting(session, self.most, write))
     }
 
     /// Writes the session's own file, for good. The session is as it should be shown.

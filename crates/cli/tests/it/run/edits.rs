@@ -183,6 +183,30 @@ fn the_sessions_own_file_can_be_edited_too() {
     assert_eq!(again.code, Some(0), "{again}");
     assert!(again.stderr.contains("taken over: A: failed -> pending\n"), "{again}");
     assert_eq!(json(&path)["tasks"]["B"]["findings"], "second");
+    assert!(!path.with_file_name("tasks.json.edited-1").exists(), "all of it was taken over: {again}");
+}
+
+/// R: W-05
+#[test]
+fn what_a_person_wrote_into_the_sessions_own_file_is_kept_before_it_is_written_over() {
+    let json_file = r#"{"session_id":"s","tasks":{"A":{"title":"t","role":"r","deps":[],"status":"pending"},
+        "B":{"title":"t","role":"r","deps":["A"],"status":"pending"}},"mine":1}"#;
+    let csv_file = "id,title,description,deps,role,status,findings\nA,t,,,r,pending,\nB,t,,A,r,pending,\n";
+    for (name, text) in [("tasks.json", json_file), ("tasks.csv", csv_file)] {
+        let world = tasks(&[]);
+        std::fs::remove_dir_all(world.dir().join("S")).expect("removed");
+        let path = world.write(&format!("S/{name}"), text);
+        let first = run(&world, "[ $TEAM_EXECUTOR_TASK = A ] && echo found", &["--retries", "0"]);
+        assert_eq!(first.code, Some(1), "{first}");
+        edit(path.clone(), "found", "my notes");
+        let edited = read(&path);
+        let next = run(&world, DID, &[]);
+        let copy = format!("{name}.edited-1");
+        let words = next.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("as it was found it is kept as {copy}")), "{next}");
+        assert_eq!(read(path.with_file_name(copy)), edited, "{next}");
+        assert!(!read(&path).contains("my notes"), "{next}");
+    }
 }
 
 /// A planner's file may say anything; what an earlier run built on a task that is set back is done again with it.
