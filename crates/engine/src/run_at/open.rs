@@ -47,7 +47,7 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     if found.is_network && !options.allow_network {
         return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
     }
-    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    make_runs(&runs).map_err(Failure::disk("make", &runs))?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &Holder::this_process(0), &runs)?;
@@ -169,7 +169,14 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
     Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
 }
 
-/// Makes the folders of a run where they are missing, and takes its lock.
+/// Makes the folder of all runs if it is missing, for good: what is in it would be lost with its name.
+fn make_runs(runs: &Path) -> std::io::Result<()> {
+    let missing: Vec<&Path> = runs.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    std::fs::create_dir_all(runs)?;
+    missing.iter().filter_map(|folder| folder.parent()).try_for_each(|above| File::open(above)?.sync_all())
+}
+
+/// Makes the folders of a run where they are missing, for good, and takes its lock.
 fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let path = run_path(project, &id);
     for folder in FOLDERS {
@@ -184,7 +191,10 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
     let swept = sweep(&disk).and_then(|_| sweep(&executor));
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
-    executor.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
+    // The names of the folders too, from the journal's up.
+    for folder in [&executor, &disk, &open_folder(&runs(project))?] {
+        folder.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
+    }
     Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode: 0, session: None, lock })
 }
 
