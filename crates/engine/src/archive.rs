@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::{SessionStatus, Timestamp};
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
-use team_executor_store::{History, read_regular, records};
+use team_executor_store::{History, read_regular, records, sweep};
 
 use crate::clock;
 use crate::options::Failure;
@@ -103,6 +103,7 @@ pub fn archive(
     if here.is_empty() && !matches!(which, Which::All) {
         // What an earlier call had moved, it may not have told the session.
         let (plan, path) = away.last().ok_or_else(|| no_run(which))?;
+        tidy(path, Some(&plan.session));
         let session = session_status::set(&plan.session, path, becomes)?;
         done.archived.push(Archived { run: name_of(path), to: path.clone(), already: true, session });
     }
@@ -136,6 +137,7 @@ fn put_away(
     given_up: Option<&str>,
 ) -> Result<Archived, Failure> {
     let _held = run_at::hold(project, path)?;
+    tidy(path, session);
     let run = name_of(path);
     // A run that does not say of which session it is may be the newest one.
     let is_newest = |session: &&Path| {
@@ -169,6 +171,14 @@ fn put_away(
     let to = to.join(name);
     let session = session.map(|session| session_status::set(session, &to, becomes)).transpose()?.flatten();
     Ok(Archived { run, to, already: false, session })
+}
+
+/// Removes what an earlier call that was killed has left unfinished.
+fn tidy(run: &Path, session: Option<&Path>) {
+    let executor = run.join(EXECUTOR);
+    for folder in [Some(run), Some(&executor), session].into_iter().flatten() {
+        open_folder(folder).ok().and_then(|folder| sweep(&folder).ok()); // what cannot be removed hurts nobody
+    }
 }
 
 /// When a run was finished; nothing if it is not.

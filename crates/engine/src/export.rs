@@ -8,7 +8,9 @@ use team_executor_core::TaskStatus;
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_files::load;
 use team_executor_store::run_folder::{component, project_root};
-use team_executor_store::{Copied, CopyError, DiskFolder, Durability, below, copy_new, is_same, replace};
+use team_executor_store::{
+    Copied, CopyError, DiskFolder, Durability, below, copy_new, is_same, remove, replace, replaces, strays,
+};
 
 use crate::artifacts::{Fault, Shelf};
 use crate::options::Failure;
@@ -51,6 +53,7 @@ pub fn export(session: &Path, current: &Path, to: &Path) -> Result<Exported, Fai
     let (files, left_out) = sources(session, &run, &undone(session, &run))?;
     check(&files, &to)?;
     let disk = open_folder(&to)?;
+    tidy(&to, files.keys().map(String::as_str).chain([MANIFEST]));
     let name = name_of(&run);
     let old = manifest_there(&to)?;
     let mut exported = Exported { run: name.clone(), to: to.clone(), copied: 0, were_there: 0, left_out, faults };
@@ -69,6 +72,22 @@ pub fn export(session: &Path, current: &Path, to: &Path) -> Result<Exported, Fai
         written.map_err(|error| cannot(&to, error.to_string()))?;
     }
     Ok(exported)
+}
+
+/// Removes what an earlier export that was killed has left of these files. Others may write to the folder too.
+fn tidy<'f>(to: &Path, files: impl Iterator<Item = &'f str>) {
+    let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for file in files {
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+        folders.entry(folder).or_default().insert(name);
+    }
+    for (folder, names) in folders {
+        let Ok(disk) = open_folder(&to.join(folder)) else { continue };
+        let is_ours = |stray: &String| replaces(stray).is_some_and(|name| names.contains(name));
+        for stray in strays(&disk).unwrap_or_default().iter().filter(|stray| is_ours(stray)) {
+            remove(&disk, stray).ok(); // what cannot be removed hurts nobody
+        }
+    }
 }
 
 /// The target, made if it is missing. It is not in the session or the run, and neither is in it.

@@ -61,6 +61,6 @@ pub use lock::{Holder, Lock, LockError, held_by};
 pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile, open_regular, read_regular};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
-pub use replace::{Durability, ReplaceError, remove, replace, strays, sweep};
+pub use replace::{Durability, ReplaceError, remove, replace, replaces, strays, sweep};
 pub use reserve::{RESERVE_BYTES, Reserve};
 pub use syncer::{SyncThread, Syncer};

@@ -92,6 +92,11 @@ pub fn strays<D: Disk>(disk: &D) -> Result<Vec<String>, DiskError> {
     Ok(found)
 }
 
+/// The name that an unfinished file was to get.
+pub fn replaces(temporary: &str) -> Option<&str> {
+    is_temporary(temporary).then(|| temporary.strip_prefix('.')?.rsplit_once(MARK)).flatten().map(|(name, _)| name)
+}
+
 const MARK: &str = ".tmp-";
 
 /// A name for a file that is not whole yet.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::json as value;
 use team_executor_testkit::World;
 
-use super::{arguments, json, read, run, tasks};
+use super::{DID, arguments, folder, json, read, run, tasks};
 use crate::fixtures::world as fixture;
 
 const SESSION: &str = "--session=tc-spec-minimal";
@@ -133,9 +133,14 @@ fn an_export_is_whole_repeatable_and_overwrites_nothing() {
     std::fs::remove_file(out.join("export-manifest.json")).expect("removed");
     std::fs::remove_file(out.join("context.md")).expect("removed");
     std::fs::write(out.join("theirs"), "kept").expect("written");
+    // What one that was killed has left.
+    let (ours, theirs) = (".context.md.tmp-0123456789abcdef", ".other.md.tmp-0123456789abcdef");
+    [ours, theirs].iter().for_each(|name| std::fs::write(out.join(name), "half").expect("written"));
     let second = export(&["--to", "../out", "--format", "json"]);
     let said: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON");
     assert_eq!((&said["copied"], &said["were_there"]), (&value!(1), &value!(listed.len() - 1)));
+    assert_eq!((out.join(ours).exists(), out.join(theirs).exists()), (false, true), "{second}");
+    std::fs::remove_file(out.join(theirs)).expect("removed");
     assert_eq!(json(out.join("export-manifest.json")), manifest);
     assert_eq!(read(out.join("theirs")), "kept");
 
@@ -151,6 +156,24 @@ fn an_export_is_whole_repeatable_and_overwrites_nothing() {
         assert!(refused.stderr.contains("name a folder of its own"), "{refused}");
     }
     assert!(!world.dir().join("tc-spec-minimal/out").exists());
+}
+
+#[test]
+fn what_an_archive_that_was_killed_has_left_is_removed_by_the_next() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
+    let stray = ".tasks.csv.tmp-0123456789abcdef";
+    let away = world.dir().join(".workflow/.archive").join(id);
+    for run in [folder(&world), away.clone()] {
+        let folders = [run.clone(), run.join(".executor"), world.dir().join("S")];
+        folders.iter().for_each(|folder| std::fs::write(folder.join(stray), "half").expect("written"));
+        let archived = world.run(&["archive", "--session=S"]);
+        assert_eq!(archived.code, Some(0), "{archived}");
+        for folder in [&away, &away.join(".executor"), &world.dir().join("S")] {
+            assert!(!folder.join(stray).exists(), "{}: {archived}", folder.display());
+        }
+    }
 }
 
 #[test]
