@@ -139,7 +139,10 @@ impl<'a> Wanted<'a> {
 
     fn text(&mut self, task: TaskIndex, column: &str, text: Text) {
         let line = format!("{}: another {column}", self.id(task));
-        let is_fresh = self.rules.view(task).is_some_and(|view| view.attempt == 0 && !view.status.is_over());
+        let is_fresh = self
+            .rules
+            .view(task)
+            .is_some_and(|view| view.attempt == 0 && (!view.status.is_over() || view.status == TaskStatus::Skipped));
         if !is_fresh {
             self.refused.push(format!("{line}, but it was tried already"));
         } else if self.dialect == Dialect::Tc {

@@ -114,6 +114,18 @@ fn a_task_that_waits_can_be_skipped_and_be_given_another_text() {
 
 /// R: W-05
 #[test]
+fn a_task_that_was_skipped_and_never_tried_can_be_given_another_text() {
+    let world = finished();
+    set(&world, "B", "pending");
+    edit(table(&world), "C,,Do it,", "C,,Do it better,");
+    let again = run(&world, "cat > prompt-$TEAM_EXECUTOR_TASK; echo second", &[]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(again.stderr.contains("taken over: C: another description\n"), "{again}");
+    assert!(read(world.dir().join("prompt-C")).contains("Do it better"), "{again}");
+}
+
+/// R: W-05
+#[test]
 fn an_edit_that_is_no_legal_move_is_refused_with_what_it_was_and_kept() {
     let world = stopped();
     let before = read(table(&world));
