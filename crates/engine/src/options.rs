@@ -114,8 +114,8 @@ pub enum Failure {
         "the journal of the run {0} is lost, or damaged in its first line, so it is not known whether it is of this session"
     )]
     Nameless(String),
-    /// A folder was moved or removed while the run went on.
-    #[error("the folder {0} was moved or removed while the run went on")]
+    /// A folder or the journal was moved or removed while the run went on.
+    #[error("{0} was moved or removed while the run went on")]
     Gone(PathBuf),
     /// A lock would not keep executors on other machines out.
     #[error("{path} is on a network file system ({name}), where a lock may not keep a second executor out")]

@@ -53,7 +53,11 @@ pub(crate) fn run(session: Option<&Path>, options: &Doctor, printer: &mut Printe
                 return Err(finding.into());
             }
             let finding = Finding::error(Code::Usage, "there is no run to repair");
-            return Err(finding.help("name it: team-executor doctor --session=PATH --repair").into());
+            let help = match session {
+                Some(_) => format!("the session was never run; begin with: team-executor run {}", patient.named),
+                None => "name it: team-executor doctor --session=PATH --repair".to_owned(),
+            };
+            return Err(finding.help(help).into());
         };
         if !confirmed(&found, options, printer)? {
             return Ok(Exit::Invalid);

@@ -50,6 +50,9 @@ fn without_a_run_the_machine_and_the_place_are_told() {
     assert!(never.code == Some(0) && never.stdout.ends_with("Session S was never run\n"), "{never}");
     let nothing = world.run(&["doctor", "--session=S", "--repair"]);
     assert_eq!((nothing.code, nothing.stderr.starts_with("error: there is no run to repair\nhelp: ")), (Some(2), true));
+    assert!(nothing.stderr.ends_with("begin with: team-executor run --session=S\n"), "{nothing}");
+    let unnamed = world.run(&["doctor", "--repair"]);
+    assert!(unnamed.stderr.ends_with("help: name it: team-executor doctor --session=PATH --repair\n"), "{unnamed}");
     for id in ["EX-none", "../S", "."] {
         let unknown = world.run(&["doctor", "--run", id]);
         assert!(unknown.code == Some(2) && unknown.stderr.contains("there is no run "), "{unknown}");
