@@ -19,6 +19,11 @@ pub trait Disk {
     /// Opens a regular file that is there.
     fn open(&self, name: &str) -> Result<Self::File, Errno>;
 
+    /// Opens a regular file that is only looked at, or locked.
+    fn look_at(&self, name: &str) -> Result<Self::File, Errno> {
+        self.open(name)
+    }
+
     /// The bytes of a regular file; `FBIG` if it is larger than any that is read at once.
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno>;
 

@@ -68,7 +68,7 @@ impl<F: DiskFile> Lock<F> {
 
 /// Who has a lock, as it says itself; nobody if it is free. Nothing is changed.
 pub fn held_by<D: Disk>(disk: &D, name: &str) -> Result<Option<String>, DiskError> {
-    let mut file = match disk.open(name) {
+    let mut file = match disk.look_at(name) {
         Err(Errno::NOENT) => return Ok(None),
         opened => opened.map_err(DiskError::when("open", name))?,
     };

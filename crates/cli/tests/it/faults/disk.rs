@@ -111,6 +111,25 @@ fn a_session_that_cannot_be_written_to_is_run_once_and_no_edit_of_it_is_lost() {
     assert_eq!(without.code, Some(1), "{without}");
 }
 
+#[test]
+fn a_run_can_be_looked_at_where_nothing_can_be_written() {
+    let world = tasks(&[("A", "")]);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
+        println!("no file system may be mounted here");
+        return;
+    };
+    world.copy_tree(world.dir().join("S"), "small/S");
+    assert_eq!(run_in(&disk.0, &world, DID).status.code(), Some(0));
+    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status();
+    assert!(remounted.expect("mount runs").success());
+    for command in [["doctor", "--session=S"], ["status", "--session=S"]] {
+        let looked = world.command(&command).current_dir(&disk.0).output().expect("it runs");
+        let text = String::from_utf8_lossy(&looked.stdout).into_owned() + &said(&looked);
+        assert!(looked.status.code().is_some_and(|code| code != 74), "{text}");
+        assert!(!text.contains("cannot look at"), "{text}");
+    }
+}
+
 /// A project on a disk of its own whose task B fills the disk while A is at work, with many tasks to come.
 struct Filled {
     world: World,
@@ -265,6 +284,7 @@ fn a_run_whose_journal_is_removed_stops() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let run = run(&world, "rm -f .workflow/.csv-wave/EX-*/.executor/journal; echo did it", &[]);
     assert_eq!(run.code, Some(74), "{run}");
+    assert!(!run.stderr.contains("folder"), "{run}");
     assert!(run.stderr.contains("/.executor/journal was moved or removed while the run went on\n"), "{run}");
 }
 
