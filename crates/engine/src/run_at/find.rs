@@ -170,7 +170,9 @@ mod tests {
         }
         let journal = executor.join(JOURNAL);
         for unborn in [None, Some(""), Some("torn")] {
-            unborn.map(|text| std::fs::write(&journal, text).unwrap());
+            if let Some(text) = unborn {
+                std::fs::write(&journal, text).unwrap();
+            }
             assert!(!is_nameless(run), "{unborn:?}");
         }
         for left in [run.join(TASKS), executor.join(DERIVED), executor.join(RENDERED), run.join("logs/A.1.out")] {
