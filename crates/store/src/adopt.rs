@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
+use team_executor_files::limits;
 
 use crate::copy::digest;
 use crate::disk::{Disk, DiskError};
@@ -58,7 +59,11 @@ impl Derived {
 
     /// The same for a file that is read piece by piece.
     pub fn standing_at(&self, name: &str, path: &Path) -> Standing {
-        let found = open_regular(path).ok().and_then(|file| digest(file, |_| Ok(())).ok());
+        let file = open_regular(path).ok();
+        if file.as_ref().and_then(|file| file.metadata().ok()).is_some_and(|found| found.len() > limits::TASKS_BYTES) {
+            return Standing::Edited; // nothing of ours is so large, and it is not worth reading
+        }
+        let found = file.and_then(|file| digest(file, |_| Ok(())).ok());
         self.standing_of(name, found.and_then(|(_, sha256)| unhex(&sha256)))
     }
 
@@ -235,6 +240,8 @@ mod tests {
             std::fs::write(&path, text).expect("written");
             assert_eq!(at_rest.standing_at("tasks.csv", &path), standing);
         }
+        std::fs::File::create(&path).and_then(|file| file.set_len(15 << 40)).expect("a hole");
+        assert_eq!(at_rest.standing_at("tasks.csv", &path), Standing::Edited);
     }
 
     #[test]

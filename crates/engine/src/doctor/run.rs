@@ -9,7 +9,7 @@ use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::limits;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
-use team_executor_store::{Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
+use team_executor_store::{Disk as _, Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
 
 use super::Check;
 use crate::options::Failure;
@@ -149,7 +149,7 @@ fn temporaries(disks: &[&RealDisk], named: &str) -> Result<Check, Failure> {
 fn view(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Check {
     match expected(path, texts, session, graph) {
         Err(check) => *check,
-        Ok(text) if read_regular(&path.join("tasks.csv")).is_ok_and(|bytes| bytes == text.as_bytes()) => {
+        Ok(text) if table(path).is_some_and(|bytes| bytes == text.as_bytes()) => {
             Check::fine("views", "tasks.csv says what the journal says")
         }
         Ok(_) => Check::weak(
@@ -158,6 +158,11 @@ fn view(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Check 
             "nothing: the next run writes it again",
         ),
     }
+}
+
+/// What `tasks.csv` says.
+fn table(path: &Path) -> Option<Vec<u8>> {
+    open(path).ok()?.read("tasks.csv").ok()
 }
 
 /// What `tasks.csv` should say, or why that is not known.
@@ -178,7 +183,7 @@ fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Re
     let rules = rules.map_err(|failure| unknown(failure.to_string(), "see the journal above"))?;
     state::refresh(&mut session, &rules, &run);
     // Columns that are not ours stay as they are.
-    let there = read_regular(&path.join("tasks.csv")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let there = table(path).and_then(|bytes| String::from_utf8(bytes).ok());
     Ok(table_text(there.as_deref(), &mut session, graph, limits::TASKS_BYTES))
 }
 

@@ -280,6 +280,20 @@ fn nobody_waits_for_a_pipe_in_the_place_of_a_file_of_a_run() {
 }
 
 #[test]
+fn a_file_of_holes_in_the_place_of_a_file_of_a_run_is_put_aside_or_replaced() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let worker = "for file in tasks.csv agents/registry.json; do \
+                  [ $TEAM_EXECUTOR_TASK != A ] || truncate -s 15T .workflow/.csv-wave/EX-*/$file; done; echo did it";
+    let run = run(&world, worker, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(column(&world, "status"), ["completed", "completed"], "{run}");
+    let aside = std::fs::metadata(folder(&world).join("tasks.csv.aside-1")).expect("it is put aside");
+    assert_eq!(aside.len(), 15 << 40, "{run}");
+    let words = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("cannot read tasks.csv: file too large; it was put aside as tasks.csv.aside-1"), "{run}");
+}
+
+#[test]
 fn a_run_whose_journal_is_removed_stops() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let run = run(&world, "rm -f .workflow/.csv-wave/EX-*/.executor/journal; echo did it", &[]);
