@@ -45,7 +45,7 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_a_clean_terminal() {
     let (world, [a, b], worker) = waiting();
     let mut terminal = start(&world, &worker, &["-y"], (60, 24));
     terminal.wait_for("▶ A  builder   0:0");
-    terminal.wait_for("compiling [2J 正在编译");
+    terminal.wait_for("compiling 正在编译");
     terminal.wait_for("] 1/3  0:0");
     terminal.wait_for("1 running, 0 ready, 1 waiting");
     terminal.wait_for(", about ");

@@ -123,7 +123,7 @@ fn logs_hold_two_streams_apart_and_are_otherwise_byte_for_byte() {
     assert_eq!(printed("echo out; printf err >&2"), "out\nerr");
     assert_eq!(printed("printf out"), "out");
     assert_eq!(printed(r"printf '\033]0;a title without an end\nnext\n'"), "\u{1b}]0;a title without an end\nnext\n");
-    assert_eq!(printed(r"printf '\302\233 \177\033[1m'"), "\u{9b} \u{7f}\u{1b}[1m");
+    assert_eq!(printed(r"printf 'did\302\233 \177\033[1m'"), "did\u{9b} \u{7f}\u{1b}[1m");
 }
 
 #[test]

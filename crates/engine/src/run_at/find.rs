@@ -80,7 +80,7 @@ pub(crate) fn closed(runs: &Path, session: &Path) -> Option<PathBuf> {
     if std::fs::read_dir(runs).is_err_and(|error| is_denied(&error)) {
         return Some(runs.to_owned());
     }
-    let journal = |name: &String| File::open(runs.join(name).join(EXECUTOR).join(JOURNAL));
+    let journal = |name: &String| open_regular(&runs.join(name).join(EXECUTOR).join(JOURNAL));
     let closed = named_after(runs, session).filter(|name| journal(name).is_err_and(|error| is_denied(&error))).max()?;
     newest(runs, session).is_none().then(|| runs.join(closed))
 }
