@@ -18,7 +18,7 @@ use crate::sweep::sweep_marked;
 /// How often a lock is looked at.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// After how many looks a keeper that may have been stopped is woken again.
+/// After how many looks a keeper that may have been stopped is woken, each time.
 const LOOKS: usize = 200;
 
 /// How long a keeper that was killed may take to be gone.
@@ -52,10 +52,10 @@ impl Harvest {
                     stuck::kill(&ledger)?;
                     break;
                 }
-                if looks % LOOKS == 0 {
-                    stuck::wake(&ledger);
-                }
                 looks += 1;
+                if looks % LOOKS == 0 {
+                    stuck::wake(&ledger); // not before: it looks at all processes, and most keepers end at once
+                }
                 thread::sleep(GLANCE);
             }
         }
