@@ -94,11 +94,11 @@ struct Dispatcher<'t> {
 }
 
 impl Dispatcher<'_> {
-    fn drive(&mut self, edited: Option<Input>, began: bool, rebooted: bool) -> Result<Report, Failure> {
+    fn drive(&mut self, edited: Vec<Effect>, began: bool, rebooted: bool) -> Result<Report, Failure> {
         let agents = self.at.agents();
         stale::set_aside(&agents, &self.session.tasks, self.rules())
             .map_err(Failure::disk("look for results in", agents))?;
-        self.take(edited.into_iter().collect())?;
+        self.go_on(edited)?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything
             return self.finish();

@@ -28,6 +28,8 @@ pub(crate) struct Adopted {
     pub(crate) told: Vec<String>,
     /// What was kept and not taken over, and why.
     pub(crate) warnings: Vec<String>,
+    /// Files were found changed, which is to be [remembered](remember).
+    pub(crate) is_accepted: bool,
 }
 
 /// What a run that was opened again stands for.
@@ -132,9 +134,14 @@ pub(crate) fn adopt<D: Disk>(
     if let Some(bytes) = own.or_else(|| views.bytes(Place::Session, own_name)) {
         views.accept(Place::Session, own_name, &bytes, resumed.journal);
     }
-    // Else the same edit would be taken over again, and what came of it be done again.
-    views.save(Durability::Durable).map_err(|error| cannot_write(error.to_string()))?;
+    adopted.is_accepted = true;
     Ok(adopted)
+}
+
+/// Remembers what was taken over, once the journal has it: before, a kill would lose the edit. Without it the same edit would
+/// be taken over again some time, and what came of it be done again.
+pub(crate) fn remember<D: Disk>(views: &Views<D>) -> Result<(), Failure> {
+    views.save(Durability::Durable).map_err(|error| cannot_write(error.to_string()))
 }
 
 /// What is in a file, if a person has changed it.

@@ -85,28 +85,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         let reports = Reports { run: &at, session: &options.folder, discoveries, silent: &BTreeSet::new() };
         problems.extend(reports.catch_up(&mut session, &rules));
     }
-    problems.extend(views.begin(&mut session, &rules, at.journal_length()));
-    problems.extend(views.render(&mut session, &rules, at.journal_length()));
-    let rendered = Rendered::new(started);
-    tell_problems(problems, tell);
-    if options.dialect == Dialect::Tc
-        && let Err(error) = layout::complete(&options.folder)
-    {
-        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
-    }
-
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
-    let (signals, requests) = (outbox.clone(), outbox.clone());
-    let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
-    let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
-    let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
-    if let Err(error) = &server {
-        tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
-    }
-    talk::close_doors(&at);
-    let keepers = Keepers::new(options.exe.clone(), at.ledgers(), journal.epoch());
-    let prompts = Prompts::new(at.agents());
-    let cwd = project_root(&options.folder, &options.current);
     let syncs = outbox.clone();
     let synced = move |took| {
         syncs.send(Message::Synced { took }).ok(); // nobody waits for it when the run is over
@@ -115,7 +94,34 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     if let Ok(thread) = journal.file().and_then(|file| SyncThread::start(file, synced)) {
         journal.sync_beside(Box::new(thread));
     }
-    let conductor = Conductor::new(&session.tasks, rules, journal);
+    let mut conductor = Conductor::new(&session.tasks, rules, journal);
+    // What a person wants is durable before the file that says so is known to be ours, and is written over.
+    let taken = conductor.take(adopted.input.into_iter().collect(), clock::now())?;
+    if adopted.is_accepted {
+        adopt::remember(&views)?;
+    }
+    problems.extend(taken.refused.into_iter().flatten().map(|refused| refused.to_string()));
+    problems.extend(views.begin(&mut session, conductor.rules(), at.journal_length()));
+    problems.extend(views.render(&mut session, conductor.rules(), at.journal_length()));
+    let rendered = Rendered::new(started);
+    tell_problems(problems, tell);
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
+    }
+
+    let (signals, requests) = (outbox.clone(), outbox.clone());
+    let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
+    let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
+    let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
+    if let Err(error) = &server {
+        tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
+    }
+    talk::close_doors(&at);
+    let keepers = Keepers::new(options.exe.clone(), at.ledgers(), conductor.epoch());
+    let prompts = Prompts::new(at.agents());
+    let cwd = project_root(&options.folder, &options.current);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);
     let job = Job::of(&options.folder)?;
@@ -152,7 +158,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         rendered,
         tell,
     };
-    let result = dispatcher.drive(adopted.input, has_begun, rebooted);
+    let result = dispatcher.drive(taken.effects, has_begun, rebooted);
     // What was missing, if the folders are gone, is only what was needed next.
     let gone = |failure| dispatcher.at.must_be_there(&dispatcher.options.folder).err().unwrap_or(failure);
     let result = result.map_err(gone);

@@ -389,6 +389,33 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
     }
 }
 
+/// R: W-05
+#[test]
+fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
+    if !has_strace() {
+        println!("strace cannot be used here; that edits survive a kill was not tried");
+        return;
+    }
+    for nth in 1..=8 {
+        let world = tasks(&[("A", ""), ("B", "")]);
+        let failed =
+            world.run(&arguments("--session=S", "sh -c 'test $TEAM_EXECUTOR_TASK = B && echo did'", &["--retries=0"]));
+        assert_eq!(failed.code, Some(1), "{failed}");
+        let table = folder(&world).join("tasks.csv");
+        std::fs::write(&table, read(table.clone()).replace(",failed,,exit code 1", ",pending,,"))
+            .expect("it is edited");
+        let mut command = Command::new("strace");
+        let inject = format!("inject=renameat:error=EIO:signal=SIGKILL:when={nth}");
+        command.args(["-f", "-o", "/dev/null", "-e", "trace=renameat", "-e", &inject]);
+        command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", DID, &[]));
+        command.current_dir(world.dir()).output().expect("it runs");
+        let last = world.run(&arguments("--session=S", DID, &[]));
+        assert_eq!(last.code, Some(0), "killed at renaming {nth}: {last}");
+        let table = read(table);
+        assert!(!table.contains("failed") && table.matches("completed").count() == 2, "{nth}: {table}");
+    }
+}
+
 /// What the kernel says about the file system is changed on its way to the program.
 #[test]
 fn a_network_file_system_is_refused_unless_it_is_allowed() {
