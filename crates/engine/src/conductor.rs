@@ -148,7 +148,7 @@ impl<F: DiskFile> Conductor<F> {
         self.fresh.drain(..count).map(|(_, event)| event).collect()
     }
 
-    /// How many tasks were completed and are not durable yet.
+    /// How many tasks were completed and are not durable yet. It looks at all that is not.
     pub fn undurably_completed(&self) -> usize {
         self.fresh.iter().filter(|(_, event)| matches!(event, Event::Completed { .. })).count()
     }

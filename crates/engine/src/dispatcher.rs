@@ -187,13 +187,14 @@ impl Dispatcher<'_> {
     fn announce_these(&mut self, happened: Vec<Event>) {
         if !happened.is_empty() {
             self.rendered.outdate();
-        }
-        let is_completed = |event: &Event| matches!(event, Event::Completed { .. });
-        let mut untold = self.conductor.undurably_completed() + happened.iter().filter(|it| is_completed(it)).count();
-        for event in happened {
-            untold -= usize::from(is_completed(&event));
-            self.tell_shortage(&event);
-            self.announce(event, untold);
+            let is_completed = |event: &Event| matches!(event, Event::Completed { .. });
+            let mut untold =
+                self.conductor.undurably_completed() + happened.iter().filter(|it| is_completed(it)).count();
+            for event in happened {
+                untold -= usize::from(is_completed(&event));
+                self.tell_shortage(&event);
+                self.announce(event, untold);
+            }
         }
         self.undurable = match self.undurable {
             _ if self.conductor.is_covered() => None,
