@@ -7,6 +7,7 @@ use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::project_root;
 
 use crate::config::Config;
+use crate::escape;
 use crate::failure::Failure;
 use crate::open;
 
@@ -24,6 +25,11 @@ pub(crate) fn program() -> String {
     }
     let typed = std::env::args().next().filter(|typed| typed.contains('/') && is_this(Path::new(typed)));
     typed.unwrap_or_else(|| exe.display().to_string())
+}
+
+/// The same as a shell reads it, on one line.
+pub(crate) fn typed() -> String {
+    escape::line(&escape::shell_word(&program()))
 }
 
 /// Where a run takes place.

@@ -127,7 +127,7 @@ fn live(session: Option<&Path>, request: &Request, format: Format, printer: &mut
             }
             None => {
                 let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
-                Err(finding.help(format!("continue it with: {} resume {session}", this_program())).into())
+                Err(finding.help(format!("continue it with: {} resume {session}", place::typed())).into())
             }
         },
     }
@@ -171,7 +171,7 @@ pub(super) fn anyway(
     }
     let exit = show(&found.run, &applied.answer, &named, format, printer)?;
     if format == Format::Text && applied.answer.stage != "finished" {
-        writeln!(printer.out(), "Go on, with the options of the run: {} resume {named}", this_program())?;
+        writeln!(printer.out(), "Go on, with the options of the run: {} resume {named}", place::typed())?;
     }
     Ok(exit)
 }
@@ -198,11 +198,6 @@ pub(super) fn found(session: Option<&Path>) -> Result<Found, Failure> {
         let finding = Finding::error(Code::Usage, "the session was never run");
         finding.help(format!("run it with: team-executor run {}", named(session))).into()
     })
-}
-
-/// This program as a shell reads it, on one line.
-fn this_program() -> String {
-    escape::line(&escape::shell_word(&place::program()))
 }
 
 /// The flag that names the session as the user did, for a command to type.

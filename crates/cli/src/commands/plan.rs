@@ -13,11 +13,11 @@ use team_executor_files::{Code, Finding};
 
 use self::means::Means;
 use super::report;
+use super::run::warn;
 use super::validate::count;
-use crate::args::{self, PlanFormat};
+use crate::args::{self, Format, PlanFormat};
 use crate::config::check;
 use crate::diagnostics;
-use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::joining;
@@ -60,7 +60,7 @@ pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Pr
         if options.format == PlanFormat::Json {
             opened.findings.push(Finding::warning(Code::InvalidField, message));
         } else {
-            writeln!(printer.err(), "warning: {}", escape::line(&message))?;
+            warn(&message, Format::Text, printer)?;
         }
     }
     match options.format {

@@ -19,7 +19,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
 use crate::failure::Failure;
-use crate::place::program;
+use crate::place::{program, typed};
 use crate::printer::Printer;
 
 /// How many deliverables are shown; the report has all.
@@ -109,9 +109,9 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
     }
     let Some(Again { resume, session }) = again else { return Ok(()) };
     if let Some(task) = report.first_failed.as_ref().filter(|_| report.is_complete()) {
-        let (program, task) = (escape::shell_word(&program()), escape::shell_word(task));
-        let tried = format!("{program} logs {task} {session} shows what it printed");
-        let again = format!("{program} retry --failed {session} lets what failed run again");
+        let (typed, task) = (typed(), escape::shell_word(task));
+        let tried = format!("{typed} logs {task} {session} shows what it printed");
+        let again = format!("{typed} retry --failed {session} lets what failed run again");
         for help in [tried, again] {
             writeln!(out, "help: {}", escape::line(&help))?;
         }
