@@ -347,6 +347,20 @@ fn has_strace() -> bool {
     Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
 }
 
+/// Runs `S` to an end under strace.
+fn traced(world: &World, worker: &str, strace: &[&str]) -> Output {
+    let mut command = Command::new("strace");
+    command.args(strace).arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
+    command.current_dir(world.dir()).output().expect("it runs")
+}
+
+/// What a run that completes writes and makes durable, a line each.
+fn calls(world: &World, worker: &str) -> String {
+    let run = traced(world, worker, &["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    read(world.dir().join("calls"))
+}
+
 #[test]
 fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
     if !has_strace() {
@@ -355,12 +369,7 @@ fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
     }
     let world = tasks(&[("A", "")]);
     let worker = r#"printf '{"status":"completed","findings":"x"}' >"$TEAM_EXECUTOR_RESULT""#;
-    let mut command = Command::new("strace");
-    command.args(["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
-    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
-    let run = command.current_dir(world.dir()).output().expect("it runs");
-    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
-    let calls = read(world.dir().join("calls"));
+    let calls = calls(&world, worker);
     let at = |what: &[&str]| calls.lines().position(|call| what.iter().all(|part| call.contains(part)));
     let written =
         [&["fsync", "/A.1.result.json>"][..], &["fsync", "/agents>"], &["pwrite64", "\\\"type\\\":\\\"completed"]];
@@ -376,12 +385,7 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
     }
     let world = tasks(&[("A", "")]);
     let worker = "mkdir $TEAM_EXECUTOR_ARTIFACTS/sub; echo text >$TEAM_EXECUTOR_ARTIFACTS/sub/a.md";
-    let mut command = Command::new("strace");
-    command.args(["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
-    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
-    let run = command.current_dir(world.dir()).output().expect("it runs");
-    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
-    let calls = read(world.dir().join("calls"));
+    let calls = calls(&world, worker);
     let at = |what: &[&str]| calls.lines().position(|call| what.iter().all(|part| call.contains(part)));
     let end = at(&["pwrite64", "\\\"type\\\":\\\"completed"]).expect("it is completed");
     for synced in ["/artifacts/A/sub/a.md>", "/artifacts/A/sub>", "/artifacts/A>", "/artifacts>"] {
@@ -404,11 +408,8 @@ fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
         let table = folder(&world).join("tasks.csv");
         std::fs::write(&table, read(table.clone()).replace(",failed,,exit code 1", ",pending,,"))
             .expect("it is edited");
-        let mut command = Command::new("strace");
         let inject = format!("inject=renameat:error=EIO:signal=SIGKILL:when={nth}");
-        command.args(["-f", "-o", "/dev/null", "-e", "trace=renameat", "-e", &inject]);
-        command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", DID, &[]));
-        command.current_dir(world.dir()).output().expect("it runs");
+        traced(&world, DID, &["-f", "-o", "/dev/null", "-e", "trace=renameat", "-e", &inject]);
         let last = world.run(&arguments("--session=S", DID, &[]));
         assert_eq!(last.code, Some(0), "killed at renaming {nth}: {last}");
         let table = read(table);

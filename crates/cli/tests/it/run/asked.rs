@@ -3,7 +3,7 @@
 use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
 
 use super::ends::{Waiting, end, wait_for};
-use super::{DID, arguments, column, folder, run, start, tasks};
+use super::{DID, arguments, column, folder, run, start, tasks, until_recorded};
 
 /// Asks the run of `S`.
 pub(super) fn ask(world: &World, words: &[&str]) -> Run {
@@ -180,9 +180,8 @@ fn a_list_says_of_each_run_how_it_stands() {
         row.split_whitespace().nth(2).expect("a status").to_owned()
     };
     // It ends when the executor has taken note: before, B might begin.
-    let stopped = "kill -INT $(cut -d' ' -f4 /proc/$PPID/stat); for n in $(seq 500); do \
-                   grep -qs draining .workflow/.csv-wave/EX-*/.executor/journal && break; sleep 0.02; done";
-    assert_eq!(world.run(&["run", session, "-y", "--agent-command", stopped]).code, Some(3));
+    let stopped = format!("kill -INT $(cut -d' ' -f4 /proc/$PPID/stat); {}", until_recorded("draining"));
+    assert_eq!(world.run(&["run", session, "-y", "--agent-command", &stopped]).code, Some(3));
     assert_eq!(listed(), "paused");
     assert_eq!(world.run(&["run", session, "-y", "--agent-command", DID]).code, Some(0));
     assert_eq!(listed(), "finished");

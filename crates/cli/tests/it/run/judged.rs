@@ -7,7 +7,7 @@ use serde_json::Value;
 use team_executor_testkit::{Run, Terminal, World};
 
 use super::ends::{end, resume, wait_for};
-use super::{arguments, folder, interrupt, read, run, tasks};
+use super::{arguments, folder, interrupt, read, run, tasks, until_recorded};
 
 /// A worker that does what the file `<task>.sh` in the world says, and otherwise says that it did its task. It counts its
 /// starts in `<task>.log`.
@@ -289,9 +289,7 @@ fn a_block_is_decided_by_itself_and_not_with_the_checkpoint_that_comes_after_it(
     let block = r#"{"status":"completed","findings":"it drops the users","supervision_verdict":"block"}"#;
     says(&world, "CHECKPOINT-001", block);
     // It ends after the block was recorded.
-    let wait = "for n in $(seq 500); do\n\
-                grep -qs blocked .workflow/.csv-wave/EX-*/.executor/journal && break; sleep 0.02; done; echo looked";
-    world.write("QUALITY-001.sh", wait);
+    world.write("QUALITY-001.sh", format!("{}; echo looked", until_recorded("blocked")));
     let first = run(&world, SCRIPTED, &[]);
     assert_eq!(first.code, Some(3), "{first}");
     let stands = status(&world);

@@ -43,6 +43,12 @@ pub(crate) fn arguments<'a>(session: &'a str, worker: &'a str, more: &[&'a str])
     [&["run", session, "--agent-command", worker, "-y"], more].concat()
 }
 
+/// What a worker does until the journal of the only run has a word, or for ten seconds.
+pub(crate) fn until_recorded(word: &str) -> String {
+    let journal = ".workflow/.csv-wave/EX-*/.executor/journal";
+    format!("for n in $(seq 500); do grep -qs {word} {journal} && break; sleep 0.02; done")
+}
+
 /// Runs `S` with a worker to an end.
 pub(crate) fn run(world: &World, worker: &str, more: &[&str]) -> Run {
     world.run(&arguments("--session=S", worker, more))
