@@ -7,8 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 
 use crate::exit::Stream;
 use crate::last_line::LastLine;
@@ -93,13 +92,8 @@ impl Capture {
 
     /// Reads what is there without waiting for more.
     pub(crate) fn drain(&mut self, buffer: &mut [u8]) {
-        while let Some(pipe) = &self.pipe {
-            let mut ready = [PollFd::new(pipe, PollFlags::IN)];
-            match poll(&mut ready, Some(&Timespec::default())) {
-                Ok(1..) if ready[0].revents().contains(PollFlags::IN) => drop(self.read(buffer)),
-                Err(Errno::INTR) => {}
-                _ => break,
-            }
+        while self.pipe.as_ref().is_some_and(|pipe| ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0)) {
+            self.read(buffer);
         }
     }
 

@@ -10,45 +10,41 @@ pub const DEPTH: &str = "TEAM_EXECUTOR_DEPTH";
 /// A worker may run an executor, but that one's workers may not.
 const DEEPEST: u32 = 1;
 
-/// What passes from the executor's environment; a star stands for any end.
-const ALLOWED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TERM",
-    "COLORTERM",
-    "TMPDIR",
-    "TZ",
-    "XDG_*",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-];
+/// What passes from the executor's environment. It is asked for every variable of every attempt.
+fn is_usual(name: &str) -> bool {
+    matches!(
+        name,
+        "PATH"
+            | "HOME"
+            | "USER"
+            | "LOGNAME"
+            | "SHELL"
+            | "LANG"
+            | "LANGUAGE"
+            | "TERM"
+            | "COLORTERM"
+            | "TMPDIR"
+            | "TZ"
+            | "HTTP_PROXY"
+            | "HTTPS_PROXY"
+            | "ALL_PROXY"
+            | "NO_PROXY"
+            | "http_proxy"
+            | "https_proxy"
+            | "all_proxy"
+            | "no_proxy"
+            | "SSL_CERT_FILE"
+            | "SSL_CERT_DIR"
+            | "NODE_EXTRA_CA_CERTS"
+    ) || name.starts_with("LC_")
+        || name.starts_with("XDG_")
+}
 
 /// What never passes, whoever asks for it: it tells an agent that it runs inside another one, or is ours to set.
-const NEVER: &[&str] = &[
-    "CLAUDECODE*",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SSE_PORT",
-    "CODEX_SANDBOX*",
-    "CODEX_THREAD_ID",
-    "CODEX_CI",
-    "GEMINI_CLI",
-    "TEAM_EXECUTOR_*",
-];
+fn is_never_passed(name: &str) -> bool {
+    matches!(name, "CLAUDE_CODE_ENTRYPOINT" | "CLAUDE_CODE_SSE_PORT" | "CODEX_THREAD_ID" | "CODEX_CI" | "GEMINI_CLI")
+        || ["CLAUDECODE", "CODEX_SANDBOX", "TEAM_EXECUTOR_"].iter().any(|start| name.starts_with(start))
+}
 
 /// What a worker is told about its task, the same for every agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,12 +107,10 @@ pub fn without_contract(
     configured: &[String],
     extra: &[(String, String)],
 ) -> Vec<(String, String)> {
-    let is_allowed = |name: &str| {
-        ALLOWED.iter().any(|pattern| fits(pattern, name)) || configured.iter().any(|pattern| fits(pattern, name))
-    };
+    let is_allowed = |name: &str| is_usual(name) || configured.iter().any(|pattern| fits(pattern, name));
     let passed = parent.iter().filter(|(name, _)| is_allowed(name));
-    let mut variables: Vec<(String, String)> = Vec::new();
-    for (name, value) in passed.chain(extra).filter(|(name, _)| !NEVER.iter().any(|pattern| fits(pattern, name))) {
+    let mut variables: Vec<(String, String)> = Vec::with_capacity(32);
+    for (name, value) in passed.chain(extra).filter(|(name, _)| !is_never_passed(name)) {
         variables.retain(|(known, _)| known != name);
         variables.push((name.clone(), value.clone()));
     }
@@ -129,6 +123,7 @@ pub fn depth(parent: &[(String, String)]) -> Result<u32, TooDeep> {
     text.parse().ok().filter(|depth| *depth <= DEEPEST).ok_or_else(|| TooDeep { depth: text.clone() })
 }
 
+/// Whether a name is meant; a star stands for any end.
 fn fits(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
-use crate::keeper::remove_spare;
+use crate::keeper::remove_left;
 use crate::ledger::{Entry, entries, is_original};
 use crate::stuck;
 use crate::sweep::sweep_marked;
@@ -29,6 +29,8 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 pub struct Harvest {
     ledgers: Vec<PathBuf>,
     attempts: BTreeMap<String, Left>,
+    /// What the last folder of each was called.
+    folders: Vec<String>,
 }
 
 /// What is known of one attempt.
@@ -77,10 +79,15 @@ impl Harvest {
             }
         }
         let mut attempts: BTreeMap<String, Left> = keys.iter().map(|key| (key.clone(), Left::default())).collect();
+        let mut folders = Vec::new();
         for ledger in &ledgers {
             let bytes = fs::read(ledger)?;
             let is_from_here = is_original(&bytes, &fs::metadata(ledger)?);
-            for entry in entries(&bytes) {
+            let mut last = None;
+            for mut entry in entries(&bytes) {
+                if let Entry::Started { folder, .. } = &mut entry {
+                    last = folder.take().or(last);
+                }
                 let Some(left) = attempts.get_mut(entry.key()) else { continue };
                 left.is_from_here |= is_from_here;
                 match entry {
@@ -88,8 +95,9 @@ impl Harvest {
                     Entry::Ended(exit) => left.exit = Some(exit),
                 }
             }
+            folders.extend(last);
         }
-        Ok(Some(Self { ledgers, attempts }))
+        Ok(Some(Self { ledgers, attempts, folders }))
     }
 
     /// How an attempt ended, if its keeper wrote that down.
@@ -114,8 +122,8 @@ impl Harvest {
     }
 
     /// Removes the empty folders that keepers which were killed left among those of their tasks.
-    pub fn remove_spares(&self, artifacts: &Path) {
-        self.ledgers.iter().for_each(|ledger| remove_spare(artifacts, ledger));
+    pub fn remove_empty_folders(&self, artifacts: &Path) {
+        self.folders.iter().for_each(|folder| remove_left(&artifacts.join(folder)));
     }
 
     /// Removes the ledgers. Everything that they say must be durable elsewhere.

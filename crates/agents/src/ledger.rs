@@ -24,6 +24,9 @@ pub enum Entry {
         keeper: u32,
         /// The cgroup that all of its processes are in.
         cgroup: Option<PathBuf>,
+        /// What the folder is called that it delivers to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
     },
     /// A worker and all that it started are gone.
     Ended(Exit),
@@ -112,7 +115,7 @@ mod tests {
     use crate::exit::Ended;
 
     fn started(key: &str) -> Entry {
-        Entry::Started { key: key.to_owned(), keeper: 7, cgroup: None }
+        Entry::Started { key: key.to_owned(), keeper: 7, cgroup: None, folder: None }
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
         let unreported = || End { result: None, outcome: Outcome::Interrupted, used: None, problems: Vec::new() };
         return End { used, ..reported(run, task, work).unwrap_or_else(unreported) };
     }
-    let written = outcome::explained(&run.result(task.id.as_str(), work.attempt));
+    let id = task.id.as_str();
+    let written = run.has_result(id, work.attempt).then(|| outcome::explained(&run.result(id, work.attempt))).flatten();
     let unsettled = written.as_ref().and_then(|_| settle(run, task, work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
         let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));

@@ -15,6 +15,9 @@ use crate::artifacts::quarantine;
 use crate::judgement;
 use crate::report::one_line;
 
+/// As long as a prompt usually is, so that it need not grow.
+const USUAL: usize = 4096;
+
 /// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies;
 /// and with what the session's files say that the team knows.
 pub(crate) fn of(
@@ -114,7 +117,8 @@ fn findings<'a>(session: &'a Session, rules: &'a Run, task: TaskIndex) -> Option
 fn text(session: &Session, task: &Task, folder: &Path) -> String {
     let role = session.role(task.role.as_str());
     let spec = role.and_then(|role| role.spec.as_deref()).map(|spec| folder.join(spec).display().to_string());
-    let mut text = String::from("## Role Assignment\n");
+    let mut text = String::with_capacity(USUAL);
+    text.push_str("## Role Assignment\n");
     let mut field = |name: &str, value: &str| {
         text.push_str(name);
         text.push_str(": ");

@@ -8,6 +8,10 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
+use team_executor_store::run_folder::below_folder;
+
 /// So many descriptors are left for views, results and requests when another slot is used for the first time.
 const SPARE: usize = 16;
 
@@ -15,6 +19,8 @@ const SPARE: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Prompts {
     folder: PathBuf,
+    /// The folder, open.
+    opened: File,
     files: BTreeMap<usize, Prompt>,
 }
 
@@ -27,15 +33,17 @@ struct Prompt {
 
 impl Prompts {
     /// None yet; they are in this folder.
-    pub(crate) const fn new(folder: PathBuf) -> Self {
-        Self { folder, files: BTreeMap::new() }
+    pub(crate) fn new(folder: PathBuf) -> io::Result<Self> {
+        let opened = File::open(&folder)?;
+        Ok(Self { folder, opened, files: BTreeMap::new() })
     }
 
     /// Writes the prompt for a slot that is free, and says where it is.
     pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<PathBuf> {
-        let path = self.folder.join(format!("slot-{slot}.prompt.md"));
+        let name = format!("slot-{slot}.prompt.md");
+        let path = below_folder(&self.folder, &[&name]);
         let ours = self.files.remove(&slot);
-        let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_at(&path))?;
+        let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_in(&self.opened, &name))?;
         let (prompt, before) = match ours.zip(before) {
             Some(ours) => ours,
             None => {
@@ -74,12 +82,12 @@ impl Prompt {
         Ok(Self { file, identity })
     }
 
-    /// How long the file is, if it is the one that the path leads to. A worker may have put another one there.
-    fn length_at(&self, path: &Path) -> io::Result<Option<u64>> {
-        match fs::symlink_metadata(path) {
-            Ok(there) => Ok((identity(&there) == self.identity).then_some(there.len())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+    /// How long the file is, if it is the one of that name. A worker may have put another one there.
+    fn length_in(&self, folder: &File, name: &str) -> io::Result<Option<u64>> {
+        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(there) if (there.st_dev, there.st_ino) == self.identity => Ok(u64::try_from(there.st_size).ok()),
+            Ok(_) | Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
         }
     }
 }
@@ -102,7 +110,7 @@ mod tests {
     #[test]
     fn each_prompt_is_whole_and_in_the_place_of_the_last_one() {
         let dir = tempfile::tempdir().unwrap();
-        let mut prompts = Prompts::new(dir.path().to_owned());
+        let mut prompts = Prompts::new(dir.path().to_owned()).unwrap();
         for text in ["first and long", "short", "", "longer again"] {
             let path = prompts.write(1, text).unwrap();
             assert_eq!(fs::read_to_string(path).unwrap(), text);
@@ -110,15 +118,15 @@ mod tests {
         prompts.write(0, "another slot").unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         // Another executor takes over.
-        let path = Prompts::new(dir.path().to_owned()).write(1, "new").unwrap();
+        let path = Prompts::new(dir.path().to_owned()).unwrap().write(1, "new").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "new");
     }
 
     #[test]
     fn what_a_worker_put_in_the_place_of_its_prompt_is_not_given_to_the_next_one_nor_written_through() {
         let dir = tempfile::tempdir().unwrap();
-        let mut prompts = Prompts::new(dir.path().join("p"));
         fs::create_dir(dir.path().join("p")).unwrap();
+        let mut prompts = Prompts::new(dir.path().join("p")).unwrap();
         let path = prompts.write(0, "one").unwrap();
         let target = dir.path().join("precious");
         fs::write(&target, "mine").unwrap();

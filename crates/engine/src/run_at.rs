@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_core::Timestamp;
 use team_executor_store::run_folder::{
-    AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, component,
+    AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, below_folder, component,
 };
 use team_executor_store::{
-    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile,
+    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Kind, Lock, RESERVE_BYTES, RealDisk, RealFile,
     ReplaceError, Reserve, read_regular, remove, replace,
 };
 
+use crate::artifacts::FOLDER;
 use crate::options::Failure;
 use crate::stale::RESULT;
 
@@ -39,6 +40,8 @@ pub struct RunAt {
     /// When it was made.
     pub begun: Timestamp,
     executor: RealDisk,
+    /// Where prompts and results are.
+    results: RealDisk,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
     /// Which file the journal is.
@@ -56,7 +59,12 @@ impl RunAt {
 
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
-        self.path.join(AGENTS).join(result_name(task, attempt))
+        below_folder(&self.path, &[AGENTS, &result_name(task, attempt)])
+    }
+
+    /// Whether something is where a worker may write its result, whatever it is.
+    pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
+        !matches!(self.results.kind(&result_name(task, attempt)), Ok(Kind::Missing))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.
@@ -76,7 +84,7 @@ impl RunAt {
 
     /// Where a worker writes what it delivers.
     pub(crate) fn artifacts(&self, task: &str) -> PathBuf {
-        self.path.join("artifacts").join(component(task))
+        below_folder(&self.path, &[FOLDER, &component(task)])
     }
 
     /// Where the journal is.
@@ -152,13 +160,13 @@ pub(crate) fn key(run: &str, begun: Timestamp, task: &str, attempt: u32) -> Stri
 
 /// The name of the file that an attempt may write its result to.
 pub(crate) fn result_name(task: &str, attempt: u32) -> String {
-    format!("{}{RESULT}", attempt_name(task, attempt))
+    attempt_name(task, attempt) + RESULT
 }
 
 /// Where what an attempt prints is: standard output, then standard error.
 pub(crate) fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
     let name = attempt_name(task, attempt);
-    ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.{stream}")))
+    [".out", ".err"].map(|stream| below_folder(run, &[LOGS, &[name.as_str(), stream].concat()]))
 }
 
 /// Where what a command prints is that judges an attempt.

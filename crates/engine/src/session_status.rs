@@ -101,7 +101,8 @@ impl Read {
         if let Some(mut derived) = derived {
             let key = Place::Session.key(self.name);
             let journal = derived.versions(&key).first().map_or(0, |version| version.journal);
-            derived.next(&key, Rendered::of(text.as_bytes(), journal), Some(self.original.as_bytes()));
+            let there = Rendered::of(self.original.as_bytes(), journal);
+            derived.next(&key, Rendered::of(text.as_bytes(), journal), Some(there));
             write(&executor, DERIVED, &derived.to_text())?;
         }
         write(&self.disk, self.name, &text)

@@ -17,7 +17,7 @@ pub(crate) fn key(work: Work) -> String {
 /// One line: an attempt begins, or has ended.
 pub(crate) fn line(work: Work, end: Option<End>) -> String {
     let entry = match end {
-        None => Entry::Started { key: key(work), keeper: 1, cgroup: None },
+        None => Entry::Started { key: key(work), keeper: 1, cgroup: None, folder: None },
         Some(end) => Entry::Ended(Exit {
             key: key(work),
             ended: end.ended(),

@@ -57,6 +57,11 @@ impl Derived {
         self.standing_of(name, on_disk.map(|bytes| Sha256::digest(bytes).into()))
     }
 
+    /// The same for what a file says, of which no more is known.
+    pub fn standing_as(&self, name: &str, on_disk: Rendered) -> Standing {
+        self.standing_of(name, Some(on_disk.sha256))
+    }
+
     /// The same for a file that is read piece by piece.
     pub fn standing_at(&self, name: &str, path: &Path) -> Standing {
         let file = open_regular(path).ok();
@@ -84,8 +89,7 @@ impl Derived {
 
     /// Notes what is about to be written over what is there. That stays if nothing comes of it, however often, so it is
     /// never forgotten; whoever writes over the work of others has kept a copy.
-    pub fn next(&mut self, name: &str, rendered: Rendered, there: Option<&[u8]>) {
-        let there = there.map(|bytes| Rendered::of(bytes, rendered.journal));
+    pub fn next(&mut self, name: &str, rendered: Rendered, there: Option<Rendered>) {
         let there = there.filter(|there| there.sha256 != rendered.sha256);
         let known = |there: Rendered| self.versions(name).iter().copied().find(|known| known.sha256 == there.sha256);
         let there = there.map(|there| known(there).unwrap_or(there));
@@ -216,7 +220,7 @@ mod tests {
         let mut there = None;
         for bytes in versions {
             derived.next("tasks.csv", Rendered::of(bytes, 7), there);
-            there = Some(*bytes);
+            there = Some(Rendered::of(bytes, 7));
         }
         derived
     }
@@ -249,14 +253,14 @@ mod tests {
         let mut derived = Derived::default();
         derived.is("tasks.csv", Rendered::of(b"there", 7));
         for nth in 8..20 {
-            derived.next("tasks.csv", Rendered::of(&[nth], nth.into()), Some(b"there"));
+            derived.next("tasks.csv", Rendered::of(&[nth], nth.into()), Some(Rendered::of(b"there", nth.into())));
             assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Unchanged);
             assert_eq!(derived.versions("tasks.csv"), [Rendered::of(&[nth], nth.into()), Rendered::of(b"there", 7)]);
         }
-        derived.next("tasks.csv", Rendered::of(b"new", 20), Some(b"by others, and copied"));
+        derived.next("tasks.csv", Rendered::of(b"new", 20), Some(Rendered::of(b"by others, and copied", 20)));
         assert_eq!(derived.standing("tasks.csv", Some(b"by others, and copied")), Standing::Unchanged);
         assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Edited);
-        derived.next("tasks.csv", Rendered::of(b"new", 21), Some(b"new"));
+        derived.next("tasks.csv", Rendered::of(b"new", 21), Some(Rendered::of(b"new", 21)));
         assert_eq!(derived.versions("tasks.csv"), [Rendered::of(b"new", 21)]);
     }
 
@@ -265,7 +269,7 @@ mod tests {
         let mut derived = Derived::default();
         assert_eq!(derived.journal("this"), 0);
         derived.is("tasks.csv", Rendered::of(b"old", 7));
-        derived.next("tasks.csv", Rendered::of(b"new", 9), Some(b"old"));
+        derived.next("tasks.csv", Rendered::of(b"new", 9), Some(Rendered::of(b"old", 9)));
         for (boot, length) in [(None, 9), (Some("this"), 9), (Some("earlier"), 0), (Some(""), 0)] {
             derived.boot = boot.map(str::to_owned);
             assert_eq!(derived.journal("this"), length, "{boot:?}");
@@ -282,7 +286,7 @@ mod tests {
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         derived.boot = Some("a \"boot\"\n".to_owned());
         derived.next("tasks.csv", Rendered::of(b"abc", u64::MAX), None);
-        derived.next("tasks.csv", Rendered::of(b"abd", 1), Some(b"abc"));
+        derived.next("tasks.csv", Rendered::of(b"abd", 1), Some(Rendered::of(b"abc", 1)));
         derived.next("odd \"name\"\n", Rendered::of(b"", 1), None);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         assert!(!derived.to_text().contains('\n'));

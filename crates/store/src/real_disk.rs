@@ -107,10 +107,12 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
-        let (file, mut bytes) = (self.read_file(name)?, Vec::new());
-        if fstat(&file)?.st_size > MOST.cast_signed() {
+        let file = self.read_file(name)?;
+        let size = fstat(&file)?.st_size;
+        if size > MOST.cast_signed() {
             return Err(Errno::FBIG);
         }
+        let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or(0));
         // It may grow while it is read.
         let read = file.take(MOST + 1).read_to_end(&mut bytes);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

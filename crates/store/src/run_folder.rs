@@ -68,6 +68,15 @@ pub fn run_path(project: &Path, run_id: &str) -> PathBuf {
     project.join(WORKFLOW).join(RUNS).join(run_id)
 }
 
+/// A path below a folder, of parts that are no paths. It is made at once; to join them takes twice as long for each.
+pub fn below_folder(folder: &Path, parts: &[&str]) -> PathBuf {
+    let length = folder.as_os_str().len() + parts.iter().map(|part| part.len() + 1).sum::<usize>();
+    let mut path = PathBuf::with_capacity(length);
+    path.push(folder);
+    path.extend(parts);
+    path
+}
+
 /// An id as one path component: the id itself if it is safe on every system, else a digest of it.
 pub fn component(id: &str) -> String {
     if is_safe(id) { id.to_owned() } else { format!("x-{}", hex(&Sha256::digest(id)[..DIGEST_BYTES])) }

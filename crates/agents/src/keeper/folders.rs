@@ -1,95 +1,127 @@
 //! The folders that workers deliver to, each empty when its worker starts. A worker that delivers nothing leaves an empty
 //! one, which becomes the next worker's: giving a folder another name is far cheaper than making one, and nobody finds
-//! thousands of empty ones. In between it has a name that is its keeper's alone: the next attempt at the same task may be
-//! another keeper's.
+//! thousands of empty ones.
+//!
+//! Until then it keeps its name, and the next attempt at the same task may be another keeper's. So a keeper gives a folder
+//! another name, or removes it, only while nobody may put one in the place of another, which a lock says, and only if it is
+//! still the folder that it has open. Whoever finds a folder in its way puts its own there while nobody else may do anything.
 //!
 //! Whether anything came into one is told by its time: we make it older than any other, and the system gives it a new one
 //! with the first thing that comes in. That is ten times as quick as to read it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, FileTimes};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock,
+    fstat, futimens, mkdirat, openat, renameat_with, statat, unlinkat,
+};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::path::Arg;
 
 /// The time of a folder into which nothing ever came, since 1970.
-const NEVER: Duration = Duration::from_nanos(1);
-
-/// What an empty folder that nobody needs is called, before the name of its keeper's ledger. No task's folder begins so.
-const SPARE: &str = ".spare-";
+const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 1 };
 
 /// The folders of one keeper.
 #[derive(Debug)]
 pub(super) struct Folders {
-    /// What an empty one is called that nobody needs any more.
+    /// What keepers of a run lock: the folder of their ledgers, which no worker has to do with.
+    lock: Option<OwnedFd>,
+    /// The folder that they are in.
+    all: Option<(PathBuf, OwnedFd)>,
+    /// The one that a worker has, or an empty one that none needs any more.
+    held: Option<Held>,
+}
+
+/// A folder that this keeper has made, open: no other has its number meanwhile.
+#[derive(Debug)]
+struct Held {
     name: OsString,
-    /// Where there is such a one.
-    spare: Option<PathBuf>,
+    _open: OwnedFd,
+    number: (u64, u64),
 }
 
-/// Removes the empty folder that a keeper which was killed left among those of its tasks.
-pub(crate) fn remove_spare(folders: &Path, ledger: &Path) {
-    let _there_was_none = fs::remove_dir(folders.join(spare_name(ledger)));
-}
-
-fn spare_name(ledger: &Path) -> OsString {
-    let mut name = OsString::from(SPARE);
-    name.push(ledger.file_name().unwrap_or(OsStr::new("0")));
-    name
+/// Removes an empty folder that a keeper which was killed left in the place of its last task's. No worker may have it.
+pub(crate) fn remove_left(folder: &Path) {
+    if statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| is_untouched(&found)) {
+        let _it_stays_then = fs::remove_dir(folder);
+    }
 }
 
 impl Folders {
-    /// None yet. No other keeper has this ledger.
+    /// None yet.
     pub(super) fn new(ledger: &Path) -> Self {
-        Self { name: spare_name(ledger), spare: None }
+        let lock = ledger.parent().and_then(|folder| open(CWD, folder, OFlags::empty()).ok());
+        Self { lock, all: None, held: None }
     }
 
     /// Sees to it that there is an empty folder at a path. What stands there is moved aside, and it is said where to.
     pub(super) fn give(&mut self, path: &Path, aside: &Path) -> io::Result<Option<PathBuf>> {
-        if let Some(spare) = self.spare.take() {
-            if fs::rename(&spare, path).is_ok() {
-                return Ok(None);
-            }
-            self.spare = Some(spare);
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if self.all.as_ref().is_none_or(|(known, _)| known != parent) {
+            self.throw_away();
+            self.all = Some((parent.to_owned(), open(CWD, parent, OFlags::empty())?));
         }
-        let made = make(path);
-        if !made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-            return made.map(|()| None);
-        }
-        if count(path) == Some(0) {
-            mark(path);
+        if self.rename_held(name) {
             return Ok(None);
         }
-        let moved = move_away(path, aside)?;
-        make(path).map(|()| Some(moved))
+        self.throw_away();
+        let Some((_, all)) = &self.all else { return Err(io::ErrorKind::NotFound.into()) };
+        let mut moved = None;
+        let held = match Held::make(all, name) {
+            Err(Errno::EXIST) => {
+                // Where nothing can be locked, nobody gives another name to one.
+                let _locked = self.lock.as_ref().and_then(|lock| Locked::new(lock, FlockOperation::LockExclusive));
+                match unlinkat(all, name, AtFlags::REMOVEDIR) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(_) => moved = Some(move_away(path, aside)?),
+                }
+                Held::make(all, name)
+            }
+            made => made,
+        };
+        self.held = Some(held?);
+        Ok(moved)
     }
 
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
-        if !is_untouched(path) {
-            match count(path) {
-                Some(0) => mark(path),
-                left => return left.unwrap_or(0),
-            }
+        if self.held.as_ref().zip(self.all.as_ref()).is_some_and(|(held, (_, all))| held.is_untouched_in(all)) {
+            return 0;
         }
-        self.throw_away();
-        let spare = path.with_file_name(&self.name);
-        match fs::rename(path, &spare) {
-            Ok(()) => self.spare = Some(spare),
-            // Something stands there; the next one is made anew.
-            Err(_) => drop(fs::remove_dir(path)),
+        self.held = None;
+        let left = count(path);
+        if left == 0 {
+            let _there_is_none = fs::remove_dir(path);
         }
-        0
+        left
+    }
+
+    /// Gives the empty folder a name that nothing has.
+    fn rename_held(&mut self, name: &OsStr) -> bool {
+        let (Some(held), Some((_, all)), Some(lock)) = (&mut self.held, &self.all, &self.lock) else { return false };
+        let locked = Locked::new(lock, FlockOperation::LockShared);
+        let is_given = locked.is_some()
+            && held.is_untouched_in(all)
+            && renameat_with(all, &held.name, all, name, RenameFlags::NOREPLACE).is_ok();
+        if is_given {
+            held.name.clear();
+            held.name.push(name);
+        }
+        is_given
     }
 
     fn throw_away(&mut self) {
-        if let Some(spare) = self.spare.take() {
-            // Only if it is empty.
-            let _someone_uses_it = fs::remove_dir(spare);
+        let (Some(held), Some((_, all)), Some(lock)) = (self.held.take(), &self.all, &self.lock) else { return };
+        let locked = Locked::new(lock, FlockOperation::LockShared);
+        if locked.is_some() && held.is_untouched_in(all) {
+            let _it_stays_then = unlinkat(all, &held.name, AtFlags::REMOVEDIR);
         }
     }
 }
@@ -100,10 +132,53 @@ impl Drop for Folders {
     }
 }
 
-fn make(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)?;
-    mark(path);
-    Ok(())
+impl Held {
+    fn make(all: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
+        mkdirat(all, name, Mode::RWXU)?;
+        let folder = open(all, name, OFlags::NOFOLLOW)?;
+        // One that does not take it is read each time.
+        let never =
+            Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT.into() }, last_modification: NEVER };
+        let _it_is_read_then = futimens(&folder, &never);
+        let number = number(&fstat(&folder)?);
+        Ok(Self { name: name.to_owned(), _open: folder, number })
+    }
+
+    /// Whether it is still there, and nothing ever came into it.
+    fn is_untouched_in(&self, all: &OwnedFd) -> bool {
+        let found = statat(all, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| number(&found) == self.number && is_untouched(&found))
+    }
+}
+
+/// A lock that is given back at the end.
+struct Locked<'a>(&'a OwnedFd);
+
+impl<'a> Locked<'a> {
+    /// Waits for it; nothing if there are no locks here.
+    fn new(folder: &'a OwnedFd, how: FlockOperation) -> Option<Self> {
+        retry_on_intr(|| flock(folder, how)).is_ok().then_some(Self(folder))
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _it_is_given_back = flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+fn open(at: impl AsFd, path: impl Arg, more: OFlags) -> Result<OwnedFd, Errno> {
+    openat(at, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more, Mode::empty())
+}
+
+fn number(found: &Stat) -> (u64, u64) {
+    (found.st_dev, found.st_ino)
+}
+
+/// Whether it is a folder of ours into which nothing ever came.
+fn is_untouched(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::Directory
+        && (i128::from(found.st_mtime), i128::from(found.st_mtime_nsec)) == (NEVER.tv_sec.into(), NEVER.tv_nsec.into())
 }
 
 /// Gives what is at a path another name that nothing has, and says which.
@@ -123,22 +198,12 @@ fn move_away(path: &Path, aside: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// How much is in a folder. What stands in the place of one is one thing, wherever it leads; nothing, if there is nothing.
-fn count(path: &Path) -> Option<usize> {
-    let is_folder = fs::symlink_metadata(path).ok()?.is_dir();
-    Some(if is_folder { fs::read_dir(path).map_or(1, Iterator::count) } else { 1 })
-}
-
-/// Gives an empty folder the time by which it is known. One that does not take it is read each time.
-fn mark(path: &Path) {
-    let never = FileTimes::new().set_modified(UNIX_EPOCH + NEVER);
-    let _it_is_read_then = File::open(path).and_then(|folder| folder.set_times(never));
-}
-
-/// Whether it is a folder of ours into which nothing ever came.
-fn is_untouched(path: &Path) -> bool {
-    let never = (NEVER.as_secs().cast_signed(), NEVER.subsec_nanos().into());
-    fs::symlink_metadata(path).is_ok_and(|folder| folder.is_dir() && (folder.mtime(), folder.mtime_nsec()) == never)
+/// How much is in a folder. What stands in the place of one is one thing, wherever it leads.
+fn count(path: &Path) -> usize {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::read_dir(path).map_or(1, Iterator::count),
+        found => usize::from(found.is_ok()),
+    }
 }
 
 #[cfg(test)]
@@ -152,57 +217,96 @@ mod tests {
         names
     }
 
+    /// Where folders are made, and two keepers of one run.
+    fn two(dir: &Path) -> (PathBuf, [Folders; 2]) {
+        let (all, ledgers) = (dir.join("all"), dir.join("ledgers"));
+        [&all, &ledgers].into_iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        (all, ["1-0", "1-1"].map(|ledger| Folders::new(&ledgers.join(ledger))))
+    }
+
+    fn is_new(folder: &Path) -> bool {
+        statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| is_untouched(&found))
+    }
+
     #[test]
     fn an_empty_folder_is_used_again_and_a_full_one_stays() {
         let dir = tempfile::tempdir().unwrap();
-        let (a, b, c) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
-        let aside = dir.path().join("aside");
-        let mut folders = Folders::new(Path::new("1-0"));
-        let give = |folders: &mut Folders, path| assert_eq!(folders.give(path, &aside).unwrap(), None);
-        give(&mut folders, &a);
-        folders.take_back(&a);
-        assert_eq!(names(dir.path()), [".spare-1-0"]);
-        give(&mut folders, &b);
-        assert_eq!(names(dir.path()), ["b"]);
+        let (all, [mut folders, _]) = two(dir.path());
+        let [a, b, c] = ["a", "b", "c"].map(|name| all.join(name));
+        let give = |folders: &mut Folders, path: &Path| {
+            assert_eq!(folders.give(path, &all.join("aside")).unwrap(), None);
+            number(&statat(CWD, path, AtFlags::empty()).unwrap())
+        };
+        let first = give(&mut folders, &a);
+        assert_eq!(folders.take_back(&a), 0);
+        assert_eq!(give(&mut folders, &b), first);
+        assert_eq!(names(&all), ["b"]);
         fs::write(b.join("report.md"), "").unwrap();
         assert_eq!(folders.take_back(&b), 1);
-        give(&mut folders, &c);
-        folders.take_back(&c);
-        give(&mut folders, &c);
-        folders.take_back(&c);
+        assert_ne!(give(&mut folders, &c), first);
+        for _ in 0..2 {
+            assert_eq!(folders.take_back(&c), 0);
+            give(&mut folders, &c);
+        }
+        assert!(is_new(&c));
+        assert_eq!(folders.take_back(&c), 0);
         drop(folders);
-        assert_eq!(names(dir.path()), ["b"]);
+        assert_eq!(names(&all), ["b"]);
     }
 
     #[test]
-    fn what_one_keeper_keeps_is_not_what_another_gives_to_the_next_attempt() {
+    fn what_one_keeper_has_left_is_not_what_another_gives_to_the_next_attempt() {
         let dir = tempfile::tempdir().unwrap();
-        let (a, b, aside) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("aside"));
-        let [mut one, mut other] = ["1-0", "1-1"].map(|ledger| Folders::new(Path::new(ledger)));
+        let (all, [mut one, mut other]) = two(dir.path());
+        let [a, b, aside] = ["a", "b", "aside"].map(|name| all.join(name));
         one.give(&a, &aside).unwrap();
         assert_eq!(one.take_back(&a), 0);
         other.give(&a, &aside).unwrap();
-        fs::write(a.join("report.md"), "").unwrap();
         one.give(&b, &aside).unwrap();
+        fs::write(a.join("report.md"), "").unwrap();
         assert_eq!((names(&a), names(&b)), (vec!["report.md".to_owned()], Vec::new()));
         assert_eq!((one.take_back(&b), other.take_back(&a)), (0, 1));
         drop((one, other));
-        assert_eq!(names(dir.path()), ["a"]);
+        assert_eq!(names(&all), ["a"]);
     }
 
     #[test]
-    fn what_stands_where_an_empty_folder_is_to_be_kept_stays_there_and_the_folder_goes() {
+    fn two_keepers_that_want_the_same_folder_at_once_have_two() {
         let dir = tempfile::tempdir().unwrap();
-        let (a, there) = (dir.path().join("a"), dir.path().join(".spare-1-0"));
-        fs::create_dir_all(there.join("mine")).unwrap();
-        let mut folders = Folders::new(Path::new("ledgers/1-0"));
-        folders.give(&a, &dir.path().join("aside")).unwrap();
-        assert_eq!(folders.take_back(&a), 0);
-        remove_spare(dir.path(), Path::new("1-0"));
-        assert_eq!((names(dir.path()), names(&there)), (vec![".spare-1-0".to_owned()], vec!["mine".to_owned()]));
-        fs::remove_dir(there.join("mine")).unwrap();
-        remove_spare(dir.path(), Path::new("1-0"));
-        assert_eq!(names(dir.path()), Vec::<String>::new());
+        let (all, [mut one, mut other]) = two(dir.path());
+        let (aside, mine) = (all.join("aside"), |path: &Path| number(&statat(CWD, path, AtFlags::empty()).unwrap()));
+        for round in 0..3000 {
+            let [a, b] = ["a", "b"].map(|name| all.join(format!("{name}{round}")));
+            one.give(&a, &aside).unwrap();
+            assert_eq!(one.take_back(&a), 0);
+            let gate = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                let next = scope.spawn(|| {
+                    gate.wait();
+                    one.give(&b, &aside).map(|_| mine(&b))
+                });
+                gate.wait();
+                other.give(&a, &aside).unwrap();
+                let (ours, next) = (mine(&a), next.join().unwrap().unwrap());
+                assert_eq!((mine(&a), mine(&b)), (ours, next), "round {round}");
+                assert_ne!(ours, next, "round {round}");
+            });
+            assert_eq!((one.take_back(&b), other.take_back(&a)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn what_a_killed_keeper_left_is_removed_only_if_nothing_ever_came_into_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (all, [mut one, mut other]) = two(dir.path());
+        let [a, b, mine] = ["a", "b", "mine"].map(|name| all.join(name));
+        one.give(&a, &all.join("aside")).unwrap();
+        other.give(&b, &all.join("aside")).unwrap();
+        fs::write(b.join("x"), "").and_then(|()| fs::remove_file(b.join("x"))).unwrap();
+        fs::create_dir(&mine).unwrap();
+        std::mem::forget((one, other));
+        [&a, &b, &mine, &all.join("none")].into_iter().for_each(|folder| remove_left(folder));
+        assert_eq!(names(&all), ["b", "mine"]);
     }
 
     #[test]
@@ -218,7 +322,7 @@ mod tests {
         ];
         for with_spare in [false, true] {
             for plant in all {
-                let mut folders = Folders::new(Path::new("1-0"));
+                let (_, [mut folders, _]) = two(dir.path());
                 if with_spare {
                     let other = dir.path().join("b");
                     folders.give(&other, &aside).unwrap();
@@ -226,7 +330,7 @@ mod tests {
                 }
                 plant();
                 let moved = folders.give(&a, &aside).unwrap().expect("it was moved");
-                assert!(moved.symlink_metadata().is_ok() && is_untouched(&a));
+                assert!(moved.symlink_metadata().is_ok() && is_new(&a));
                 assert_eq!(folders.take_back(&a), 0);
             }
         }
@@ -256,9 +360,9 @@ mod tests {
             (&|| fs::remove_dir(&a).unwrap(), 0),
         ];
         for (nth, (change, count)) in all.into_iter().enumerate() {
-            let mut folders = Folders::new(Path::new("1-0"));
+            let (_, [mut folders, _]) = two(dir.path());
             folders.give(&a, &other).unwrap();
-            assert!(is_untouched(&a), "{nth}");
+            assert!(is_new(&a), "{nth}");
             change();
             assert_eq!(folders.take_back(&a), count, "{nth}");
             drop(folders);

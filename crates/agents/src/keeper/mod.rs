@@ -27,7 +27,7 @@ use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::{Ends, Spawner, outlive_large_files};
-pub(crate) use folders::remove_spare;
+pub(crate) use folders::remove_left;
 
 use folders::Folders;
 use lifeline::Lifeline;

@@ -69,7 +69,9 @@ impl Keeper<'_> {
         exit: &mut Exit,
     ) -> Result<(), Obstacle> {
         let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
-        self.ledger.note(&Entry::Started { key: assignment.key.clone(), keeper: std::process::id(), cgroup })?;
+        let folder = assignment.artifacts.as_ref().and_then(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
+        let key = assignment.key.clone();
+        self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder })?;
         if let Some(folder) = &assignment.artifacts {
             let given = self.folders.give(folder, &assignment.aside);
             exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;

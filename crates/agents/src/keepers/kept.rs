@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpi
 
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
-use crate::keeper::{ARGUMENT, remove_spare};
+use crate::keeper::ARGUMENT;
 use crate::ledger;
 use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request, decode, encode};
@@ -42,6 +42,8 @@ pub(super) struct Kept {
     due: Option<Instant>,
     /// How often it was late.
     late: u32,
+    /// The folder that the last of its workers which deliver something delivers to.
+    folder: Option<PathBuf>,
 }
 
 /// What became of a keeper's last attempt.
@@ -78,6 +80,7 @@ impl Kept {
                     key: None,
                     due: None,
                     late: 0,
+                    folder: None,
                 })
             }
             Err(error) => {
@@ -85,6 +88,11 @@ impl Kept {
                 Err(error)
             }
         }
+    }
+
+    /// The folder that the last of its workers which deliver something delivers to.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// What to wait for.
@@ -108,6 +116,7 @@ impl Kept {
         };
         self.request(&request)?;
         let total = assignment.limits.total_ms.map(Duration::from_millis);
+        self.folder = assignment.artifacts.clone().or_else(|| self.folder.take());
         self.last = Some(assignment);
         (self.due, self.late) = (total.and_then(|total| self.within(total.saturating_add(patience))), 0);
         Ok(())
@@ -183,7 +192,7 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { pid, ended, requests, answers, cgroup, ledger, last, key, late, .. } = self;
+        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, .. } = self;
         drop((requests, answers));
         let ended = ended.map_or_else(|| wait(pid, WaitOptions::empty()), |status| Ok(Some(status)));
         let reason = match ended {
@@ -194,10 +203,6 @@ impl Kept {
         if let Some(cgroup) = cgroup {
             // The keeper may have removed it already; whatever is left is found below.
             let _as_far_as_possible = cgroup.kill().and_then(|_| cgroup.remove());
-        }
-        // It did so itself unless it was killed.
-        if let Some(folders) = last.as_ref().and_then(|last| last.artifacts.as_deref()?.parent()) {
-            remove_spare(folders, &ledger);
         }
         let Some(key) = key else { return Gone { reason, exit: None } };
         let exit = ledger::ended(&ledger, &key);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,9 +18,10 @@ use rustix::io::Errno;
 
 use crate::capture::CHUNK;
 use crate::exit::{Ended, Exit, Obstacle};
+use crate::keeper::remove_left;
 use crate::open_files;
 use crate::protocol::{Answer, Assignment, Request};
-use kept::Kept;
+use kept::{Gone, Kept};
 
 /// How long a keeper may take to answer, besides the time that its worker has.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -141,8 +142,8 @@ impl Keepers {
                 break;
             }
         }
-        for (_, kept) in std::mem::take(&mut self.kept) {
-            kept.put_away();
+        while let Some((_, kept)) = self.kept.pop_first() {
+            self.put_away(kept);
         }
     }
 
@@ -155,7 +156,7 @@ impl Keepers {
         if self.kept.get_mut(&slot).is_some_and(|kept| !kept.lives())
             && let Some(kept) = self.kept.remove(&slot)
         {
-            kept.put_away();
+            self.put_away(kept);
         }
         match self.kept.entry(slot) {
             Entry::Occupied(kept) => Ok(kept.into_mut()),
@@ -210,11 +211,22 @@ impl Keepers {
     fn gone(&mut self, slot: usize) {
         let Some(kept) = self.kept.remove(&slot) else { return };
         let key = kept.key.clone();
-        let gone = kept.put_away();
+        let gone = self.put_away(kept);
         self.untold.extend(key.map(|key| match gone.exit {
             Some(exit) => KeeperEvent::Ended { slot, exit: Box::new(exit), unrecorded: None },
             None => KeeperEvent::KeeperDied { slot, key, reason: gone.reason },
         }));
+    }
+
+    /// Puts away a keeper that is not among the others any more. One that was killed may have left an empty folder, unless the
+    /// next attempt at its last task has it.
+    fn put_away(&self, kept: Kept) -> Gone {
+        let folder = kept.folder().map(Path::to_owned);
+        let gone = kept.put_away();
+        if let Some(folder) = folder.filter(|folder| self.kept.values().all(|other| other.folder() != Some(folder))) {
+            remove_left(&folder);
+        }
+        gone
     }
 }
 

@@ -27,7 +27,7 @@ impl Dispatcher<'_> {
         let patience = KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0));
         let harvest = Harvest::insist(&ledgers, &all, patience).map_err(Failure::disk("look at", &ledgers))?;
         let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
-        harvest.remove_spares(&self.at.path.join(artifacts::FOLDER));
+        harvest.remove_empty_folders(&self.at.path.join(artifacts::FOLDER));
         // Of the others a keeper says that nothing is left.
         let unknown = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none());
         // Of a run that was copied, the workers may be those of the other one.

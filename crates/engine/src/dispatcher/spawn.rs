@@ -1,5 +1,7 @@
 //! How a worker starts: with its prompt, its contract and the conversation that it takes up.
 
+use std::path::PathBuf;
+
 use team_executor_core::run::Work;
 
 use super::{Dispatcher, tell_problems};
@@ -14,8 +16,7 @@ impl Dispatcher<'_> {
         tell_problems(problems, self.tell);
         let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
         tell_problems(moved, self.tell);
-        let result = self.at.result(self.id(work.task), work.attempt);
-        let aside = stale::attempt_begins(&result).map_err(Failure::disk("put aside", result));
+        let aside = self.put_result_aside(work);
         if let Ok(Some(to)) = &aside {
             self.tell_aside(work, "result", to);
         }
@@ -53,5 +54,15 @@ impl Dispatcher<'_> {
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
         self.keepers.start(slot, assignment);
         Ok(())
+    }
+
+    /// Gives what stands where an attempt is to write its result another name, and says which.
+    fn put_result_aside(&self, work: Work) -> Result<Option<PathBuf>, Failure> {
+        let id = self.id(work.task);
+        if !self.at.has_result(id, work.attempt) {
+            return Ok(None);
+        }
+        let result = self.at.result(id, work.attempt);
+        stale::attempt_begins(&result).map_err(Failure::disk("put aside", result))
     }
 }

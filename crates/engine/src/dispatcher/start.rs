@@ -120,7 +120,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     }
     talk::close_doors(&at);
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), conductor.epoch());
-    let prompts = Prompts::new(at.agents());
+    let prompts = Prompts::new(at.agents()).map_err(Failure::disk("open", at.agents()))?;
     let cwd = project_root(&options.folder, &options.current);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);

@@ -186,6 +186,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     }
     let disk = open_folder(&path)?;
     let executor = open_folder(&path.join(EXECUTOR))?;
+    let results = open_folder(&path.join(AGENTS))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
@@ -195,7 +196,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     for folder in [&executor, &disk, &open_folder(&runs(project))?] {
         folder.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     }
-    Ok(RunAt { id, path, begun: clock::now(), executor, is_moved: false, inode: 0, session: None, lock })
+    Ok(RunAt { id, path, begun: clock::now(), executor, results, is_moved: false, inode: 0, session: None, lock })
 }
 
 fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {

@@ -151,16 +151,16 @@ impl<D: Disk> Views<D> {
                     continue;
                 }
             };
+            let (rendered, there) = (Rendered::of(page.text.as_bytes(), journal), bytes.as_deref());
+            let there = there.map(|bytes| Rendered::of(bytes, journal));
             let is_safe = durability != Durability::Durable || !self.undurable.contains(&key);
-            if bytes.as_deref() == Some(page.text.as_bytes()) && is_safe {
-                self.accept(page.place, page.name, page.text.as_bytes(), journal);
+            if there == Some(rendered) && is_safe {
+                self.derived.is(&key, rendered);
                 continue;
             }
-            let is_edited = |bytes: &&[u8]| {
-                *bytes != page.text.as_bytes() && self.derived.standing(&key, Some(bytes)) == Standing::Edited
-            };
-            if let Some(bytes) = bytes.as_deref().filter(is_edited) {
-                match self.copy(page.place, page.name, bytes) {
+            let is_edited = |there| there != rendered && self.derived.standing_as(&key, there) == Standing::Edited;
+            if let Some(bytes) = bytes.filter(|_| there.is_some_and(is_edited)) {
+                match self.copy(page.place, page.name, &bytes) {
                     Ok(copy) => problems.push(format!(
                         "{} was changed while the run went on; that version is kept as {}",
                         page.name,
@@ -172,8 +172,8 @@ impl<D: Disk> Views<D> {
                     }
                 }
             }
-            self.derived.next(&key, Rendered::of(page.text.as_bytes(), journal), bytes.as_deref());
-            stale.push(page);
+            self.derived.next(&key, rendered, there);
+            stale.push((page, rendered));
         }
         if !stale.is_empty()
             && let Err(error) = self.save(durability)
@@ -182,7 +182,7 @@ impl<D: Disk> Views<D> {
             problems.push(not_written(error));
             return problems;
         }
-        for Page { place, name, text } in stale {
+        for (Page { place, name, text }, rendered) in stale {
             let Some(disk) = self.disk(place) else { continue };
             // What is the user's is never at risk.
             let safely = if (place, durability) == (Place::Session, Durability::Rendered) {
@@ -193,7 +193,7 @@ impl<D: Disk> Views<D> {
             match replace(disk, name, text.as_bytes(), safely) {
                 Ok(()) if durability == Durability::Durable => {
                     self.undurable.remove(&place.key(name));
-                    self.accept(place, name, text.as_bytes(), journal);
+                    self.derived.is(&place.key(name), rendered);
                 }
                 Ok(()) => {
                     self.undurable.insert(place.key(name));

@@ -76,7 +76,8 @@ impl Output {
         self.check()?;
         let rendered = Rendered::of(text.as_bytes(), 0);
         let mut written = self.written();
-        written.next(&self.name(), rendered, std::fs::read(&self.path).ok().as_deref());
+        let there = std::fs::read(&self.path).ok().map(|bytes| Rendered::of(&bytes, rendered.journal));
+        written.next(&self.name(), rendered, there);
         self.note(&written)?;
         let name = self.path.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| io::Error::other(format!("{} has no name", self.path.display())))?;

@@ -168,7 +168,6 @@ fn what_a_power_cut_emptied_is_not_recorded_as_passed() {
 fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_was_never_an_artifact() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
-    // The keeper of A has its empty folder when B begins; B's own keeper is the second.
     let worker =
         format!("test -e go -o $TEAM_EXECUTOR_TASK = A || {{ printf . > {}; cat {}; }}", pulse.arg(), gate.arg());
     let mut pulse = pulse;
@@ -178,13 +177,16 @@ fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_wa
     executor.wait().expect("it ends");
     pulse.wait_dead();
     let run = folder(&world);
-    let ledger =
-        std::fs::read_dir(run.join(".executor/keepers")).expect("ledgers").next().expect("one").expect("it is read");
-    let spare = run.join("artifacts").join(format!(".spare-{}", ledger.file_name().display()));
-    std::fs::create_dir_all(&spare).expect("made");
+    let left = run.join("artifacts/B");
+    std::fs::create_dir_all(&left).expect("made");
+    let never = std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_nanos(1));
+    std::fs::File::open(&left).and_then(|folder| folder.set_times(never)).expect("marked");
+    let artifacts = run.join("artifacts");
+    let mine = artifacts.join("mine");
+    std::fs::create_dir(&mine).expect("made");
     world.write("go", "");
     assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
-    assert!(!spare.exists());
-    assert_eq!(std::fs::read_dir(run.join("artifacts")).expect("a folder").count(), 0);
+    let there = std::fs::read_dir(artifacts).expect("a folder").map(|entry| entry.expect("it is read").path());
+    assert_eq!(there.collect::<Vec<_>>(), [mine]);
     assert!(registered(&world).is_empty());
 }
