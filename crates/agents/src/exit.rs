@@ -30,6 +30,9 @@ pub struct Exit {
     /// Where something was moved to that stood in the place of its folder before it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<PathBuf>,
+    /// Why a power cut may take what it delivered, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undurable: Option<Obstacle>,
     /// The last line of its standard output that is not empty, without control characters.
     pub last_line: Option<String>,
 }
@@ -135,6 +138,7 @@ impl Exit {
             err: Stream::default(),
             leaked: 0,
             artifacts: 0,
+            undurable: None,
             aside: None,
             last_line: None,
         }

@@ -14,6 +14,7 @@ pub mod adapters;
 mod capture;
 mod cgroup;
 pub mod driver;
+pub mod durable;
 pub mod environment;
 pub mod exit;
 mod harvest;

@@ -107,7 +107,7 @@ impl Checking {
             self.left.push((slot, work, outcome));
             return Next::Leave;
         }
-        self.checker.begin(slot, delivered(scene, work));
+        self.checker.begin(slot, Delivered { is_durable: true, ..delivered(scene, work) });
         self.wait_for(slot, work, outcome);
         Next::Wait
     }
@@ -315,6 +315,7 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
         at: clock::now(),
         reports: reports(scene, work),
         demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
+        is_durable: false,
     }
 }
 

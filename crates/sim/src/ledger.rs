@@ -29,6 +29,7 @@ pub(crate) fn line(work: Work, end: Option<End>) -> String {
             leaked: 0,
             last_line: None,
             artifacts: 0,
+            undurable: None,
             aside: None,
         }),
     };

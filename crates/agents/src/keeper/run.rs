@@ -1,4 +1,5 @@
-//! One assignment from beginning to end: the worker is noted, started and kept, and its end is noted before it is told.
+//! One assignment from beginning to end: the worker is noted, started and kept, what it delivered is made durable, and its end
+//! is noted before it is told.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -18,6 +19,7 @@ use super::lifeline::Lifeline;
 use super::pipes::{Pipes, Spare};
 use crate::capture::Capture;
 use crate::cgroup::Cgroup;
+use crate::durable::sync_below;
 use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
@@ -92,6 +94,9 @@ impl Keeper<'_> {
         }
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);
+            if exit.artifacts > 0 {
+                exit.undurable = sync_below(folder).err();
+            }
         }
         Ok(())
     }

@@ -1,13 +1,10 @@
 //! What an attempt delivered: the files in its own folder, those that its report names, and what its manifest says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{OFlags, syncfs};
+use team_executor_agents::durable::sync_all;
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
 use team_executor_files::reading::Reading;
 use team_executor_files::{Code, MemoryFolder, ReadError, discovery, limits, manifest};
@@ -35,9 +32,6 @@ const UNDERSTOOD: [Code; 7] = [
     Code::OddTime,
 ];
 
-/// Of more files than this it is quicker to sync all of the file system.
-const SYNCED_SINGLY: usize = 200;
-
 /// An attempt whose worker ended well.
 #[derive(Debug, Clone)]
 pub(crate) struct Delivered {
@@ -55,6 +49,8 @@ pub(crate) struct Delivered {
     pub(crate) reports: Vec<PathBuf>,
     /// What is demanded of them.
     pub(crate) demands: Demands,
+    /// Its keeper has made durable what is in its own folder, and nobody was to change that since.
+    pub(crate) is_durable: bool,
 }
 
 /// A file that was delivered.
@@ -130,43 +126,35 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() 
             }
         }
     }
-    wrong.extend(make_durable(&found, roots, given_up)?);
+    wrong.extend(make_durable(&found, delivered, roots, given_up)?);
     Some(Collected { found, wrong })
 }
 
-/// Syncs what was delivered, and the folders that it is in; says what is not durable. Nothing if that is given up on the way.
-fn make_durable(found: &[Found], roots: &Roots, given_up: impl Fn() -> bool) -> Option<Vec<String>> {
-    let mut wrong = Vec::new();
-    let mut failed = |path: &Path, synced: io::Result<()>| {
-        wrong.extend(synced.err().map(|error| format!("{}: it cannot be made durable: {error}", path.display())));
+/// Syncs what was delivered, and the folders that it is in; says what is not durable. Nothing if that is given up before.
+fn make_durable(
+    found: &[Found],
+    delivered: &Delivered,
+    roots: &Roots,
+    given_up: impl Fn() -> bool,
+) -> Option<Vec<String>> {
+    let own = delivered.folder();
+    let is_left = |found: &&Found| {
+        !(delivered.is_durable && found.place == Place::Run && Path::new(&found.artifact.path).starts_with(&own))
     };
-    if found.len() > SYNCED_SINGLY {
-        let places: BTreeSet<PathBuf> = found.iter().map(|found| roots.whole(found.place, "")).collect();
-        places.iter().for_each(|place| failed(place, sync(place, |place| Ok(syncfs(place)?))));
-        return Some(wrong);
-    }
-    let mut folders = BTreeSet::new();
-    for Found { place, artifact, .. } in found {
-        if given_up() {
-            return None;
-        }
+    let (mut files, mut folders) = (Vec::new(), BTreeSet::new());
+    for Found { place, artifact, .. } in found.iter().filter(is_left) {
         let (root, path) = (roots.whole(*place, ""), roots.whole(*place, &artifact.path));
-        failed(&path, sync(&path, File::sync_all));
         folders.extend(path.ancestors().skip(1).take_while(|folder| folder.starts_with(&root)).map(Path::to_owned));
+        files.push(path);
     }
-    folders.iter().for_each(|folder| failed(folder, sync(folder, File::sync_all)));
-    Some(wrong)
-}
-
-/// Syncs what is at a path. It was read a moment ago; if it is something else by now, that is not waited for.
-fn sync(path: &Path, how: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
-    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, ReadOnlyFilesystem};
-    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    match opened.and_then(|file| how(&file)) {
-        // It is gone, may not be opened, or cannot be synced where it is.
-        Err(error) if matches!(error.kind(), NotFound | PermissionDenied | InvalidInput | ReadOnlyFilesystem) => Ok(()),
-        synced => synced,
+    if files.is_empty() {
+        return Some(Vec::new());
     }
+    if given_up() {
+        return None;
+    }
+    let synced = sync_all(&files, &folders.into_iter().collect::<Vec<_>>());
+    Some(synced.err().map(|why| format!("it cannot be made durable: {}", why.reason)).into_iter().collect())
 }
 
 /// The files in the attempt's own folder, and whether one of them describes another. A link is fine if it leads to something

@@ -102,7 +102,16 @@ impl Dispatcher<'_> {
         }
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
         let end = ends::of(self.options, &self.at, task, work, worker, exit);
-        self.concluded(work, end)
+        match (self.concluded(work, end), &exit.undurable) {
+            (Outcome::Completed { .. }, Some(Obstacle { reason, lack })) => {
+                if *lack == Some(Lack::Room) {
+                    self.conductor.disk_is_full();
+                }
+                let class = lack.map_or(ErrorClass::Transient, |_| ErrorClass::Shortage);
+                Outcome::Failed { class, error: format!("what it delivered cannot be made durable: {reason}") }
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     fn concluded(&mut self, work: Work, end: End) -> Outcome {

@@ -393,6 +393,30 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
     }
 }
 
+#[test]
+fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
+    if !has_strace() {
+        println!("strace cannot be used here; a disk that does not keep artifacts was not tried");
+        return;
+    }
+    let world = tasks(&[("A", "")]);
+    let deliver = "echo text >$TEAM_EXECUTOR_ARTIFACTS/a.md";
+    // The folder of the run must be there to be named.
+    assert_eq!(world.run(&arguments("--session=S", "exit 1", &["--retries=0"])).code, Some(1));
+    let (table, artifacts) = (folder(&world).join("tasks.csv"), folder(&world).join("artifacts"));
+    let again = || std::fs::write(&table, read(table.clone()).replace(",failed,", ",pending,")).expect("it is edited");
+    again();
+    let artifacts = artifacts.to_str().expect("text");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"]);
+    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", deliver, &["--retries=0"]));
+    let run = command.current_dir(world.dir()).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(1), "{}", said(&run));
+    assert!(said(&run).contains("what it delivered cannot be made durable: "), "{}", said(&run));
+    again();
+    assert_eq!(world.run(&arguments("--session=S", deliver, &[])).code, Some(0));
+}
+
 /// R: W-05
 #[test]
 fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
