@@ -36,6 +36,7 @@ mod stuck;
 mod sweep;
 mod trial;
 mod unix;
+pub mod untouched;
 
 pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};
@@ -45,4 +46,4 @@ pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};
 pub use trial::{Answer, ask};
-pub use unix::{outlive_large_files, wait_for_children};
+pub use unix::{keep_memory, outlive_large_files, wait_for_children};

@@ -20,7 +20,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use team_executor_agents::{driver, keeper, outlive_large_files, rehearsal, wait_for_children};
+use team_executor_agents::{driver, keep_memory, keeper, outlive_large_files, rehearsal, wait_for_children};
 use team_executor_mcp::client;
 
 use crate::args::Args;
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     outlive_large_files();
+    keep_memory();
     let mut printer = Printer::new();
     let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {

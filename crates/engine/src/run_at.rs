@@ -18,12 +18,13 @@ use team_executor_store::run_folder::{
     AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, below_folder, component,
 };
 use team_executor_store::{
-    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Kind, Lock, RESERVE_BYTES, RealDisk, RealFile,
+    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile,
     ReplaceError, Reserve, read_regular, remove, replace,
 };
 
 use crate::artifacts::FOLDER;
 use crate::options::Failure;
+use crate::results::Results;
 use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
@@ -41,7 +42,7 @@ pub struct RunAt {
     pub begun: Timestamp,
     executor: RealDisk,
     /// Where prompts and results are.
-    results: RealDisk,
+    pub(crate) results: Results,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
     /// Which file the journal is.
@@ -64,7 +65,7 @@ impl RunAt {
 
     /// Whether something is where a worker may write its result, whatever it is.
     pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
-        !matches!(self.results.kind(&result_name(task, attempt)), Ok(Kind::Missing))
+        self.results.has(&result_name(task, attempt))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.

@@ -6,8 +6,7 @@
 //! another name, or removes it, only while nobody may put one in the place of another, which a lock says, and only if it is
 //! still the folder that it has open. Whoever finds a folder in its way puts its own there while nobody else may do anything.
 //!
-//! Whether anything came into one is told by its time: we make it older than any other, and the system gives it a new one
-//! with the first thing that comes in. That is ten times as quick as to read it.
+//! Whether anything came into one is told by its time.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -17,14 +16,13 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock,
-    fstat, futimens, mkdirat, openat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, mkdirat, openat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
-/// The time of a folder into which nothing ever came, since 1970.
-const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 1 };
+use crate::untouched::{is_untouched, mark};
 
 /// The folders of one keeper.
 #[derive(Debug)]
@@ -136,10 +134,7 @@ impl Held {
     fn make(all: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
         mkdirat(all, name, Mode::RWXU)?;
         let folder = open(all, name, OFlags::NOFOLLOW)?;
-        // One that does not take it is read each time.
-        let never =
-            Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT.into() }, last_modification: NEVER };
-        let _it_is_read_then = futimens(&folder, &never);
+        let _it_is_read_then = mark(&folder);
         let number = number(&fstat(&folder)?);
         Ok(Self { name: name.to_owned(), _open: folder, number })
     }
@@ -173,12 +168,6 @@ fn open(at: impl AsFd, path: impl Arg, more: OFlags) -> Result<OwnedFd, Errno> {
 
 fn number(found: &Stat) -> (u64, u64) {
     (found.st_dev, found.st_ino)
-}
-
-/// Whether it is a folder of ours into which nothing ever came.
-fn is_untouched(found: &Stat) -> bool {
-    FileType::from_raw_mode(found.st_mode) == FileType::Directory
-        && (i128::from(found.st_mtime), i128::from(found.st_mtime_nsec)) == (NEVER.tv_sec.into(), NEVER.tv_nsec.into())
 }
 
 /// Gives what is at a path another name that nothing has, and says which.

@@ -148,6 +148,20 @@ pub fn outlive_large_files() {
     unsafe { handle(libc::SIGXFSZ, libc::SIG_IGN) }
 }
 
+/// Lets this process keep memory that it has had: what is rendered again and again needs much of it, and to get it from the
+/// kernel anew takes longer than to render.
+pub fn keep_memory() {
+    /// More than anything that is rendered.
+    #[cfg(target_env = "gnu")]
+    const BYTES: c_int = 32 << 20;
+    // SAFETY: it sets two numbers of the allocator, which has locks of its own.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, BYTES);
+    }
+}
+
 /// The child. It must not panic, allocate or return.
 extern "C" fn become_program(errand: *mut c_void) -> c_int {
     let errand = errand.cast::<Errand>();

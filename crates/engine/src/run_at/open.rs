@@ -20,6 +20,7 @@ use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, 
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
+use crate::results::Results;
 
 /// The folders that every run has.
 const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
@@ -186,7 +187,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     }
     let disk = open_folder(&path)?;
     let executor = open_folder(&path.join(EXECUTOR))?;
-    let results = open_folder(&path.join(AGENTS))?;
+    let results = Results::open(&path.join(AGENTS)).map_err(Failure::disk("open", &path))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
