@@ -91,7 +91,7 @@ impl Printer {
 
     /// Writes a line to standard error at once: whoever reads it never sees a part, and the system is asked only once.
     pub(crate) fn tell(&mut self, mut line: String) -> std::io::Result<()> {
-        if !self.has_colours() {
+        if line.contains('\u{1b}') && !self.has_colours() {
             line = strip_str(&line).to_string();
         }
         line.push('\n');

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use team_executor_agents::outcome::{Outcome as Said, Produced, judge};
-use team_executor_agents::{Assignment, Ended, Exit, Limit};
+use team_executor_agents::{Assignment, Ended, Exit, Limit, Obstacle};
 use team_executor_core::run::{ErrorClass, Outcome, Run, Work};
 use team_executor_core::{Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, discovery};
@@ -24,6 +25,8 @@ use crate::{assign, clock, outcome};
 const TAIL_BYTES: u64 = 1500;
 /// How often a command is started whose keeper dies.
 const TRIES: u32 = 3;
+/// After how long one is tried again for which the system had no means.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the dispatcher does next about an attempt.
 pub(crate) enum Next {
@@ -57,6 +60,8 @@ pub(crate) struct Checking {
     slots: BTreeMap<usize, Judged>,
     /// What was not judged to its end because the executor was to end, with what it comes to if all is well.
     left: Vec<(usize, Work, Outcome)>,
+    /// Commands for which the system had no means, and when they are tried again.
+    short: BTreeMap<usize, (Instant, Verify)>,
 }
 
 /// An attempt that is being judged.
@@ -86,7 +91,7 @@ impl Checking {
         let roots = Roots::open(&run.path, folder, cwd);
         let checker = Checker::new(run.path.clone(), roots, registry, outbox);
         let checker = checker.map_err(Failure::disk("start", "the checker"))?;
-        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new() })
+        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new(), short: BTreeMap::new() })
     }
 
     /// Whether what an attempt delivered must be judged before it is over. The worker left so many things in its folder.
@@ -173,6 +178,11 @@ impl Checking {
             Some(Ended::Exit(code)) => format!("exit code {code}"),
             Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
             Some(Ended::Limit(Limit::FirstOutput | Limit::Idle | Limit::Total)) => "timed out".to_owned(),
+            Some(Ended::CouldNotStart(Obstacle { lack: Some(_), .. })) => {
+                // It says nothing about the work, which would have to be paid for again.
+                self.short.insert(slot, (Instant::now() + PAUSE, verify));
+                return Next::Wait;
+            }
             Some(Ended::CouldNotStart(obstacle)) => format!("could not start: {}", obstacle.reason),
         };
         let id = scene.session.tasks[judged.work.task.get()].id.as_str();
@@ -182,6 +192,18 @@ impl Checking {
         let critique = format!("the check `{command}` failed: {why}\n{}", printed.join("\n"));
         self.checker.ran(slot, Some(critique.trim_end().to_owned()));
         Next::Wait
+    }
+
+    /// When a command is tried again for which the system had no means.
+    pub(crate) fn next_try(&self) -> Option<Instant> {
+        self.short.values().map(|(at, _)| *at).min()
+    }
+
+    /// Tries those commands again whose time has come, and says what is to be done about each.
+    pub(crate) fn try_again(&mut self, scene: &Scene<'_>) -> Vec<(usize, Next)> {
+        let now = Instant::now();
+        let due: Vec<_> = self.short.extract_if(.., |_, (at, _)| *at <= now).collect();
+        due.into_iter().map(|(slot, (_, verify))| (slot, self.start(scene, slot, verify, 1))).collect()
     }
 
     /// Nobody wants an attempt any more: whatever is found, it counts as interrupted.
@@ -263,8 +285,7 @@ impl Checking {
     fn next(&mut self, scene: &Scene<'_>, slot: usize) -> Next {
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         if judged.outcome == Outcome::Interrupted {
-            self.slots.remove(&slot);
-            return Next::Over(Outcome::Interrupted);
+            return self.leave(slot);
         }
         let Some(verify) = judged.left.pop_front() else {
             self.checker.ran(slot, None);
@@ -276,10 +297,10 @@ impl Checking {
 
     /// Starts a command, for the first time or again.
     fn start(&mut self, scene: &Scene<'_>, slot: usize, verify: Verify, tries: u32) -> Next {
-        if scene.is_stopping {
+        let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
+        if scene.is_stopping || judged.outcome == Outcome::Interrupted {
             return self.leave(slot);
         }
-        let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         match assignment(scene, judged.work, judged.nth, &verify) {
             Some(assignment) => {
                 judged.running = Some((verify, tries));

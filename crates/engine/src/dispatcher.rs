@@ -211,12 +211,15 @@ impl Dispatcher<'_> {
         let until_render = self.rendered.wait();
         let until_commit = self.undurable.map(|since| self.commit_within.saturating_sub(since.elapsed()));
         let until_decided = self.patience.map(|until| until.saturating_duration_since(Instant::now()));
-        let timeout = [until_wake, until_render, until_commit, until_decided].into_iter().flatten().min();
+        let until_tried = self.checking.next_try().map(|at| at.saturating_duration_since(Instant::now()));
+        let all = [until_wake, until_render, until_commit, until_decided, until_tried];
+        let timeout = all.into_iter().flatten().min();
         let events = self.keepers.wait(self.inbox.bell(), timeout).map_err(Failure::disk("wait for", "keepers"))?;
         let mut inputs: Vec<_> = events.into_iter().filter_map(|event| self.heard(event)).collect();
         for message in self.inbox.take() {
             inputs.extend(self.told(message)?);
         }
+        inputs.extend(self.try_checks_again());
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });

@@ -21,6 +21,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
+use crate::place;
 use crate::printer::Printer;
 
 /// Makes the session of a job or finds it, runs it, and writes the table that comes out.
@@ -82,7 +83,7 @@ fn write(
 fn not_written(error: &std::io::Error, session: &Path) -> Failure {
     let finding = Finding::error(Code::Usage, format!("the results were not written: {error}"));
     let session = escape::session(session.display());
-    let again = format!("once the cause is gone, this writes them: team-executor resume {session} …");
+    let again = format!("once the cause is gone, this writes them: {} resume {session} …", place::typed());
     Failure::Refused(Box::new(finding.help(again)), Exit::Io)
 }
 

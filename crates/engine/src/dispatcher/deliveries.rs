@@ -18,6 +18,9 @@ impl Dispatcher<'_> {
     /// What runs in a slot has ended; without a word if its keeper died.
     pub(super) fn ended(&mut self, slot: usize, exit: Option<&Exit>) -> Option<Input> {
         if self.checking.has(slot) {
+            if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
+                self.tell_check_waits(slot, reason, *lack);
+            }
             let (checking, scene) = self.checks();
             let next = checking.ran(&scene, slot, exit);
             return self.judged(slot, next);
@@ -52,6 +55,13 @@ impl Dispatcher<'_> {
         let next = checking.looked(&scene, slot, looked, &mut problems);
         tell_problems(problems, self.tell);
         self.judged(slot, next)
+    }
+
+    /// Tries commands again for which the system had no means; says which attempts are over.
+    pub(super) fn try_checks_again(&mut self) -> Vec<Input> {
+        let (checking, scene) = self.checks();
+        let all = checking.try_again(&scene);
+        all.into_iter().filter_map(|(slot, next)| self.judged(slot, next)).collect()
     }
 
     /// Goes on with an attempt; an input when it is over.

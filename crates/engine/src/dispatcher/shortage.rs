@@ -1,5 +1,6 @@
 //! What people are told when there are fewer workers than were chosen.
 
+use team_executor_agents::Lack;
 use team_executor_core::run::{AT_FIRST, ErrorClass, Event};
 
 use super::Dispatcher;
@@ -17,6 +18,19 @@ impl Dispatcher<'_> {
         let why = system_words(error);
         let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
         (self.tell)(Notice::Warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
+    }
+
+    /// Says once that the command which judges an attempt waits, and why.
+    pub(super) fn tell_check_waits(&mut self, slot: usize, reason: &str, lack: Lack) {
+        if lack == Lack::Room {
+            self.conductor.disk_is_full();
+        } else if let Some(work) = self.slots.get(&slot)
+            && !std::mem::replace(&mut self.told_shortage, true)
+        {
+            let (task, why) = (self.id(work.task).to_owned(), system_words(reason));
+            let help = "help: `ulimit -n` and `ulimit -u` show and set the limits";
+            (self.tell)(Notice::Warning(format!("{task}: its check waits until it can start: {why}; {help}")));
+        }
     }
 
     /// Says once that few start before it is known what they use.

@@ -119,8 +119,8 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
     if !report.is_complete() {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
         if report.at_checkpoint {
-            let decide = "team-executor checkpoint improve|revise|recheck|feedback";
-            writeln!(out, "Decide otherwise with: {decide} {}", escape::line(session))?;
+            let decide = "checkpoint improve|revise|recheck|feedback";
+            writeln!(out, "Decide otherwise with: {} {decide} {}", typed(), escape::line(session))?;
         }
     }
     Ok(())

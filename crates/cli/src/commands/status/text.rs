@@ -13,6 +13,7 @@ use super::watch::Watched;
 use super::{stage, why};
 use crate::escape;
 use crate::failure::Failure;
+use crate::place;
 
 /// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
 pub(super) fn text(
@@ -101,10 +102,11 @@ pub(super) fn text(
             writeln!(out, "  not accepted: {}", escape::line(critique))?; // it is what a person decides by
         }
         let named = escape::session(path);
-        writeln!(out, "Decide with: team-executor checkpoint resume|improve|revise|recheck|feedback {named}")?;
+        let program = place::typed();
+        writeln!(out, "Decide with: {program} checkpoint resume|improve|revise|recheck|feedback {named}")?;
     }
     if !status.finished && !status.is_heard {
-        writeln!(out, "\nNo executor has it. Go on with: team-executor resume {}", escape::session(path))?;
+        writeln!(out, "\nNo executor has it. Go on with: {} resume {}", place::typed(), escape::session(path))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use team_executor_testkit::{Gate, World};
 
-use super::{completions, run_after, said};
+use super::{completions, has_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
 
 /// A file system of its own in memory, as long as this lives.
@@ -342,21 +342,10 @@ fn a_session_file_that_was_away_at_the_end_is_brought_up_to_date_by_the_next_sta
     assert!(run(&world, DID, &[]).stdout.contains("is finished; nothing was done"));
 }
 
-/// Whether system calls can be looked at and changed.
-fn has_strace() -> bool {
-    Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
-}
-
-/// Runs `S` to an end under strace.
-fn traced(world: &World, worker: &str, strace: &[&str]) -> Output {
-    let mut command = Command::new("strace");
-    command.args(strace).arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, &[]));
-    command.current_dir(world.dir()).output().expect("it runs")
-}
-
 /// What a run that completes writes and makes durable, a line each.
 fn calls(world: &World, worker: &str) -> String {
-    let run = traced(world, worker, &["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
+    let run =
+        traced(world, worker, &[], &["-f", "-y", "-s", "1000", "-o", "calls", "-e", "trace=fsync,fdatasync,pwrite64"]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
     read(world.dir().join("calls"))
 }
@@ -407,10 +396,8 @@ fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
     let again = || std::fs::write(&table, read(table.clone()).replace(",failed,", ",pending,")).expect("it is edited");
     again();
     let artifacts = artifacts.to_str().expect("text");
-    let mut command = Command::new("strace");
-    command.args(["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"]);
-    command.arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", deliver, &["--retries=0"]));
-    let run = command.current_dir(world.dir()).output().expect("it runs");
+    let strace = ["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"];
+    let run = traced(&world, deliver, &["--retries=0"], &strace);
     assert_eq!(run.status.code(), Some(1), "{}", said(&run));
     assert!(said(&run).contains("what it delivered cannot be made durable: "), "{}", said(&run));
     again();
@@ -433,7 +420,7 @@ fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
         std::fs::write(&table, read(table.clone()).replace(",failed,,exit code 1", ",pending,,"))
             .expect("it is edited");
         let inject = format!("inject=renameat:error=EIO:signal=SIGKILL:when={nth}");
-        traced(&world, DID, &["-f", "-o", "/dev/null", "-e", "trace=renameat", "-e", &inject]);
+        traced(&world, DID, &[], &["-f", "-o", "/dev/null", "-e", "trace=renameat", "-e", &inject]);
         let last = world.run(&arguments("--session=S", DID, &[]));
         assert_eq!(last.code, Some(0), "killed at renaming {nth}: {last}");
         let table = read(table);

@@ -34,3 +34,15 @@ fn completions(run: &Path, task: &str) -> usize {
     let record = format!("\"type\":\"completed\",\"task\":\"{task}\",");
     read(run.join(".executor/journal")).matches(&record).count()
 }
+
+/// Whether system calls can be looked at and changed.
+fn has_strace() -> bool {
+    Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
+}
+
+/// Runs `S` to an end under strace.
+fn traced(world: &World, worker: &str, more: &[&str], strace: &[&str]) -> Output {
+    let mut command = Command::new("strace");
+    command.args(strace).arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, more));
+    command.current_dir(world.dir()).output().expect("it runs")
+}

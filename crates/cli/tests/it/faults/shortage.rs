@@ -3,7 +3,7 @@
 use std::os::unix::fs::chown;
 use std::process::Command;
 
-use super::{completions, run_after, said};
+use super::{completions, has_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
 
 /// A user that nobody else is: its processes are counted alone.
@@ -79,4 +79,23 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
         let why = ["could not start: ", "temporarily unavailable"].iter().any(|why| text.contains(why));
         assert!(output.status.code() == Some(0) || why, "{limit}: {text}");
     }
+}
+
+#[test]
+fn a_check_that_lacks_a_process_waits_for_one_and_the_work_is_not_done_again() {
+    if !has_strace() {
+        println!("strace cannot be used here; a check without means was not tried");
+        return;
+    }
+    let world = tasks(&[("A", "")]);
+    world.write("team-executor.toml", "[tasks.A.checks]\nverify = [\"true\"]\n");
+    let worker = "echo text >$TEAM_EXECUTOR_ARTIFACTS/a.md; echo did >>log";
+    // Of each process: the second that a keeper starts is the check.
+    let strace = ["-f", "-o", "/dev/null", "-e", "trace=clone", "-e", "inject=clone:error=EAGAIN:when=2"];
+    let run = traced(&world, worker, &["--trust-project", "--retries", "0"], &strace);
+    let text = said(&run);
+    assert_eq!(run.status.code(), Some(0), "{text}");
+    assert!(text.contains("A: its check waits until it can start: "), "{text}");
+    assert_eq!(read(world.dir().join("log")), "did\n");
+    assert_eq!(completions(&folder(&world), "A"), 1);
 }
