@@ -27,7 +27,8 @@ use crate::untouched::{is_untouched, mark};
 /// The folders of one keeper.
 #[derive(Debug)]
 pub(super) struct Folders {
-    /// What keepers of a run lock: the folder of their ledgers, which no worker has to do with.
+    /// What keepers of a run lock: the folder of their ledgers, which no worker has to do with. Nothing where there are no locks:
+    /// no folder is used again there.
     lock: Option<OwnedFd>,
     /// The folder that they are in.
     all: Option<(PathBuf, OwnedFd)>,
@@ -54,6 +55,7 @@ impl Folders {
     /// None yet.
     pub(super) fn new(ledger: &Path) -> Self {
         let lock = ledger.parent().and_then(|folder| open(CWD, folder, OFlags::empty()).ok());
+        let lock = lock.filter(|lock| Locked::new(lock, FlockOperation::LockShared).is_some());
         Self { lock, all: None, held: None }
     }
 
@@ -74,7 +76,6 @@ impl Folders {
         let mut moved = None;
         let held = match Held::make(all, name) {
             Err(Errno::EXIST) => {
-                // Where nothing can be locked, nobody gives another name to one.
                 let _locked = self.lock.as_ref().and_then(|lock| Locked::new(lock, FlockOperation::LockExclusive));
                 match unlinkat(all, name, AtFlags::REMOVEDIR) {
                     Ok(()) | Err(Errno::NOENT) => {}
@@ -90,9 +91,11 @@ impl Folders {
 
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
-        if self.held.as_ref().zip(self.all.as_ref()).is_some_and(|(held, (_, all))| held.is_untouched_in(all)) {
+        let is_untouched = |held: &Held| self.all.as_ref().is_some_and(|(_, all)| held.is_untouched_in(all));
+        if self.lock.is_some() && self.held.as_ref().is_some_and(is_untouched) {
             return 0;
         }
+        // Until its end is told, nobody else begins the next attempt.
         self.held = None;
         let left = count(path);
         if left == 0 {
@@ -282,6 +285,21 @@ mod tests {
             });
             assert_eq!((one.take_back(&b), other.take_back(&a)), (0, 0));
         }
+    }
+
+    #[test]
+    fn where_nothing_can_be_locked_no_folder_is_used_again_and_no_empty_one_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (all, _) = two(dir.path());
+        let mut folders = Folders::new(&dir.path().join("nowhere/1-0"));
+        for (name, delivered) in [("a", 0), ("b", 1), ("c", 0)] {
+            let path = all.join(name);
+            assert_eq!(folders.give(&path, &all.join("aside")).unwrap(), None);
+            (0..delivered).for_each(|nth| fs::write(path.join(nth.to_string()), "").unwrap());
+            assert_eq!(folders.take_back(&path), delivered);
+        }
+        drop(folders);
+        assert_eq!(names(&all), ["b"]);
     }
 
     #[test]
