@@ -46,10 +46,14 @@ impl Results {
         }
     }
 
+    /// Whether there is none at all, as far as the folder says.
+    pub(crate) fn has_none(&self) -> bool {
+        self.is_marked && fstat(&self.folder).is_ok_and(|found| is_untouched(&found))
+    }
+
     /// Whether something is where a result may be written, whatever it is.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let has_none = self.is_marked && fstat(&self.folder).is_ok_and(|found| is_untouched(&found));
-        !has_none && !matches!(statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+        !self.has_none() && !matches!(statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
     }
 
     fn is_empty(&self) -> Result<bool, Errno> {

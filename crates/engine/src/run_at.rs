@@ -65,7 +65,7 @@ impl RunAt {
 
     /// Whether something is where a worker may write its result, whatever it is.
     pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
-        self.results.has(&result_name(task, attempt))
+        !self.results.has_none() && self.results.has(&result_name(task, attempt))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.
