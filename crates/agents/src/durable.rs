@@ -1,15 +1,16 @@
 //! What was delivered is made durable before anybody is told of it: no power cut takes what others build on.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, syncfs};
 
 use crate::exit::Obstacle;
 
-/// Of more files than this it is quicker to sync all of the file system.
+/// Of more files than this it is quicker to sync all of the file systems that they are on.
 const SYNCED_SINGLY: usize = 200;
 
 /// Syncs every file below a folder, every folder there, and the folder that it is in. Links are not followed.
@@ -35,7 +36,10 @@ pub(crate) fn sync_below(folder: &Path) -> Result<(), Obstacle> {
 /// Syncs files, then the folders that they are in.
 pub fn sync_all(files: &[PathBuf], folders: &[PathBuf]) -> Result<(), Obstacle> {
     if files.len() > SYNCED_SINGLY {
-        return folders.first().map_or(Ok(()), |folder| sync(folder, |folder| Ok(syncfs(folder)?)));
+        let mut devices = BTreeSet::new();
+        let on_another = |folder: &&PathBuf| fs::metadata(folder).is_ok_and(|found| devices.insert(found.dev()));
+        let mut one_of_each = folders.iter().filter(on_another);
+        return one_of_each.try_for_each(|folder| sync(folder, |folder| Ok(syncfs(folder)?)));
     }
     files.iter().chain(folders).try_for_each(|path| sync(path, File::sync_all))
 }
