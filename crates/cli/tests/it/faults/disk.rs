@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use team_executor_testkit::{Gate, World};
 
-use super::{completions, has_strace, run_after, said, traced};
+use super::{completions, lacks_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
 
 /// A file system of its own in memory, as long as this lives.
@@ -352,8 +352,7 @@ fn calls(world: &World, worker: &str) -> String {
 
 #[test]
 fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
-    if !has_strace() {
-        println!("strace cannot be used here; that a result is made durable was not tried");
+    if lacks_strace("that a result is made durable") {
         return;
     }
     let world = tasks(&[("A", "")]);
@@ -368,8 +367,7 @@ fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
 
 #[test]
 fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
-    if !has_strace() {
-        println!("strace cannot be used here; that artifacts are made durable was not tried");
+    if lacks_strace("that artifacts are made durable") {
         return;
     }
     let world = tasks(&[("A", "")]);
@@ -384,8 +382,7 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
 
 #[test]
 fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
-    if !has_strace() {
-        println!("strace cannot be used here; a disk that does not keep artifacts was not tried");
+    if lacks_strace("a disk that does not keep artifacts") {
         return;
     }
     let world = tasks(&[("A", "")]);
@@ -407,8 +404,7 @@ fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
 /// R: W-05
 #[test]
 fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
-    if !has_strace() {
-        println!("strace cannot be used here; that edits survive a kill was not tried");
+    if lacks_strace("that edits survive a kill") {
         return;
     }
     for nth in 1..=8 {
@@ -431,8 +427,7 @@ fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
 /// What the kernel says about the file system is changed on its way to the program.
 #[test]
 fn a_network_file_system_is_refused_unless_it_is_allowed() {
-    if !has_strace() {
-        println!("strace cannot be used here; that a network file system is refused was not tried");
+    if lacks_strace("that a network file system is refused") {
         return;
     }
     let world = tasks(&[("A", "")]);

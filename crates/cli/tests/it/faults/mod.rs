@@ -35,9 +35,14 @@ fn completions(run: &Path, task: &str) -> usize {
     read(run.join(".executor/journal")).matches(&record).count()
 }
 
-/// Whether system calls can be looked at and changed.
-fn has_strace() -> bool {
-    Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success())
+/// Whether system calls cannot be looked at and changed here; says what is not tried then.
+fn lacks_strace(untried: &str) -> bool {
+    let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
+    let lacks = !tried.is_ok_and(|status| status.success());
+    if lacks {
+        println!("strace cannot be used here; {untried} was not tried");
+    }
+    lacks
 }
 
 /// Runs `S` to an end under strace.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::chown;
 use std::process::Command;
 
-use super::{completions, has_strace, run_after, said, traced};
+use super::{completions, lacks_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
 
 /// A user that nobody else is: its processes are counted alone.
@@ -83,8 +83,7 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
 
 #[test]
 fn a_check_that_lacks_a_process_waits_for_one_and_the_work_is_not_done_again() {
-    if !has_strace() {
-        println!("strace cannot be used here; a check without means was not tried");
+    if lacks_strace("a check without means") {
         return;
     }
     let world = tasks(&[("A", "")]);
