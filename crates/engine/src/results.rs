@@ -46,14 +46,10 @@ impl Results {
         }
     }
 
-    /// Whether there is none at all, as far as the folder says.
-    pub(crate) fn has_none(&self) -> bool {
-        self.is_marked && fstat(&self.folder).is_ok_and(|found| is_untouched(&found))
-    }
-
-    /// Whether something is where a result may be written, whatever it is.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        !self.has_none() && !matches!(statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+    /// Whether something is where a result may be written, whatever it is. The name is made only if there may be one.
+    pub(crate) fn has(&self, name: impl FnOnce() -> String) -> bool {
+        let has_none = self.is_marked && fstat(&self.folder).is_ok_and(|found| is_untouched(&found));
+        !has_none && !matches!(statat(&self.folder, name(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
     }
 
     fn is_empty(&self) -> Result<bool, Errno> {
@@ -72,6 +68,10 @@ mod tests {
 
     use super::*;
 
+    fn has(results: &Results, name: &str) -> bool {
+        results.has(|| name.to_owned())
+    }
+
     #[test]
     fn a_result_is_found_however_and_whenever_it_came() {
         let dir = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ mod tests {
                 fs::write(path("slot-0.prompt.md"), "").unwrap();
                 let mut results = Results::open(&dir.path().join("r")).unwrap();
                 for step in 0..3 {
-                    assert_eq!(results.has(name), step == 2, "{settled}");
+                    assert_eq!(has(&results, name), step == 2, "{settled}");
                     if step == settled {
                         results.settle();
                         assert_eq!(results.is_marked, step < 2);
@@ -97,7 +97,7 @@ mod tests {
                         come();
                     }
                 }
-                assert!(results.has(name) && !results.has("B.1.result.json"));
+                assert!(has(&results, name) && !has(&results, "B.1.result.json"));
                 results.leave();
                 assert!(!is_untouched(&fstat(&results.folder).unwrap()));
                 fs::remove_dir_all(dir.path().join("r")).unwrap();
@@ -111,10 +111,10 @@ mod tests {
         let mut results = Results::open(dir.path()).unwrap();
         results.settle();
         fs::write(dir.path().join("registry.json"), "").unwrap();
-        assert!(results.is_marked && !results.has("A.1.result.json"));
+        assert!(results.is_marked && !has(&results, "A.1.result.json"));
         fs::write(dir.path().join("A.1.result.json"), "").unwrap();
-        assert!(results.has("A.1.result.json"));
+        assert!(has(&results, "A.1.result.json"));
         results.settle();
-        assert!(!results.is_marked && results.has("A.1.result.json"));
+        assert!(!results.is_marked && has(&results, "A.1.result.json"));
     }
 }

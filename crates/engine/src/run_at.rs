@@ -65,7 +65,7 @@ impl RunAt {
 
     /// Whether something is where a worker may write its result, whatever it is.
     pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
-        !self.results.has_none() && self.results.has(&result_name(task, attempt))
+        self.results.has(|| result_name(task, attempt))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.
@@ -166,14 +166,17 @@ pub(crate) fn result_name(task: &str, attempt: u32) -> String {
 
 /// Where what an attempt prints is: standard output, then standard error.
 pub(crate) fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
-    let name = attempt_name(task, attempt);
-    [".out", ".err"].map(|stream| below_folder(run, &[LOGS, &[name.as_str(), stream].concat()]))
+    streams(run, &attempt_name(task, attempt))
 }
 
 /// Where what a command prints is that judges an attempt.
 pub(crate) fn check_logs(run: &Path, task: &str, attempt: u32, nth: usize) -> [PathBuf; 2] {
-    let name = attempt_name(task, attempt);
-    ["out", "err"].map(|stream| run.join(LOGS).join(format!("{name}.check-{nth}.{stream}")))
+    streams(run, &format!("{}.check-{nth}", attempt_name(task, attempt)))
+}
+
+/// Where both streams of something are.
+fn streams(run: &Path, name: &str) -> [PathBuf; 2] {
+    [".out", ".err"].map(|stream| below_folder(run, &[LOGS, &[name, stream].concat()]))
 }
 
 /// What the names of the files of an attempt begin with.

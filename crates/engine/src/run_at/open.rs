@@ -17,13 +17,14 @@ use team_executor_store::{
 };
 
 use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, session_name, sign};
+use crate::artifacts::FOLDER;
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
 use crate::results::Results;
 
 /// The folders that every run has.
-const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, "artifacts"];
+const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, FOLDER];
 
 /// A run that was opened or made.
 pub(crate) struct Opened {
@@ -187,7 +188,8 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     }
     let disk = open_folder(&path)?;
     let executor = open_folder(&path.join(EXECUTOR))?;
-    let results = Results::open(&path.join(AGENTS)).map_err(Failure::disk("open", &path))?;
+    let agents = path.join(AGENTS);
+    let results = Results::open(&agents).map_err(Failure::disk("open", agents))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
