@@ -393,11 +393,17 @@ fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
     let again = || std::fs::write(&table, read(table.clone()).replace(",failed,", ",pending,")).expect("it is edited");
     again();
     let artifacts = artifacts.to_str().expect("text");
-    let strace = ["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"];
-    let run = traced(&world, deliver, &["--retries=0"], &strace);
-    assert_eq!(run.status.code(), Some(1), "{}", said(&run));
-    assert!(said(&run).contains("what it delivered cannot be made durable: "), "{}", said(&run));
+    let run = |error: &str| {
+        let inject = format!("inject=fsync:error={error}");
+        let strace = ["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", &inject];
+        traced(&world, deliver, &["--retries=0"], &strace)
+    };
+    let broken = run("EIO");
+    assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
+    assert!(said(&broken).contains("what it delivered cannot be made durable: "), "{}", said(&broken));
     again();
+    let full = run("ENOSPC");
+    assert_eq!(full.status.code(), Some(74), "{}", said(&full));
     assert_eq!(world.run(&arguments("--session=S", deliver, &[])).code, Some(0));
 }
 

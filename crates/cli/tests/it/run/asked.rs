@@ -133,6 +133,11 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let shown = ask(&waiting.world, &["status"]);
     assert!(said(&waiting.world, &shown).starts_with("Run EX is paused: somebody asked for it\n"), "{shown}");
     assert!(shown.stdout.ends_with("\nNo executor has it. Go on with: team-executor resume --session=S\n"), "{shown}");
+    let program = env!("CARGO_BIN_EXE_team-executor");
+    let mut elsewhere = std::process::Command::new(program);
+    elsewhere.args(["status", "--session=S"]).current_dir(waiting.world.dir()).env("PATH", "/usr/bin");
+    let shown = String::from_utf8(elsewhere.output().expect("it runs").stdout).expect("text");
+    assert!(shown.ends_with(&format!("Go on with: {program} resume --session=S\n")), "{shown}");
     for request in ["pause", "stop"] {
         let nobody = ask(&waiting.world, &[request]);
         assert_eq!(nobody.code, Some(2), "{nobody}");
