@@ -36,6 +36,7 @@ fn completions(run: &Path, task: &str) -> usize {
 }
 
 /// Whether system calls cannot be looked at and changed here; says what is not tried then.
+#[expect(clippy::print_stdout, reason = "whoever runs the tests must know")]
 fn lacks_strace(untried: &str) -> bool {
     let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
     let lacks = !tried.is_ok_and(|status| status.success());
