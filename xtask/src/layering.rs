@@ -7,16 +7,17 @@ use crate::shell::{files, read};
 /// Each crate with those of ours that it may depend on. `testkit` may be a dev-dependency of all.
 const LAYERS: &[(&str, &[&str])] = &[
     ("core", &[]),
+    ("beneath", &[]),
     ("files", &["core"]),
-    ("agents", &["core"]),
-    ("store", &["core", "files"]),
-    ("engine", &["core", "files", "store", "agents"]),
+    ("agents", &["core", "beneath"]),
+    ("store", &["core", "files", "beneath"]),
+    ("engine", &["core", "files", "beneath", "store", "agents"]),
     ("tui", &["core", "engine"]),
     ("web", &["core", "engine"]),
-    ("mcp", &["core", "files", "engine"]),
+    ("mcp", &["core", "files", "beneath", "engine"]),
     ("nats", &["core", "engine"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
-    ("cli", &["core", "files", "agents", "store", "engine", "tui", "web", "mcp", "nats"]),
+    ("cli", &["core", "files", "beneath", "agents", "store", "engine", "tui", "web", "mcp", "nats"]),
     ("testkit", &[]),
 ];
 

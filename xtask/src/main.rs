@@ -7,15 +7,22 @@ mod bench;
 mod conformance;
 mod crash;
 mod faults;
+mod flakes;
+mod full;
 mod fuzz;
 #[cfg(test)]
 mod layering;
 mod marks;
+mod mutants;
 mod plants;
 mod requirements;
+mod sanitize;
 mod shell;
 mod sim;
+mod stops;
 mod test;
+#[cfg(test)]
+mod waits;
 
 use std::process::ExitCode;
 
@@ -60,12 +67,49 @@ enum Chore {
         #[arg(long, value_name = "T", default_value_t = 12)]
         tasks: usize,
     },
+    /// Stops the built program with `stop --now` at random moments, resumes it, and checks what came of it
+    Stops {
+        /// How many sessions; each is stopped up to three times
+        #[arg(long, value_name = "N")]
+        runs: u64,
+        /// Where chance begins; each session takes the next one
+        #[arg(long, value_name = "S")]
+        seed: Option<u64>,
+        /// How long at most
+        #[arg(long, value_name = "N", default_value_t = 900)]
+        seconds: u64,
+    },
+    /// Fills the disk of the built program while it runs a session, makes room, and checks what came of it; needs root
+    Full {
+        /// How many sessions
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        runs: u64,
+        /// Where chance begins; each session takes the next one
+        #[arg(long, value_name = "S", default_value_t = 1)]
+        seed: u64,
+    },
     /// Lets one system call after the other of the built program fail, resumes it, and checks what came of it
     Faults {
         /// How long at most
         #[arg(long, value_name = "N", default_value_t = 300)]
         seconds: u64,
+        /// The number of the first call of each sort that fails
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        from: u64,
     },
+    /// Runs all tests many times on a busy machine, and lists those that do not always pass
+    Flakes(flakes::Choice),
+    /// Changes small things in the code that runs workers, and lists the changes that no test notices
+    Mutants {
+        /// Only in this file; `*` stands for any name
+        #[arg(long, value_name = "PATH")]
+        only: Option<String>,
+        /// Stop after this many seconds
+        #[arg(long, value_name = "S")]
+        seconds: Option<u64>,
+    },
+    /// Runs the tests of all unsafe code with AddressSanitizer
+    Sanitize,
     /// Simulates whole runs with crashes at every operation, and audits them from outside
     Sim(sim::Choice),
     /// Runs the benchmarks
@@ -85,7 +129,12 @@ fn main() -> ExitCode {
         Chore::Conformance { check } => conformance::run(check),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
-        Chore::Faults { seconds } => faults::run(seconds),
+        Chore::Stops { runs, seed, seconds } => stops::run(runs, seed, seconds),
+        Chore::Full { runs, seed } => full::run(runs, seed),
+        Chore::Faults { seconds, from } => faults::run(seconds, from),
+        Chore::Flakes(choice) => flakes::run(&choice),
+        Chore::Mutants { only, seconds } => mutants::run(only.as_deref(), seconds),
+        Chore::Sanitize => sanitize::run(),
         Chore::Sim(choice) => sim::run(&choice),
         Chore::Bench { name, args } => bench::run(name.as_deref(), &args),
     };

@@ -1,5 +1,7 @@
 //! How many workers that do nothing go through warm keepers in a second, and what each costs.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark makes files of its own")]
+
 use std::io::{PipeReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -58,7 +60,7 @@ fn ended(keepers: &mut Keepers, silence: &PipeReader, free: &mut Vec<usize>) -> 
         match event {
             KeeperEvent::Ended { slot, .. } => free.push(slot),
             KeeperEvent::KeeperDied { reason, .. } => return Err(reason.into()),
-            KeeperEvent::Line { .. } => {}
+            KeeperEvent::Line { .. } | KeeperEvent::Woken { .. } => {}
         }
     }
     Ok(())

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
 
 use rustix::io::{Errno, ioctl_fionread};
+use team_executor_beneath::{Dir, io_error};
 
 use crate::exit::Stream;
 use crate::last_line::LastLine;
@@ -26,40 +25,49 @@ pub(crate) struct Capture {
     tail: VecDeque<u8>,
     tail_cap: usize,
     stream: Stream,
+    /// How much of what was dropped the log says.
+    said: u64,
     last_line: LastLine,
 }
 
 /// A file that is made when there is something to write.
 #[derive(Debug)]
-struct Log {
-    path: PathBuf,
+pub(crate) struct Log {
+    folder: Dir,
+    name: String,
     file: Option<File>,
 }
 
 impl Log {
-    /// What is there is never written over.
+    /// A log of this name in a folder.
+    pub(crate) const fn new(folder: Dir, name: String) -> Self {
+        Self { folder, name, file: None }
+    }
+
+    /// Never writes over a file that is there. Anything else in its place, such as a link or a pipe, is set aside.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         if self.file.is_none() {
-            self.file = Some(File::options().append(true).create(true).mode(0o600).open(&self.path)?);
+            self.file = Some(self.folder.append_or_set_aside(&self.name).map_err(io_error)?);
         }
         self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
     }
 }
 
 impl Capture {
-    /// Keeps at most `cap` bytes of what comes through the pipe in a file of this name.
-    pub(crate) fn new(pipe: impl Into<OwnedFd>, log: &Path, cap: u64) -> Self {
+    /// Keeps at most `cap` bytes of what comes through the pipe.
+    pub(crate) fn new(pipe: impl Into<OwnedFd>, log: Log, cap: u64) -> Self {
         let tail_cap = usize::try_from(cap / 2).unwrap_or(usize::MAX);
         Self {
             pipe: Some(pipe.into()),
-            log: Log { path: log.to_owned(), file: None },
+            log,
             head: cap - cap / 2,
             tail: VecDeque::new(),
             tail_cap,
             stream: Stream::default(),
+            said: 0,
             last_line: LastLine::default(),
         }
     }
@@ -97,9 +105,16 @@ impl Capture {
         }
     }
 
-    /// Completes the log.
+    /// Reads what has come until now; more may come all the time.
+    pub(crate) fn catch_up(&mut self, buffer: &mut [u8]) {
+        let there = self.pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or(0);
+        let until = self.stream.bytes.saturating_add(there);
+        while self.stream.bytes < until && self.read(buffer) {}
+    }
+
+    /// Completes the log. Of what comes after that, only what fits into its beginning is kept.
     pub(crate) fn finish(&mut self) -> Stream {
-        let note = match self.stream.dropped {
+        let note = match self.stream.dropped - self.said {
             0 => String::new(),
             dropped => format!("\n[{dropped} bytes left out]\n"),
         };
@@ -110,6 +125,7 @@ impl Capture {
             self.stream.dropped += self.tail.len() as u64;
         }
         self.tail.clear();
+        (self.tail_cap, self.said) = (0, self.stream.dropped);
         self.stream
     }
 
@@ -143,13 +159,14 @@ mod tests {
     /// What the log holds after chunks of this size went by, and what was counted.
     fn log(text: &[u8], chunk: usize, cap: u64) -> (Vec<u8>, Stream) {
         let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("log");
+        let path = dir.path().join("log");
+        let log = Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned());
         let (_read, write) = std::io::pipe().unwrap();
-        let mut capture = Capture::new(write, &log, cap);
+        let mut capture = Capture::new(write, log, cap);
         text.chunks(chunk).for_each(|bytes| capture.keep(bytes));
         let stream = capture.finish();
-        assert_eq!(log.exists(), !text.is_empty(), "no file for nothing");
-        (std::fs::read(log).unwrap_or_default(), stream)
+        assert_eq!(path.exists(), !text.is_empty(), "no file for nothing");
+        (std::fs::read(path).unwrap_or_default(), stream)
     }
 
     #[test]
@@ -174,9 +191,42 @@ mod tests {
     }
 
     #[test]
+    fn log_that_was_completed_once_stays_within_its_cap() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let (_read, write) = std::io::pipe().unwrap();
+        let mut capture = Capture::new(write, Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned()), 6);
+        capture.keep(b"0123456789");
+        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 4 });
+        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 4 });
+        assert_eq!(std::fs::read(&log).unwrap(), b"012\n[4 bytes left out]\n789");
+        capture.keep(b"later");
+        assert_eq!(capture.finish(), Stream { bytes: 15, dropped: 9 });
+        assert_eq!(std::fs::read(&log).unwrap(), b"012\n[4 bytes left out]\n789\n[5 bytes left out]\n");
+    }
+
+    #[test]
+    fn catching_up_reads_all_that_was_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let log = Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned());
+        let mut capture = Capture::new(reader, log, 1 << 20);
+        capture.catch_up(&mut [0; 4]);
+        writer.write_all(b"0123456789").unwrap();
+        capture.catch_up(&mut [0; 4]);
+        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 0 });
+    }
+
+    #[test]
     fn a_full_disk_is_counted_and_nothing_more() {
         let (_read, write) = std::io::pipe().unwrap();
-        let mut capture = Capture::new(write, Path::new("/dev/full"), 8);
+        let dir = tempfile::tempdir().unwrap();
+        let log = Log {
+            folder: Dir::open(dir.path()).unwrap(),
+            name: String::new(),
+            file: Some(File::options().write(true).open("/dev/full").unwrap()),
+        };
+        let mut capture = Capture::new(write, log, 8);
         capture.keep(b"0123456789");
         assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 10 });
     }

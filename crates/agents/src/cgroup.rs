@@ -4,6 +4,8 @@
 //! The keeper is inside with its workers, from its first moment where the kernel can do that: moving a process into another
 //! cgroup took up to 17 ms here while staying costs nothing.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -150,6 +152,18 @@ fn around(process: &str) -> Option<PathBuf> {
     Some(mount()?.join(path))
 }
 
+/// Whether a process is in a cgroup whose name, or that of one above, is meant.
+pub(crate) fn is_within(pid: i32, is_meant: impl Fn(&str) -> bool) -> bool {
+    let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let mut paths = own.lines().filter_map(|line| line.strip_prefix("0::/"));
+    paths.any(|path| path.split('/').any(|name| name.starts_with(PREFIX) && is_meant(name)))
+}
+
+/// Whether a name is that of a cgroup which an executor made.
+pub(crate) fn is_of(name: &str, executor: i32) -> bool {
+    name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')).is_some_and(|(pid, _)| pid.parse() == Ok(executor))
+}
+
 /// Where the tree of cgroups is.
 fn mount() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
@@ -199,6 +213,9 @@ mod tests {
             assert!(!cgroup.holds(inside.id()));
             cgroup.take(inside.id()).unwrap();
             assert!(cgroup.holds(inside.id()));
+            let inside_pid = inside.id().cast_signed();
+            assert!(is_within(inside_pid, |name| is_of(name, std::process::id().cast_signed())));
+            assert!(!is_within(inside_pid, |name| is_of(name, inside_pid)));
             assert_eq!(Cgroup::of(inside.id().cast_signed()), Some(cgroup.clone()));
             let path = cgroup.path().to_owned();
             let other = thread::spawn(move || while fs::remove_dir(&path).is_err() {});

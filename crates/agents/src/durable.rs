@@ -1,12 +1,12 @@
-//! What was delivered is made durable before anybody is told of it: no power cut takes what others build on.
+//! What was delivered is made durable before anything builds on it: no power cut takes it.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::Path;
 
-use rustix::fs::{OFlags, syncfs};
+use rustix::fs::{FileType, fstat, fsync, syncfs};
+use rustix::io::{Errno, retry_on_intr};
+use team_executor_beneath::{Dir, How, io_error, open_ours};
 
 use crate::exit::Obstacle;
 
@@ -15,42 +15,55 @@ const SYNCED_SINGLY: usize = 200;
 
 /// Syncs every file below a folder, every folder there, and the folder that it is in. Links are not followed.
 pub(crate) fn sync_below(folder: &Path) -> Result<(), Obstacle> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name().and_then(|name| name.to_str())) else {
+        return Ok(());
+    };
+    let root = open_ours(parent).map_err(|error| Obstacle::about(parent.display(), &error))?;
+    let (mut files, mut folders) = (Vec::new(), vec![name.to_owned()]);
     let mut looked_at = 0;
-    while let Some(within) = folders.get(looked_at) {
+    while let Some(within) = folders.get(looked_at).cloned() {
         looked_at += 1;
         // What is gone in the meantime, or may not be looked into, is not delivered either.
-        let found: Vec<_> = fs::read_dir(within).into_iter().flatten().flatten().collect();
-        for entry in found {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() => files.push(entry.path()),
+        let Ok(dir) = root.dir(&within) else { continue };
+        for name in dir.list().unwrap_or_default() {
+            match dir.stat(&name).map(|found| FileType::from_raw_mode(found.st_mode)) {
+                Ok(FileType::Directory) => folders.push(format!("{within}/{name}")),
+                Ok(FileType::RegularFile) => files.push(format!("{within}/{name}")),
                 _ => {}
             }
         }
     }
-    folders.extend(folder.parent().map(Path::to_owned));
-    sync_all(&files, &folders)
+    folders.push(".".to_owned());
+    sync_all(&root, &files, &folders)
 }
 
-/// Syncs files, then the folders that they are in.
-pub fn sync_all(files: &[PathBuf], folders: &[PathBuf]) -> Result<(), Obstacle> {
+/// Syncs files below a folder, then the folders that they are in.
+pub fn sync_all(root: &Dir, files: &[String], folders: &[String]) -> Result<(), Obstacle> {
+    let folder = |path: &str| root.dir_inside(path);
     if files.len() > SYNCED_SINGLY {
         let mut devices = BTreeSet::new();
-        let on_another = |folder: &&PathBuf| fs::metadata(folder).is_ok_and(|found| devices.insert(found.dev()));
+        let on_another = |path: &&String| {
+            let found = folder(path).and_then(|folder| fstat(&folder));
+            found.is_ok_and(|found| devices.insert(found.st_dev))
+        };
         let mut one_of_each = folders.iter().filter(on_another);
-        return one_of_each.try_for_each(|folder| sync(folder, |folder| Ok(syncfs(folder)?)));
+        return one_of_each.try_for_each(|path| sync(root, path, folder, |folder| syncfs(folder)));
     }
-    files.iter().chain(folders).try_for_each(|path| sync(path, File::sync_all))
+    let file = |path: &str| root.file_inside(path, How::ReadAnything);
+    files.iter().try_for_each(|path| sync(root, path, file, |file| fsync(file)))?;
+    folders.iter().try_for_each(|path| sync(root, path, folder, |folder| fsync(folder)))
 }
 
-/// Syncs what is at a path, which is not waited for, whatever it is.
-fn sync(path: &Path, how: impl Fn(&File) -> io::Result<()>) -> Result<(), Obstacle> {
-    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, ReadOnlyFilesystem};
-    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    match opened.and_then(|file| how(&file)) {
-        // It is gone, may not be opened, or cannot be synced where it is.
-        Err(error) if matches!(error.kind(), NotFound | PermissionDenied | InvalidInput | ReadOnlyFilesystem) => Ok(()),
-        synced => synced.map_err(|error| Obstacle::about(path.display(), &error)),
+fn sync<T: AsFd>(
+    root: &Dir,
+    path: &str,
+    open: impl Fn(&str) -> Result<T, Errno>,
+    sync: impl Fn(&T) -> Result<(), Errno>,
+) -> Result<(), Obstacle> {
+    match open(path).and_then(|opened| retry_on_intr(|| sync(&opened))) {
+        // It is gone or another thing, may not be opened, or cannot be synced where it is.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(()),
+        Err(Errno::ACCESS | Errno::PERM | Errno::INVAL | Errno::ROFS) => Ok(()),
+        synced => synced.map_err(|errno| Obstacle::about(root.whole(path).display(), &io_error(errno))),
     }
 }

@@ -13,6 +13,9 @@ pub struct Exit {
     pub key: String,
     /// What ended it.
     pub ended: Ended,
+    /// It was told to end, and ended with code 0: if it handed in its result, it had finished.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub well: bool,
     /// When it was started, in milliseconds of the wall clock since 1970.
     pub started_at: u64,
     /// When the last of its processes was gone, likewise.
@@ -131,6 +134,7 @@ impl Exit {
         Self {
             key: key.to_owned(),
             ended,
+            well: false,
             started_at: now,
             ended_at: now,
             ran_ms: 0,
@@ -143,6 +147,11 @@ impl Exit {
             last_line: None,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+const fn is_false(it: &bool) -> bool {
+    !*it
 }
 
 #[cfg(test)]

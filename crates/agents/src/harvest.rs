@@ -2,15 +2,17 @@
 //! does are their ledgers read.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::fs::TryLockError;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use team_executor_beneath::{io_error, open_ours, open_regular, ours};
+
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
-use crate::keeper::remove_left;
+use crate::keeper::{complete, remove_left};
 use crate::ledger::{Entry, entries, is_original};
 use crate::stuck;
 use crate::sweep::sweep_marked;
@@ -37,7 +39,11 @@ pub struct Harvest {
 #[derive(Debug, Default)]
 struct Left {
     cgroup: Option<PathBuf>,
+    /// What the folder is called that it delivered to.
+    folder: Option<String>,
     exit: Option<Exit>,
+    /// Its keeper wrote down that nothing of it is left.
+    is_gone: bool,
     /// Its keeper wrote that into a ledger which is here.
     is_from_here: bool,
 }
@@ -81,18 +87,20 @@ impl Harvest {
         let mut attempts: BTreeMap<String, Left> = keys.iter().map(|key| (key.clone(), Left::default())).collect();
         let mut folders = Vec::new();
         for ledger in &ledgers {
-            let bytes = fs::read(ledger)?;
-            let is_from_here = is_original(&bytes, &fs::metadata(ledger)?);
+            let (mut file, mut bytes) = (open_regular(ledger)?, Vec::new());
+            file.read_to_end(&mut bytes)?;
+            let is_from_here = is_original(&bytes, &file.metadata()?);
             let mut last = None;
-            for mut entry in entries(&bytes) {
-                if let Entry::Started { folder, .. } = &mut entry {
-                    last = folder.take().or(last);
+            for entry in entries(&bytes) {
+                if let Entry::Started { folder: Some(folder), .. } = &entry {
+                    last = Some(folder.clone());
                 }
                 let Some(left) = attempts.get_mut(entry.key()) else { continue };
                 left.is_from_here |= is_from_here;
                 match entry {
-                    Entry::Started { cgroup, .. } => left.cgroup = cgroup,
-                    Entry::Ended(exit) => left.exit = Some(exit),
+                    Entry::Started { cgroup, folder, .. } => (left.cgroup, left.folder) = (cgroup, folder),
+                    Entry::Exited(exit) => left.exit = Some(exit),
+                    Entry::Ended(exit) => (left.exit, left.is_gone) = (Some(exit), true),
                 }
             }
             folders.extend(last);
@@ -103,6 +111,11 @@ impl Harvest {
     /// How an attempt ended, if its keeper wrote that down.
     pub fn exit(&self, key: &str) -> Option<&Exit> {
         self.attempts.get(key)?.exit.as_ref()
+    }
+
+    /// Whether the keeper of an attempt wrote down that nothing of it is left. Anything else is to be [swept](Harvest::sweep).
+    pub fn is_gone(&self, key: &str) -> bool {
+        self.attempts.get(key).is_some_and(|left| left.is_gone)
     }
 
     /// Whether the keeper of an attempt belonged to the run that its ledger is found in, and not to one that this is a copy of.
@@ -121,6 +134,16 @@ impl Harvest {
         Ok(count + sweep_marked(&keys.iter().copied().collect())?)
     }
 
+    /// Does what keepers had no time for that were killed after their workers had ended: counts what these delivered into
+    /// their folders, and makes it durable. Nothing of them may live any more.
+    pub fn complete(&mut self, artifacts: &Path) {
+        for left in self.attempts.values_mut().filter(|left| !left.is_gone) {
+            if let (Some(exit), Some(folder)) = (&mut left.exit, &left.folder) {
+                complete(exit, &artifacts.join(folder));
+            }
+        }
+    }
+
     /// Removes the empty folders that keepers which were killed left among those of their tasks.
     pub fn remove_empty_folders(&self, artifacts: &Path) {
         self.folders.iter().for_each(|folder| remove_left(&artifacts.join(folder)));
@@ -128,21 +151,23 @@ impl Harvest {
 
     /// Removes the ledgers. Everything that they say must be durable elsewhere.
     pub fn forget(self) -> io::Result<()> {
-        self.ledgers.iter().try_for_each(fs::remove_file)
+        self.ledgers.iter().try_for_each(|ledger| ours::remove(ledger))
     }
 }
 
+/// Every ledger in a folder. Nothing but a regular file is one.
 fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    let folder = match open_ours(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        folder => folder?,
+    };
+    let names = folder.list().map_err(io_error)?.into_iter().filter(|name| folder.has_file(name));
+    Ok(names.map(|name| folder.whole(&name)).collect())
 }
 
 /// Whether a keeper has the ledger.
 fn is_held(ledger: &Path) -> io::Result<bool> {
-    match File::open(ledger)?.try_lock_shared() {
+    match open_regular(ledger)?.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
@@ -172,7 +197,7 @@ mod tests {
         assert_eq!((harvest.exit("lost"), harvest.exit("other")), (None, None));
         assert_eq!(harvest.sweep(&["lost"]).unwrap(), 0);
         harvest.forget().unwrap();
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! What a keeper writes down: one file per keeper, which it holds locked for as long as it or any process of its workers
-//! may live. Each line is sealed, so a torn end is no line at all. A worker is noted before it starts, and its end before
-//! that is told, so whoever finds the file later knows what became of every attempt in it.
+//! may live. Each line is sealed, so a torn end is no line at all. A worker is noted before it starts, its own end before
+//! anything slow is done, and the end of all that it started before that is told. So the file says what became of every
+//! attempt in it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use team_executor_beneath::{How, open_file, read_regular};
 
 use crate::exit::Exit;
 use crate::seal::{seal, unseal};
@@ -27,7 +29,12 @@ pub enum Entry {
         /// What the folder is called that it delivers to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<String>,
+        /// What proves the secret of the attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<String>,
     },
+    /// The worker itself has ended. What it started may live on, and what it delivered is not counted and may not be durable.
+    Exited(Exit),
     /// A worker and all that it started are gone.
     Ended(Exit),
 }
@@ -37,7 +44,7 @@ impl Entry {
     pub fn key(&self) -> &str {
         match self {
             Self::Started { key, .. } => key,
-            Self::Ended(exit) => &exit.key,
+            Self::Exited(exit) | Self::Ended(exit) => &exit.key,
         }
     }
 
@@ -74,15 +81,17 @@ pub fn entries(ledger: &[u8]) -> impl Iterator<Item = Entry> {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     file: File,
+    /// The last line may not be whole.
+    is_torn: bool,
 }
 
 impl Ledger {
     /// A new one. An executor that finds it before it is locked is not the one that started this keeper: that one is gone,
     /// and nothing will start any more.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
+        let file = open_file(path, How::CreateNew)?;
         file.lock()?;
-        let mut ledger = Self { file };
+        let mut ledger = Self { file, is_torn: false };
         if ledger.note_made().is_err() {
             // Without it the ledger is taken for a copy. A part of a line would spoil the next one.
             ledger.file.set_len(0)?;
@@ -97,15 +106,23 @@ impl Ledger {
 
     /// Writes a line. The system has it then: a kill does not take it, a power cut may.
     pub(crate) fn note(&mut self, entry: &Entry) -> io::Result<()> {
-        self.file.write_all(entry.line()?.as_bytes())
+        let line = entry.line()?;
+        // A part of a line must not spoil this one.
+        let line = if self.is_torn { format!("\n{line}") } else { line };
+        let written = self.file.write_all(line.as_bytes());
+        self.is_torn = written.is_err();
+        written
     }
 }
 
-/// How an attempt ended, if a ledger says so.
-pub(crate) fn ended(path: &Path, key: &str) -> Option<Exit> {
-    entries(&fs::read(path).ok()?).find_map(|entry| match entry {
-        Entry::Ended(exit) if exit.key == key => Some(exit),
-        _ => None,
+/// How an attempt ended, if a ledger says so, and whether it says that nothing of it is left.
+pub(crate) fn ended(path: &Path, key: &str) -> Option<(Exit, bool)> {
+    let ledger = read_regular(path).ok()?;
+    let of_attempt = entries(&ledger).filter(|entry| entry.key() == key);
+    of_attempt.fold(None, |found, entry| match entry {
+        Entry::Started { .. } => found,
+        Entry::Exited(exit) => Some((exit, false)),
+        Entry::Ended(exit) => Some((exit, true)),
     })
 }
 
@@ -115,7 +132,7 @@ mod tests {
     use crate::exit::Ended;
 
     fn started(key: &str) -> Entry {
-        Entry::Started { key: key.to_owned(), keeper: 7, cgroup: None, folder: None }
+        Entry::Started { key: key.to_owned(), keeper: 7, cgroup: None, folder: None, proof: None }
     }
 
     #[test]
@@ -133,8 +150,30 @@ mod tests {
         let first = holed.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         holed[first..first + 10].fill(0);
         assert_eq!(entries(&holed).collect::<Vec<_>>(), all[1..]);
-        assert_eq!(ended(&path, "a").map(|exit| exit.ended), Some(Ended::Exit(0)));
-        assert_eq!((ended(&path, "b"), ended(&dir.path().join("none"), "a")), (None, None));
+        let how = |key: &str| ended(&path, key).map(|(exit, is_gone)| (exit.ended, is_gone));
+        assert_eq!((how("a"), how("b")), (Some((Ended::Exit(0), true)), None));
+        ledger.note(&Entry::Exited(Exit::without_run("b", Ended::Exit(3), 6))).unwrap();
+        assert_eq!(how("b"), Some((Ended::Exit(3), false)));
+        assert_eq!(ended(&dir.path().join("none"), "a"), None);
+    }
+
+    #[test]
+    fn line_after_a_torn_one_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1-0");
+        let mut ledger = Ledger::create(&path).unwrap();
+        let line = started("a").line().unwrap();
+        ledger.file.write_all(&line.as_bytes()[..20]).unwrap();
+        ledger.is_torn = true;
+        ledger.note(&started("b")).unwrap();
+        ledger.note(&started("c")).unwrap();
+        assert_eq!(entries(&fs::read(&path).unwrap()).collect::<Vec<_>>(), [started("b"), started("c")]);
+    }
+
+    #[test]
+    fn line_of_a_newer_program_is_left_out() {
+        let text = format!("{}{}", started("a").line().unwrap(), seal(&serde_json::json!({"later": {}})).unwrap());
+        assert_eq!(entries(text.as_bytes()).collect::<Vec<_>>(), [started("a")]);
     }
 
     #[test]

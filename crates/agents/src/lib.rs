@@ -10,7 +10,10 @@
 //! stored; whether a worker lives is told by a lock of the kernel, never by a pid or a clock; nothing that a worker prints
 //! is ever a command.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
+
 pub mod adapters;
+pub mod callers;
 mod capture;
 mod cgroup;
 pub mod driver;
@@ -23,9 +26,12 @@ pub mod keeper;
 mod keepers;
 mod last_line;
 pub mod ledger;
+mod locks;
 mod oom;
 mod open_files;
+mod orphans;
 pub mod outcome;
+mod privacy;
 mod probe;
 mod processes;
 mod protections;
@@ -34,6 +40,7 @@ pub mod rehearsal;
 mod seal;
 mod stuck;
 mod sweep;
+pub mod token;
 mod trial;
 mod unix;
 pub mod untouched;
@@ -42,6 +49,7 @@ pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
+pub use privacy::guard_executor;
 pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};
 pub use protocol::{Assignment, Limits};

@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FileType, Stat, access, stat};
+use rustix::io::Errno;
+use team_executor_beneath::{is_system_failure, words};
 
 /// What the system looks through where there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
+/// How often a program is looked at while the disk or the system fails.
+const TRIES: usize = 3;
 
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,16 +23,20 @@ pub enum Unusable {
     /// Something else than a program.
     #[error("{0} is not executable")]
     NotExecutable(PathBuf),
+    /// The disk or the system failed, which says nothing about the program.
+    #[error("cannot look at {0}: {1}")]
+    Failed(PathBuf, String),
 }
 
 /// Where a program is that a worker in `cwd` with this `PATH` would start: the keeper looks for it in the same way.
 pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, Unusable> {
     if program.contains('/') {
         let at = cwd.join(program);
-        return match is_program(&at) {
-            true => Ok(at),
-            false if at.exists() => Err(Unusable::NotExecutable(at)),
-            false => Err(Unusable::Missing(at)),
+        return match look_at(&at) {
+            Err(errno) if is_system_failure(errno) => Err(Unusable::Failed(at, words(errno))),
+            Err(_) => Err(Unusable::Missing(at)),
+            Ok(found) if is_executable(&at, &found) => Ok(at),
+            Ok(_) => Err(Unusable::NotExecutable(at)),
         };
     }
     in_path(program, path).ok_or_else(|| Unusable::NotInPath(program.to_owned()))
@@ -41,7 +49,18 @@ pub(crate) fn in_path(program: &str, path: Option<&str>) -> Option<PathBuf> {
 }
 
 fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+    look_at(path).is_ok_and(|found| is_executable(path, &found))
+}
+
+/// One failure of the disk or the system is no reason not to start.
+fn look_at(path: &Path) -> Result<Stat, Errno> {
+    let looks = (0..TRIES).map(|_| stat(path));
+    let is_settled = |look: &Result<Stat, Errno>| !matches!(look, Err(errno) if is_system_failure(*errno));
+    looks.into_iter().find(is_settled).unwrap_or(Err(Errno::IO))
+}
+
+fn is_executable(path: &Path, found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && access(path, Access::EXEC_OK).is_ok()
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The processes of this machine as `/proc` shows them at one moment. It only looks: who is to be signalled is decided
 //! elsewhere, and only where a number cannot mean another process by then.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub(crate) struct Process {
     pub(crate) parent: i32,
     /// Its process group.
     pub(crate) group: i32,
+    /// Its session.
+    pub(crate) session: i32,
     /// It has ended and only waits to be asked how.
     pub(crate) ended: bool,
 }
@@ -30,6 +34,17 @@ pub(crate) fn all() -> Vec<Process> {
 pub(crate) fn one(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Whether a process handles, ignores or blocks a signal. One that cannot be seen may.
+pub(crate) fn has_plans_for(pid: Pid, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", number(pid))).unwrap_or_default();
+    let signals = |name: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    let bit = 1 << (signal.as_raw() - 1);
+    ["SigCgt", "SigIgn", "SigBlk"].iter().any(|name| signals(name).is_none_or(|mask| mask & bit != 0))
 }
 
 /// Those that a process started or took over. What is asked about ourselves is exact: only we can forget a child.
@@ -95,14 +110,15 @@ pub(crate) fn number(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
-/// Reads `pid (name) state parent group …`; the name may hold anything, also parentheses and line ends.
+/// Reads `pid (name) state parent group session …`; the name may hold anything, also parentheses and line ends.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let ended = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    Some(Process { pid: Pid::from_raw(pid)?, parent, group, ended })
+    let session = fields.next()?.parse().ok()?;
+    Some(Process { pid: Pid::from_raw(pid)?, parent, group, session, ended })
 }
 
 #[cfg(test)]
@@ -115,15 +131,15 @@ mod tests {
     use super::*;
 
     fn process(pid: i32, parent: i32) -> Process {
-        Process { pid: Pid::from_raw(pid).unwrap(), parent, group: pid, ended: false }
+        Process { pid: Pid::from_raw(pid).unwrap(), parent, group: pid, session: pid, ended: false }
     }
 
     #[test]
     fn a_name_cannot_forge_the_fields_behind_it() {
         let read = parse(7, "7 (a) Z 1 1 (b) S 5 6 6 0 -1 4194304").unwrap();
-        assert_eq!(read, Process { group: 6, ..process(7, 5) });
+        assert_eq!(read, Process { group: 6, session: 6, ..process(7, 5) });
         assert!(parse(7, "7 (a) Z 5 7 7").unwrap().ended);
-        for text in ["", "7 (a)", "7 (a) S", "7 (a) S x 1", "7 (a) S 1 x"] {
+        for text in ["", "7 (a)", "7 (a) S", "7 (a) S x 1", "7 (a) S 1 x", "7 (a) S 1 1"] {
             assert_eq!(parse(7, text), None, "{text}");
         }
     }
@@ -166,6 +182,22 @@ mod tests {
             kill_process(sleep.pid, Signal::KILL).unwrap();
         }
         shells.iter_mut().for_each(|shell| assert!(shell.wait().is_ok()));
+    }
+
+    #[test]
+    fn plans_for_a_signal_are_seen_and_suspected_where_nothing_is() {
+        let shell = |script: &str| {
+            let mut shell = Command::new("/bin/sh");
+            let mut shell = shell.args(["-c", script]).stdout(Stdio::piped()).stdin(Stdio::piped()).spawn().unwrap();
+            shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            let plans = has_plans_for(Pid::from_child(&shell), Signal::TERM);
+            drop(shell.stdin.take());
+            shell.wait().unwrap();
+            (plans, has_plans_for(Pid::from_child(&shell), Signal::TERM))
+        };
+        assert_eq!(shell("echo; read -r _"), (false, true));
+        assert_eq!(shell("trap 'exit 0' TERM; echo; read -r _"), (true, true));
+        assert_eq!(shell("trap '' TERM; echo; read -r _"), (true, true));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
+use team_executor_beneath::{io_error, open_ours};
 
 /// The first argument of a rehearsing worker.
 pub const ARGUMENT: &str = "__rehearsal";
@@ -83,14 +84,21 @@ fn perform(manner: Manner, contract: impl Fn(&str) -> Option<OsString>) -> io::R
         // Whoever supervises must say something, and a rehearsal goes through.
         json!({ "status": "completed", "findings": findings, "rehearsed": true, "supervision_verdict": "pass" })
     };
-    std::fs::write(result, report.to_string())
+    write(&result, &report.to_string())
 }
 
 fn leave(artifacts: &Path, task: &str, role: &str) -> io::Result<()> {
     let text = format!(
         "# Rehearsed: {task}\n\nA rehearsal of the role {role} left this. No model was called and no work was done.\n"
     );
-    std::fs::write(artifacts.join(ARTIFACT), text)
+    write(&artifacts.join(ARTIFACT), &text)
+}
+
+/// Makes a file; whatever has its name is set aside.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let folder = open_ours(path.parent().unwrap_or(Path::new("")))?;
+    folder.create_or_set_aside(name).map_err(io_error)?.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

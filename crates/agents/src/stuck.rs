@@ -1,18 +1,18 @@
 //! Keepers of an earlier executor that do not end. One may have been stopped: it is woken, and ends its worker. One that does
 //! not end then is killed with all that is in its cgroup; what else it leaves is swept up later.
 //!
-//! A keeper is known by what it is and has, never by a number that was stored: it has its ledger open.
+//! A keeper is known by what it is and has, never by a number that was stored: it has its ledger locked.
+//! That is told of every process, also of one whose open files nobody may see.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use team_executor_beneath::ours;
 
 use crate::cgroup::Cgroup;
-use crate::keeper::ARGUMENT;
+use crate::locks::{self, Held};
 use crate::processes;
 
 /// Lets the keeper of a ledger go on if something has stopped it.
@@ -37,19 +37,11 @@ pub(crate) fn kill(ledger: &Path) -> io::Result<()> {
 
 /// The processes that are the keeper of a ledger, held by descriptors. There is one at most.
 fn keepers(ledger: &Path) -> Vec<(Pid, OwnedFd)> {
-    let Ok(file) = fs::metadata(ledger) else { return Vec::new() };
-    let found = processes::all().into_iter().filter(|process| !process.ended);
-    let held = found.filter_map(|process| Some((process.pid, pidfd_open(process.pid, PidfdFlags::empty()).ok()?)));
-    held.filter(|(pid, _)| is_keeper(*pid) && has_open(*pid, &file)).collect()
-}
-
-fn is_keeper(pid: Pid) -> bool {
-    let words = fs::read(format!("/proc/{}/cmdline", processes::number(pid))).unwrap_or_default();
-    words.split(|byte| *byte == 0).nth(1) == Some(ARGUMENT.as_bytes())
-}
-
-fn has_open(pid: Pid, file: &fs::Metadata) -> bool {
-    let open = fs::read_dir(format!("/proc/{}/fd", processes::number(pid))).into_iter().flatten().flatten();
-    let mut files = open.filter_map(|entry| fs::metadata(entry.path()).ok());
-    files.any(|open| (open.dev(), open.ino()) == (file.dev(), file.ino()))
+    let Ok(file) = ours::look_at(ledger) else { return Vec::new() };
+    let has_it = |held: &Held| held.is_ledger(&file);
+    let found = locks::all().into_iter().filter(has_it).filter_map(|held| held.pid());
+    let held = found.filter_map(|pid| Some((pid, pidfd_open(pid, PidfdFlags::empty()).ok()?)));
+    // Its number may have been given away before it was held.
+    let still = |pid: Pid| locks::all().iter().any(|held| held.pid() == Some(pid) && has_it(held));
+    held.filter(|(pid, _)| still(*pid)).collect()
 }

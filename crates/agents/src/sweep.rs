@@ -1,7 +1,9 @@
 //! Ending what a keeper could not end any more because it was killed itself.
 //!
-//! With a cgroup nothing escapes. Without one, the processes of an attempt are known by the mark in their environment and
-//! by their parents; a process that cleared its environment and whose parents have all ended is not found.
+//! The processes of an attempt are known by their cgroup, by the mark in their environment and by their parents. One that left
+//! its cgroup, cleared its environment and lost its parents is a child of the executor, if that lives; else it is not found.
+
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
 
 use std::collections::BTreeSet;
 use std::fs;

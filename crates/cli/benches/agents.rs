@@ -1,6 +1,8 @@
 //! What the executor and its keepers cost while sixteen agents are at work: Codex where it is installed
 //! (`cargo xtask agents`), else programs that only wait.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark makes files of its own")]
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;

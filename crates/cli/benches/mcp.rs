@@ -1,6 +1,8 @@
 //! What the tools of a worker cost: from the start of the process to its first answer, its memory, and what the executor takes
 //! while fifty workers call at once.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark makes files of its own")]
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};

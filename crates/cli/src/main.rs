@@ -1,5 +1,6 @@
 //! `team-executor`: runs teams of coding agents over the dependency graph that a planner wrote.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
 mod args;

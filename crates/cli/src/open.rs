@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_engine as engine;
 use team_executor_files::{Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_tasks, stated_id};
@@ -47,6 +48,9 @@ fn read(path: Option<&Path>, reading: &Reading, load: Load) -> Result<Opened, Fa
     };
     let folder = DiskFolder::open(path).map_err(|error| cannot_open(path, &error))?;
     let mut loaded = load(&folder, &name_of(path), reading.dialect);
+    if let Some((file, reason)) = folder.failure() {
+        return Err(cannot_read(&path.join(file), reason));
+    }
     if reading.strict {
         loaded.findings.make_strict();
     }
@@ -174,9 +178,16 @@ pub(crate) fn name_of(path: &Path) -> String {
     resolved.file_name().map_or_else(|| "session".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn cannot_open(path: &Path, error: &OpenError) -> Finding {
+/// What is said when the disk or the system fails: it says nothing about the session.
+fn cannot_read(path: &Path, reason: &str) -> Failure {
+    let finding = Finding::error(Code::Usage, format!("cannot read {}: {reason}", path.display()));
+    Failure::Refused(Box::new(finding.help("once the cause is gone, the same command works")), Exit::Io)
+}
+
+fn cannot_open(path: &Path, error: &OpenError) -> Failure {
     let shown = path.display();
-    match error {
+    let finding = match error {
+        OpenError::Failed(reason) => return cannot_read(path, reason),
         OpenError::Missing => {
             let mut finding = Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"));
             for near in near_matches(path) {
@@ -190,16 +201,17 @@ fn cannot_open(path: &Path, error: &OpenError) -> Finding {
             Finding::error(Code::SessionNotFound, format!("Session directory not readable: {shown}: {reason}"))
                 .help(format!("check it with: ls -ld {}", escape::shell_word(&shown.to_string())))
         }
-    }
+    };
+    finding.into()
 }
 
 /// Sessions below `.workflow/.team/` whose names are most like the one that was named.
 fn near_matches(path: &Path) -> Vec<String> {
     const SHOWN: usize = 3;
     let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Ok(entries) = std::fs::read_dir(".workflow/.team") else { return Vec::new() };
+    let Ok(entries) = ours::list(Path::new(".workflow/.team")) else { return Vec::new() };
     let mut names: Vec<(usize, String)> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .into_iter()
         .take(1000)
         .filter_map(|name| Some((letters_apart(&wanted, &name, wanted.len() / 2)?, name)))
         .collect();

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{io_error, read_regular};
 use team_executor_core::{SessionStatus, Timestamp};
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
-use team_executor_store::{History, read_regular, records, sweep};
+use team_executor_store::{History, records, sweep};
 
 use crate::clock;
 use crate::options::Failure;
@@ -153,21 +154,10 @@ fn put_away(
         session_status::check(session, becomes)?;
     }
     let (from, to) = (run_at::runs(project), run_at::archive(project));
-    std::fs::create_dir_all(&to).map_err(Failure::disk("make", &to))?;
+    run_at::make_runs(&to)?;
     let (source, target) = (open_folder(&from)?, open_folder(&to)?);
-    let mut name = run.clone();
-    for number in 2_u32.. {
-        match source.move_new(&run, &target, &name) {
-            Ok(()) => break,
-            Err(errno) => {
-                let error = std::io::Error::from(errno);
-                if error.kind() != std::io::ErrorKind::AlreadyExists {
-                    return Err(Failure::disk("move", path)(error));
-                }
-                name = format!("{run}-{number}");
-            }
-        }
-    }
+    let name = source.move_free(&run, &target, &run);
+    let name = name.map_err(|errno| Failure::disk("move", path)(io_error(errno)))?;
     let to = to.join(name);
     let session = session.map(|session| session_status::set(session, &to, becomes)).transpose()?.flatten();
     Ok(Archived { run, to, already: false, session })

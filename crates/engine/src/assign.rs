@@ -1,12 +1,12 @@
 //! From a task to what a keeper is given.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use team_executor_agents::adapters::{Order, Server, Setup};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
+use team_executor_agents::token::{TOKEN, token};
 use team_executor_agents::{Assignment, Limits};
+use team_executor_beneath::make_ours;
 use team_executor_core::run::{Measure, Run};
 use team_executor_core::{Task, TaskIndex};
 
@@ -47,6 +47,7 @@ pub(crate) fn of(
     let env = environment(&options.environment, &worker.pass_env, &worker.env, &contract);
     let mut env = env.map_err(|error| Failure::TooDeep(error.to_string()))?;
     env.push((propose::MOST.to_owned(), options.proposals.to_string()));
+    env.extend(token(&key).map(|token| (TOKEN.to_owned(), token)));
     let (program, mut args) = match worker.command.split_first() {
         Some((program, args)) => (program.clone(), args.to_vec()),
         None => (String::new(), Vec::new()),
@@ -122,10 +123,11 @@ pub(crate) fn of_check(
     let id = task.id.as_str();
     let key = run.check_key(id, attempt, nth);
     let mut env = assignment.env;
-    env.retain(|(name, _)| name != PROMPT);
+    // It speaks for no attempt.
+    env.retain(|(name, _)| name != PROMPT && name != TOKEN);
     env.iter_mut().filter(|(name, _)| name == ATTEMPT).for_each(|(_, value)| value.clone_from(&key));
     // One to which nothing was delivered may be another worker's by now.
-    let _there_is_one = DirBuilder::new().mode(0o700).create(run.artifacts(id));
+    let _there_is_one = make_ours(&run.artifacts(id));
     let (program, args) = verify
         .command
         .split_first()

@@ -2,10 +2,10 @@
 //! role is made up.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use team_executor_beneath::{Dir, How, io_error};
 use team_executor_core::{Role, Session};
 use team_executor_files::findings_text::cut_to;
 use team_executor_files::json::{self, Value};
@@ -48,7 +48,8 @@ pub(crate) fn warning(by: &str, gap: &str, roles: &[Role]) -> String {
 /// The gaps of a run, each told once.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    bus: PathBuf,
+    /// The session, held open: it is looked at after every attempt.
+    session: Option<Dir>,
     /// How much of the bus was read.
     read: u64,
     told: BTreeSet<String>,
@@ -57,8 +58,9 @@ pub(crate) struct Gaps {
 impl Gaps {
     /// What was said on the bus of a session until now is not told.
     pub(crate) fn from_now(session: &Path) -> Self {
-        let bus = session.join(messages::FILE);
-        Self { read: length(&bus).unwrap_or(0), bus, told: BTreeSet::new() }
+        let session = Dir::open(session).ok();
+        let read = session.as_ref().and_then(|session| session.seems_to_have(messages::FILE)).unwrap_or(0);
+        Self { read, session, told: BTreeSet::new() }
     }
 
     /// What there is to tell after a worker ended, with the gap of its result.
@@ -71,10 +73,13 @@ impl Gaps {
 
     /// Who said what on the bus since it was read last.
     fn said(&mut self) -> Vec<(String, String)> {
-        let Some(length) = length(&self.bus).filter(|length| *length != self.read) else { return Vec::new() };
+        let Some(session) = &self.session else { return Vec::new() };
+        let length = session.seems_to_have(messages::FILE).filter(|length| *length != self.read);
+        let Some(length) = length else { return Vec::new() };
         self.read = self.read.min(length);
         let mut bytes = Vec::new();
-        let read = File::open(&self.bus).and_then(|mut file| {
+        let opened = session.file(messages::FILE, How::ReadAnything).map_err(io_error);
+        let read = opened.and_then(|mut file| {
             file.seek(SeekFrom::Start(self.read))?;
             file.take(CHUNK).read_to_end(&mut bytes)
         });
@@ -84,12 +89,6 @@ impl Gaps {
         self.read += read.map_or(0, |_| done as u64);
         String::from_utf8_lossy(&bytes[..whole]).lines().filter_map(message).collect()
     }
-}
-
-/// How long the bus is; nothing if there is none.
-fn length(bus: &Path) -> Option<u64> {
-    let found = bus.symlink_metadata().ok()?;
-    found.is_file().then_some(found.len())
 }
 
 /// Who says in a line that something is missing, and what.

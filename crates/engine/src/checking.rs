@@ -2,13 +2,13 @@
 //! the commands that the user configured, one after the other. Most attempts deliver nothing and are over at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use team_executor_agents::outcome::{Outcome as Said, Produced, judge};
 use team_executor_agents::{Assignment, Ended, Exit, Limit, Obstacle};
+use team_executor_beneath::{open_regular, ours};
 use team_executor_core::run::{ErrorClass, Outcome, Run, Work};
 use team_executor_core::{Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, discovery};
@@ -38,6 +38,8 @@ pub(crate) enum Next {
     Over(Outcome),
     /// Nothing: the executor is about to end, and the next one judges the attempt.
     Leave,
+    /// It ends the run: the disk or the system failed again and again. The next executor judges the attempt.
+    Fail(String),
 }
 
 /// What the attempts are about.
@@ -88,7 +90,7 @@ impl Checking {
         outbox: Outbox,
     ) -> Result<Self, Failure> {
         let registry = Registry::open(&run.path, session).map_err(Failure::disk("read the artifacts of", &run.path))?;
-        let roots = Roots::open(&run.path, folder, cwd);
+        let roots = Roots::new(&run.path, folder, cwd);
         let checker = Checker::new(run.path.clone(), roots, registry, outbox);
         let checker = checker.map_err(Failure::disk("start", "the checker"))?;
         Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new(), short: BTreeMap::new() })
@@ -102,17 +104,24 @@ impl Checking {
         let task = &scene.session.tasks[work.task.get()];
         artifacts > 0
             || scene.options.workers.of(work.task).is_some_and(|worker| worker.demands.of_nothing())
-            || reports(scene, work).iter().any(|report| report.exists())
+            || reports(scene, work).iter().any(|report| ours::look_at(report).is_ok())
             || work.attempt > 1 && self.checker.registry().has(&task.id)
     }
 
-    /// Begins to judge an attempt.
-    pub(crate) fn begin(&mut self, scene: &Scene<'_>, slot: usize, work: Work, outcome: Outcome) -> Next {
+    /// Begins to judge an attempt. Its keeper may have made durable what it delivered.
+    pub(crate) fn begin(
+        &mut self,
+        scene: &Scene<'_>,
+        slot: usize,
+        work: Work,
+        outcome: Outcome,
+        is_durable: bool,
+    ) -> Next {
         if scene.is_stopping {
             self.left.push((slot, work, outcome));
             return Next::Leave;
         }
-        self.checker.begin(slot, Delivered { is_durable: true, ..delivered(scene, work) });
+        self.checker.begin(slot, Delivered { is_durable, ..delivered(scene, work) });
         self.wait_for(slot, work, outcome);
         Next::Wait
     }
@@ -162,6 +171,7 @@ impl Checking {
                 }
             }
             Looked::GivenUp => self.leave(slot),
+            Looked::Failed(why) => Next::Fail(why),
         }
     }
 
@@ -228,7 +238,7 @@ impl Checking {
         let left = std::mem::take(&mut self.left);
         let mut begun = Vec::new();
         for (slot, work, outcome) in left {
-            self.begin(scene, slot, work, outcome);
+            self.begin(scene, slot, work, outcome, false);
             begun.push((slot, work));
         }
         begun
@@ -241,8 +251,8 @@ impl Checking {
 
     /// Registers anew what completed tasks delivered and a power cut took the record of.
     pub(crate) fn recover(&self, scene: &Scene<'_>, rules: &Run) {
-        let folders = std::fs::read_dir(scene.run.path.join(FOLDER)).into_iter().flatten().flatten();
-        let folders: HashSet<OsString> = folders.map(|entry| entry.file_name()).collect();
+        let folders = ours::list(&scene.run.path.join(FOLDER)).unwrap_or_default();
+        let folders: HashSet<String> = folders.into_iter().collect();
         if folders.is_empty() {
             return;
         }
@@ -250,7 +260,7 @@ impl Checking {
             let attempt = rules.view(index).map_or(0, |view| view.attempt);
             let is_lost = attempt > 0
                 && rules.status(index) == Some(TaskStatus::Completed)
-                && folders.contains(OsStr::new(&component(task.id.as_str())))
+                && folders.contains(&component(task.id.as_str()))
                 && !self.checker.registry().has(&task.id);
             if is_lost {
                 self.checker.lost(delivered(scene, Work { task: index, attempt }));
@@ -359,7 +369,7 @@ fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Opt
 /// What a log ends with, from the begin of a line.
 fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = open_regular(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
         let mut bytes = Vec::new();

@@ -167,7 +167,8 @@ impl<F: DiskFile> Conductor<F> {
     /// Where the disk is full the rules are told so, and what was about to start does not: the room that is left is for
     /// what those come to that run.
     fn unless_full(&mut self, mut due: Vec<Effect>, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
-        if !(std::mem::take(&mut self.is_full) | self.journal.take_short()) {
+        let (is_full, is_short) = (std::mem::take(&mut self.is_full), self.journal.take_short());
+        if !is_full && !is_short {
             return Ok(due);
         }
         let later = self.waiting.extract_if(.., |(_, effect)| starts(effect).is_some()).map(|(_, effect)| effect);
@@ -404,6 +405,30 @@ mod tests {
         assert!(!conductor.is_covered(), "the claim of D can wait for others");
         assert_eq!(conductor.take(vec![completed(2)], NOW).unwrap().effects, [spawn(4, 0)]);
         assert_eq!(on_disk(&dir).last().unwrap(), "claimed", "a kill does not take it");
+    }
+
+    #[test]
+    fn end_that_nobody_waits_for_is_told_when_a_sync_was_begun_and_has_ended() {
+        let (_dir, mut conductor) = under_way(&[], Ok(()));
+        assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
+        assert_eq!((conductor.is_covered(), conductor.undurably_completed()), (false, 1));
+        assert_eq!(conductor.synced(NOW).unwrap(), [], "no sync was begun");
+        assert_eq!(conductor.happened(), []);
+        assert_eq!(conductor.begin_commit(NOW).unwrap(), []);
+        assert_eq!((conductor.is_covered(), conductor.undurably_completed()), (true, 1));
+        conductor.synced(NOW).unwrap();
+        assert_eq!((conductor.happened().len(), conductor.undurably_completed()), (1, 0));
+    }
+
+    #[test]
+    fn wake_up_waits_for_no_sync() {
+        let (_dir, mut conductor) = under_way(&[], Ok(()));
+        let work = Work { task: TaskIndex(0), attempt: 1 };
+        let outcome = Outcome::TimedOut { error: String::new() };
+        let failed = conductor.take(vec![Input::Ended { now: NOW, ended: WorkEnded { work, outcome } }], NOW).unwrap();
+        let [Effect::WakeAt { at }] = failed.effects[..] else { panic!("{failed:?}") };
+        let taken = conductor.take(vec![completed(1)], NOW).unwrap();
+        assert_eq!((taken.effects, conductor.is_covered()), (vec![Effect::WakeAt { at }], false));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod job_rows;
+mod pace;
 mod people;
 mod permissions;
 mod recover;
@@ -19,10 +20,12 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::adapters::glimpse;
 use team_executor_agents::{KeeperEvent, Keepers};
+use team_executor_beneath::ours;
 use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
+use self::pace::Pace;
 use self::rendering::Rendered;
 use crate::capability::Gaps;
 use crate::checking::Checking;
@@ -40,9 +43,6 @@ use crate::run_at::RunAt;
 use crate::signals::Signal;
 use crate::views::Views;
 use crate::{clock, control, replay, stale, talk, views};
-
-/// What happened is durable after this long at the latest, or after thirty times as long as that takes.
-const COMMIT_WITHIN: Duration = Duration::from_millis(5);
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
     problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
@@ -86,9 +86,7 @@ struct Dispatcher<'t> {
     permissions: VecDeque<Permission>,
     /// Until when a person may decide at a checkpoint.
     patience: Option<Instant>,
-    /// Since when something is not durable, nor about to be.
-    undurable: Option<Instant>,
-    commit_within: Duration,
+    pace: Pace,
     rendered: Rendered,
     tell: &'t mut dyn FnMut(Notice),
 }
@@ -149,7 +147,7 @@ impl Dispatcher<'_> {
 
     /// Begins to make durable what happened when others have had time enough to share that.
     fn commit_in_time(&mut self) -> Result<(), Failure> {
-        if self.undurable.is_some_and(|since| since.elapsed() >= self.commit_within) {
+        if self.pace.left(Instant::now()) == Some(Duration::ZERO) {
             let effects = self.conductor.begin_commit(clock::now())?;
             self.go_on(effects)?;
         }
@@ -165,7 +163,7 @@ impl Dispatcher<'_> {
 
     /// The disk has done what was begun.
     fn synced(&mut self, took: Duration) -> Result<(), Failure> {
-        self.commit_within = COMMIT_WITHIN.max(took * 30);
+        self.pace.synced(took);
         let effects = self.conductor.synced(clock::now())?;
         self.at.must_be_there(&self.options.folder)?;
         self.go_on(effects)
@@ -196,10 +194,7 @@ impl Dispatcher<'_> {
                 self.announce(event, untold);
             }
         }
-        self.undurable = match self.undurable {
-            _ if self.conductor.is_covered() => None,
-            since => since.or_else(|| Some(Instant::now())),
-        };
+        self.pace.note(self.conductor.is_covered(), Instant::now());
     }
 
     /// The next thing that happens, and what has happened with it.
@@ -209,17 +204,18 @@ impl Dispatcher<'_> {
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
         });
         let until_render = self.rendered.wait();
-        let until_commit = self.undurable.map(|since| self.commit_within.saturating_sub(since.elapsed()));
+        let until_commit = self.pace.left(Instant::now());
         let until_decided = self.patience.map(|until| until.saturating_duration_since(Instant::now()));
         let until_tried = self.checking.next_try().map(|at| at.saturating_duration_since(Instant::now()));
         let all = [until_wake, until_render, until_commit, until_decided, until_tried];
         let timeout = all.into_iter().flatten().min();
         let events = self.keepers.wait(self.inbox.bell(), timeout).map_err(Failure::disk("wait for", "keepers"))?;
-        let mut inputs: Vec<_> = events.into_iter().filter_map(|event| self.heard(event)).collect();
+        let inputs: Result<Vec<_>, _> = events.into_iter().filter_map(|event| self.heard(event).transpose()).collect();
+        let mut inputs = inputs?;
         for message in self.inbox.take() {
             inputs.extend(self.told(message)?);
         }
-        inputs.extend(self.try_checks_again());
+        inputs.extend(self.try_checks_again()?);
         if self.wake.is_some_and(|at| at <= clock::now()) {
             self.wake = None;
             inputs.push(Input::Woke { now: clock::now() });
@@ -239,7 +235,7 @@ impl Dispatcher<'_> {
                 self.asked_to_stop = true;
                 Ok(Some(Input::Drain { now }))
             }
-            Message::Looked { slot, looked } => Ok(self.looked(slot, *looked)),
+            Message::Looked { slot, looked } => self.looked(slot, *looked),
             Message::Halt { reason } => self.halt(reason).map(|()| None),
             Message::Synced { took } => self.synced(took).map(|()| None),
             Message::NotStarted { slot, error } => {
@@ -252,15 +248,19 @@ impl Dispatcher<'_> {
     }
 
     /// What the news of a keeper mean to the rules.
-    fn heard(&mut self, event: KeeperEvent) -> Option<Input> {
+    fn heard(&mut self, event: KeeperEvent) -> Result<Option<Input>, Failure> {
         let (slot, exit) = match event {
             KeeperEvent::Line { slot, text, .. } => {
-                let work = self.slots.get(&slot)?;
-                let is_event = self.worker(work.task).is_some_and(|worker| worker.setup.is_some());
-                let text = if is_event { glimpse(&text)? } else { text };
-                let task = self.id(work.task).to_owned();
-                (self.tell)(Notice::Line { task, text });
-                return None;
+                self.tell_line(slot, text);
+                return Ok(None);
+            }
+            KeeperEvent::Woken { slot, .. } => {
+                let task = self.slots.get(&slot).map_or("a check", |work| self.id(work.task));
+                let told = format!(
+                    "{task}: its keeper was stopped (SIGSTOP); team-executor woke it up, and the worker goes on"
+                );
+                (self.tell)(Notice::Warning(told));
+                return Ok(None);
             }
             KeeperEvent::Ended { slot, exit, unrecorded } => {
                 if let Some(reason) = unrecorded {
@@ -274,6 +274,16 @@ impl Dispatcher<'_> {
             }
         };
         self.ended(slot, exit.as_deref())
+    }
+
+    /// Shows what a worker printed last.
+    fn tell_line(&mut self, slot: usize, text: String) {
+        let Some(work) = self.slots.get(&slot) else { return };
+        let is_event = self.worker(work.task).is_some_and(|worker| worker.setup.is_some());
+        let task = self.id(work.task).to_owned();
+        if let Some(text) = if is_event { glimpse(&text) } else { Some(text) } {
+            (self.tell)(Notice::Line { task, text });
+        }
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
@@ -292,7 +302,7 @@ impl Dispatcher<'_> {
                     }
                 }
             }
-            Effect::WakeAt { at } => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
+            Effect::WakeAt { at } => self.wake = Some(at), // the rules name the earliest each time
             Effect::AskWaveFailed { wave } => self.ask_about_wave(wave),
             Effect::AskCheckpoint { task, cause } => self.ask_at_checkpoint(task, cause),
             // Somebody may tell it to go on.
@@ -313,7 +323,7 @@ impl Dispatcher<'_> {
         if *self.rules().stage() == Stage::Finished {
             self.at.give_up_room(); // what is left to be written needs it more
             // Whoever finds the run finished changes nothing in it: what goes at the end goes before that can be seen.
-            std::fs::remove_file(control::socket(&self.at.path)).ok();
+            ours::remove(&control::socket(&self.at.path)).ok();
         }
         let ending = match self.ending {
             Some(Ending::Stopped) if !self.asked_to_stop => Ending::Paused, // a wave failed

@@ -1,21 +1,24 @@
 //! What an attempt came to, from how it ended, what it reported and what it left. Of a known coding agent its own events are
 //! heard first: its exit status alone says too little.
 
-use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use rustix::fs::fsync;
+use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::outcome::Produced;
 use team_executor_agents::{Ended, Exit, json};
+use team_executor_beneath::{How, io_error, is_system_failure, open_regular, ours, words};
 use team_executor_core::run::{ErrorClass, Outcome, Used, Work};
 use team_executor_core::{Task, Timestamp};
 use team_executor_store::{Durability, RealDisk, replace};
 
 use crate::bus::own::REPORTED_BY;
-use crate::options::Options;
+use crate::options::{Failure, Options};
 use crate::outcome;
+use crate::patience::{Patient, patiently};
 use crate::run_at::{RunAt, logs, result_name};
 use crate::worker::Worker;
 
@@ -35,20 +38,31 @@ pub(crate) struct End {
 }
 
 /// What an attempt came to. To look again after a crash changes nothing.
-pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker: Option<&Worker>, exit: &Exit) -> End {
+pub(crate) fn of(
+    options: &Options,
+    run: &RunAt,
+    task: &Task,
+    work: Work,
+    worker: Option<&Worker>,
+    exit: &Exit,
+) -> Result<End, Failure> {
     if matches!(exit.ended, Ended::Stopped | Ended::Interrupted) {
+        if let Some(end) = finished(options, run, task, work, worker, exit)? {
+            return Ok(end);
+        }
         let used = worker.and_then(|worker| used_by_lost(options, run, task, work, worker, Some(exit)));
         // Whatever it said last, or did not say, it was not let to its end.
         let unreported = || End { result: None, outcome: Outcome::Interrupted, used: None, problems: Vec::new() };
-        return End { used, ..reported(run, task, work).unwrap_or_else(unreported) };
+        return Ok(End { used, ..reported(run, task, work)?.unwrap_or_else(unreported) });
     }
     let id = task.id.as_str();
-    let written = run.has_result(id, work.attempt).then(|| outcome::explained(&run.result(id, work.attempt))).flatten();
+    let has_result = run.has_result(id, work.attempt);
+    let written = if has_result { outcome::explained(&run.result(id, work.attempt))? } else { None };
     let unsettled = written.as_ref().and_then(|_| settle(run, task, work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
-        let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup));
+        let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup))?;
         end.problems.extend(unsettled);
-        return end;
+        return Ok(end);
     }
     let produced = Produced {
         result: written.as_deref(),
@@ -58,18 +72,38 @@ pub(crate) fn of(options: &Options, run: &RunAt, task: &Task, work: Work, worker
     };
     let outcome = outcome::of(exit, &produced);
     let used = worker.and_then(|worker| time_of(options, worker, Some(exit)));
-    End { result: written, outcome, used, problems: unsettled.into_iter().collect() }
+    Ok(End { result: written, outcome, used, problems: unsettled.into_iter().collect() })
+}
+
+/// The outcome of a worker that was told to end, ended with code 0 and handed in a result that says completed. Without a result,
+/// code 0 may only mean that it heard the signal.
+fn finished(
+    options: &Options,
+    run: &RunAt,
+    task: &Task,
+    work: Work,
+    worker: Option<&Worker>,
+    exit: &Exit,
+) -> Result<Option<End>, Failure> {
+    if !exit.well {
+        return Ok(None);
+    }
+    let exit = Exit { ended: Ended::Exit(0), ..exit.clone() };
+    let end = of(options, run, task, work, worker, &exit)?;
+    // The events of a known agent say themselves whether it was done.
+    let has_said = end.result.is_some() || worker.is_some_and(|worker| worker.setup.is_some());
+    Ok((has_said && matches!(end.outcome, Outcome::Completed { .. })).then_some(end))
 }
 
 /// Makes a result that a worker wrote durable: once its end is, nobody asks it again.
 fn settle(run: &RunAt, task: &Task, attempt: u32) -> Option<String> {
-    let sync = |path: &Path| File::open(path)?.sync_all();
-    let result = run.result(task.id.as_str(), attempt);
-    if !result.is_file() {
-        return None;
-    }
-    let settled = sync(&result).and_then(|()| sync(&run.agents()));
-    settled.err().map(|error| format!("{}: a power cut may take its result: {error}", task.id))
+    let name = result_name(task.id.as_str(), attempt);
+    let settled = ours::open(&run.agents()).and_then(|agents| {
+        retry_on_intr(|| fsync(agents.file(&name, How::Read)?))?;
+        agents.sync()
+    });
+    let error = settled.err().filter(|errno| *errno != Errno::NOENT).map(io_error);
+    error.map(|error| format!("{}: a power cut may take its result: {error}", task.id))
 }
 
 /// What an attempt used whose worker was lost, as far as its agent had said it.
@@ -83,7 +117,9 @@ pub(crate) fn used_by_lost(
 ) -> Option<Box<Used>> {
     let Some(setup) = &worker.setup else { return time_of(options, worker, exit) };
     let [out, _] = logs(&run.path, task.id.as_str(), work.attempt);
-    used(&heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)), setup, &worker.agent, exit)
+    // What cannot be read of it is not known to be used.
+    let heard = heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)).unwrap_or_default();
+    used(&heard, setup, &worker.agent, exit)
 }
 
 /// What any worker uses, if that counts: time.
@@ -92,22 +128,34 @@ fn time_of(options: &Options, worker: &Worker, exit: Option<&Exit>) -> Option<Bo
     Some(Box::new(Used { agent: worker.agent.clone(), wall_ms, ..Used::default() }))
 }
 
-/// What a known coding agent said.
-fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Stream {
-    let read = |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), ended_at);
-    File::open(log).map_or_else(|_| Stream::default(), read)
+/// What a known coding agent said: all of it, unless the disk or the system fails.
+fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Result<Stream, Failure> {
+    let failed = |errno| Failure::disk("read", log)(io_error(errno));
+    let open = || open_regular(log).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOENT));
+    let file = match patiently(open) {
+        Err(errno) if is_system_failure(errno) => return Err(failed(errno)),
+        Err(_) => return Ok(Stream::default()),
+        Ok(file) => file,
+    };
+    let mut failure = None;
+    let reader = BufReader::with_capacity(1 << 16, Patient::new(file, &mut failure));
+    let stream = setup.adapter.read(reader, ended_at);
+    failure.map_or(Ok(stream), |errno| Err(failed(errno)))
 }
 
 /// What an attempt came to that was ended from outside after it had reported by a tool or a command of ours: what it reported.
 /// Nothing if it had not. A file that the worker wrote itself may only be on its way.
-pub(crate) fn reported(run: &RunAt, task: &Task, work: Work) -> Option<End> {
+pub(crate) fn reported(run: &RunAt, task: &Task, work: Work) -> Result<Option<End>, Failure> {
     let id = task.id.as_str();
-    let result = outcome::result(&run.result(id, work.attempt))?;
-    let by = json::object(&result).ok()?;
-    by.get(REPORTED_BY).filter(|by| **by == run.key(id, work.attempt))?;
+    let Some(result) = outcome::explained(&run.result(id, work.attempt))? else { return Ok(None) };
+    let by = json::object(&result).ok();
+    let is_reported = by.is_some_and(|by| by.get(REPORTED_BY).is_some_and(|by| *by == run.key(id, work.attempt)));
+    if !is_reported {
+        return Ok(None);
+    }
     let produced = Produced { result: Some(&result), ..Produced::default() };
     let outcome = outcome::of_ended(&Ended::Exit(0), &produced);
-    Some(End { result: Some(result), outcome, used: None, problems: Vec::new() })
+    Ok(Some(End { result: Some(result), outcome, used: None, problems: Vec::new() }))
 }
 
 /// The same of a known coding agent.
@@ -118,19 +166,20 @@ fn of_agent(
     exit: &Exit,
     written: Option<String>,
     (agent, setup): (&str, &Setup),
-) -> End {
+) -> Result<End, Failure> {
     let id = task.id.as_str();
     let [out, err] = logs(&run.path, id, attempt);
-    let stream = heard(&out, setup, exit.ended_at);
+    let stream = heard(&out, setup, exit.ended_at)?;
     let used = used(&stream, setup, agent, Some(exit));
     let mut problems = Vec::new();
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
-        return End { result: written, outcome: failed(trouble, setup), used, problems };
+        return Ok(End { result: written, outcome: failed(trouble, setup), used, problems });
     }
     let by_itself = matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_));
     let must_report = by_itself && setup.converses && setup.adapter.must_report();
     if must_report && written.is_none() && stream.report().is_none() {
-        return End { result: None, outcome: failed(stream.unreported(exit.ended_at), setup), used, problems };
+        let outcome = failed(stream.unreported(exit.ended_at), setup);
+        return Ok(End { result: None, outcome, used, problems });
     }
     let reported = stream.report().filter(|_| by_itself);
     let result = match (&written, reported) {
@@ -150,7 +199,7 @@ fn of_agent(
         must_report: true,
     };
     let outcome = outcome::of(exit, &produced);
-    End { result, outcome, used, problems }
+    Ok(End { result, outcome, used, problems })
 }
 
 /// What it used; the model is at least the one that was asked for. Nothing if it never spoke.
@@ -200,7 +249,7 @@ fn joined(written: Option<&str>, reported: Value) -> String {
 /// Keeps what was reported where a worker would have written it, for all who look there.
 fn keep(run: &RunAt, task: &str, attempt: u32, text: &str) -> Option<String> {
     let name = result_name(task, attempt);
-    let disk = RealDisk::open_folder(&run.agents()).map_err(|errno| errno.to_string());
+    let disk = RealDisk::open_folder(&run.agents()).map_err(words);
     let put = |disk| replace(&disk, &name, text.as_bytes(), Durability::Durable).map_err(|error| error.to_string());
     disk.and_then(put).err().map(|error| format!("{task}: its result was not kept: {error}"))
 }
@@ -208,7 +257,7 @@ fn keep(run: &RunAt, task: &str, attempt: u32, text: &str) -> Option<String> {
 /// The last line that an agent printed as an error.
 fn complaint(log: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(log)?;
+        let mut file = open_regular(log)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(COMPLAINT_BYTES)))?;
         let mut bytes = Vec::new();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{make_shared, open_regular, ours};
 use team_executor_core::TaskStatus;
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_files::load;
@@ -103,7 +104,7 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
     };
     // What is not there yet is looked at through the nearest folder that is: nothing is made before it is clear where.
     let absolute = std::path::absolute(to).map_err(Failure::disk("find", to))?;
-    let there = absolute.ancestors().find(|path| path.exists()).unwrap_or(&absolute);
+    let there = absolute.ancestors().find(|path| path.canonicalize().is_ok()).unwrap_or(&absolute);
     let resolved = there.canonicalize().map_err(Failure::disk("find", there))?;
     let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
     let goes_up = rest.components().any(|part| part == std::path::Component::ParentDir);
@@ -112,7 +113,7 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
         let words = "is inside the session or the run, or holds it";
         return Err(Failure::InTheWay(format!("{} {words}; name a folder of its own", to.display())));
     }
-    std::fs::create_dir_all(&resolved).map_err(Failure::disk("make", &resolved))?;
+    make_shared(&resolved).map_err(Failure::disk("make", &resolved))?;
     Ok(resolved)
 }
 
@@ -133,7 +134,7 @@ fn sources(session: &Path, run: &Path, undone: &BTreeSet<String>) -> Result<Sour
     let (mut files, mut left_out) = (BTreeMap::new(), Vec::new());
     for name in REPORTS {
         let path = run.join(name);
-        if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        if open_regular(&path).is_ok() {
             files.insert(name.to_owned(), path);
         }
     }
@@ -179,7 +180,8 @@ fn check(files: &BTreeMap<String, PathBuf>, to: &Path) -> Result<(), Failure> {
 
 /// The list that is there, if it is ours.
 fn manifest_there(to: &Path) -> Result<Option<String>, Failure> {
-    let Ok(text) = std::fs::read_to_string(to.join(MANIFEST)) else { return Ok(None) };
+    let read = ours::open(to).and_then(|to| to.read(MANIFEST, team_executor_files::limits::TASKS_BYTES));
+    let Some(text) = read.ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(None) };
     let ours = json::parse(&text).is_ok_and(|document| {
         document.root().get("exported_by").and_then(Value::as_text).is_some_and(|by| by == "team-executor")
     });

@@ -35,7 +35,13 @@ impl Job {
     /// The job of a session, if it is one of a job.
     pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
         let unusable = |why: String| Failure::Changed(format!("{} cannot be used: {why}", folder.join(FILE).display()));
-        let Some(job) = DiskFolder::open(folder).ok().and_then(|folder| read(&folder)) else { return Ok(None) };
+        let Ok(open) = DiskFolder::open(folder) else { return Ok(None) };
+        let job = read(&open);
+        if let Some((file, reason)) = open.failure() {
+            let path = folder.join(file);
+            return Err(Failure::Disk { action: "read", path, reason: reason.to_owned() });
+        }
+        let Some(job) = job else { return Ok(None) };
         let job = job.map_err(unusable)?;
         let schema = job.output_schema.map(|schema| compiled(schema.as_bytes())).transpose();
         Ok(Some(Self { schema: schema.map_err(|why| unusable(format!("its schema is none: {why}")))? }))

@@ -1,31 +1,42 @@
-//! The optional files and folders of a `tc` session, which its workers may expect. What is there is never touched.
+//! The files and folders that workers may expect in a session: the board, and what is optional in a `tc` session. What is
+//! there is never touched.
 
-use std::fs::{File, create_dir};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
+use rustix::io::Errno;
+use team_executor_beneath::{Dir, How, io_error};
+use team_executor_files::board;
 use team_executor_files::tc::LAYOUT;
 
 /// Makes what is missing. The first failure ends it: the session can be run without.
 pub(crate) fn complete(session: &Path) -> io::Result<()> {
+    let dir = Dir::open(session).map_err(io_error)?;
     for (name, text) in LAYOUT {
-        let path = session.join(name);
-        if name.ends_with('/') {
-            unless_there(create_dir(path))?;
-            continue;
-        }
-        // A link might lead out of the session; what is below it is not ours to make.
-        let below_link = path.parent().is_some_and(|folder| folder != session && folder.is_symlink());
-        if !below_link {
-            unless_there(File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes())))?;
+        match name.strip_suffix('/') {
+            Some(folder) => unless_there(dir.make_shared_dir(folder).map(drop))?,
+            None => begin(&dir, name, text)?,
         }
     }
     Ok(())
 }
 
-fn unless_there(made: io::Result<()>) -> io::Result<()> {
+/// Makes the board of a session, on which workers tell each other what they found, unless something is there.
+pub(crate) fn begin_board(session: &Path) -> io::Result<()> {
+    begin(&Dir::open(session).map_err(io_error)?, board::FILE, "")
+}
+
+fn begin(session: &Dir, name: &str, text: &str) -> io::Result<()> {
+    match session.file(name, How::CreateShared) {
+        Ok(mut file) => file.write_all(text.as_bytes()),
+        made => unless_there(made.map(drop)),
+    }
+}
+
+/// A link might lead out of the session; what is below it is not ours to make.
+fn unless_there(made: Result<(), Errno>) -> io::Result<()> {
     match made {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made,
+        Ok(()) | Err(Errno::EXIST | Errno::LOOP | Errno::NOTDIR) => Ok(()),
+        Err(errno) => Err(io_error(errno)),
     }
 }

@@ -1,7 +1,7 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `judgement` and `capability` (what it came to, what it
+//! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `patience`, `judgement` and `capability` (what it came to, what it
 //! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`] and [`budget`] (what it used, and when that is too much), [`artifacts`] with `checking` (what it
 //! delivers), [`job`] (what the rows of a table must report), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
@@ -9,6 +9,7 @@
 //! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
 mod adopt;
@@ -34,6 +35,7 @@ mod layout;
 pub mod notice;
 pub mod options;
 mod outcome;
+mod patience;
 mod plan;
 mod prompt;
 mod prompts;

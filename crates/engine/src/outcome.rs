@@ -1,12 +1,16 @@
 //! From how a worker ended to what the rules are told.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
+use rustix::io::Errno;
 use serde_json::json;
 use team_executor_agents::outcome::{Outcome as Judged, Produced, judge};
 use team_executor_agents::{Ended, Exit};
+use team_executor_beneath::{io_error, is_system_failure, ours, words};
 use team_executor_core::run::{ErrorClass, Judgement, Outcome};
+
+use crate::options::Failure;
+use crate::patience::patiently;
 
 /// The most that is read of a result.
 pub(crate) const RESULT_BYTES: u64 = 1 << 20;
@@ -40,33 +44,38 @@ pub(crate) fn judged(outcome: Outcome, said: Result<Option<Judgement>, String>) 
 
 /// The text of a result. What is there but cannot be read is empty, which no result is: it decides, and not the exit status.
 pub(crate) fn result(path: &Path) -> Option<String> {
-    Some(written(path)?.unwrap_or_default())
+    match written(path) {
+        Ok(written) => Some(written?.unwrap_or_default()),
+        Err(_) => Some(String::new()),
+    }
 }
 
-/// The same for whoever judges: what cannot be read is a result that says why.
-pub(crate) fn explained(path: &Path) -> Option<String> {
+/// The same for an outcome: what cannot be read is a result that says why, unless the disk or the system failed.
+pub(crate) fn explained(path: &Path) -> Result<Option<String>, Failure> {
     let unreadable =
         |why| json!({"status": "failed", "error": format!("its result cannot be read: {why}")}).to_string();
-    Some(written(path)?.unwrap_or_else(unreadable))
+    let written = written(path).map_err(|errno| Failure::disk("read", path)(io_error(errno)))?;
+    Ok(written.map(|written| written.unwrap_or_else(unreadable)))
 }
 
-/// What was written as a result, or why that cannot be read.
-fn written(path: &Path) -> Option<Result<String, String>> {
-    let found = match std::fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        Err(error) => return Some(Err(error.to_string())),
-        Ok(found) => found,
+/// What was written as a result, or why it is none. Fails only if the disk or the system does.
+fn written(path: &Path) -> Result<Option<Result<String, String>>, Errno> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
     };
-    Some(match found.len() {
-        _ if found.is_dir() => Err("it is a folder".to_owned()),
-        // Whoever opens a pipe may wait for ever.
-        _ if !found.is_file() => Err("it is no regular file".to_owned()),
-        length if length > RESULT_BYTES => Err(format!("it has {length} bytes, and at most {RESULT_BYTES} are read")),
-        _ => std::fs::read(path).map_err(|error| error.to_string()).map(|bytes| {
+    match patiently(|| ours::open(folder)?.read(name, RESULT_BYTES)) {
+        Err(errno) if is_system_failure(errno) => Err(errno),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::FBIG) => {
+            let length = ours::look_at(path).map_or(0, |found| found.st_size);
+            Ok(Some(Err(format!("it has {length} bytes, and at most {RESULT_BYTES} are read"))))
+        }
+        Err(errno) => Ok(Some(Err(words(errno)))),
+        Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
-        }),
-    })
+            Ok(Some(Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -80,7 +89,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result.json");
         let judged = || {
-            let text = explained(&path);
+            let text = explained(&path).unwrap();
             of_ended(&Ended::Exit(0), &Produced { result: text.as_deref(), ..Produced::default() })
         };
         let failed = |why: &str| {
@@ -89,7 +98,7 @@ mod tests {
         };
         assert_eq!(result(&path), None);
         mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
-        failed("it is no regular file");
+        failed("it is not a regular file");
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         failed("it is a folder");

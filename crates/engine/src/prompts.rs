@@ -3,13 +3,14 @@
 //! was told follows from the journal and the session, and `team-executor prompt` shows it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, statat};
+use rustix::fs::fstat;
 use rustix::io::Errno;
+use team_executor_beneath::{Dir, io_error, open_ours};
 use team_executor_store::run_folder::below_folder;
 
 /// So many descriptors are left for views, results and requests when another slot is used for the first time.
@@ -20,7 +21,7 @@ const SPARE: usize = 16;
 pub(crate) struct Prompts {
     folder: PathBuf,
     /// The folder, open.
-    opened: File,
+    opened: Dir,
     files: BTreeMap<usize, Prompt>,
 }
 
@@ -33,9 +34,8 @@ struct Prompt {
 
 impl Prompts {
     /// None yet; they are in this folder.
-    pub(crate) fn new(folder: PathBuf) -> io::Result<Self> {
-        let opened = File::open(&folder)?;
-        Ok(Self { folder, opened, files: BTreeMap::new() })
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
+        Ok(Self { folder: folder.to_owned(), opened: open_ours(folder)?, files: BTreeMap::new() })
     }
 
     /// Writes the prompt for a slot that is free, and says where it is, and whether the file is a new one.
@@ -48,7 +48,7 @@ impl Prompts {
             Some((prompt, before)) => (prompt, before, false),
             None => {
                 self.must_leave_spare()?;
-                (Prompt::create(&path)?, 0, true)
+                (Prompt::create(&self.opened, &name).map_err(io_error)?, 0, true)
             }
         };
         prompt.file.write_all_at(text.as_bytes(), 0)?;
@@ -71,20 +71,20 @@ impl Prompts {
 
 impl Prompt {
     /// A new file that only the user can read, in the place of what is there.
-    fn create(path: &Path) -> io::Result<Self> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => put_aside(path)?,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+    fn create(folder: &Dir, name: &str) -> Result<Self, Errno> {
+        // The prompt of an earlier executor goes; a folder that a worker made in its place gets another name.
+        match folder.remove(name) {
+            Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => {}
+            Err(errno) => return Err(errno),
         }
-        let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-        let identity = identity(&file.metadata()?);
-        Ok(Self { file, identity })
+        let file = folder.create_or_set_aside(name)?;
+        let found = fstat(&file)?;
+        Ok(Self { file, identity: (found.st_dev, found.st_ino) })
     }
 
     /// How long the file is, if it is the one of that name. A worker may have put another one there.
-    fn length_in(&self, folder: &File, name: &str) -> io::Result<Option<u64>> {
-        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+    fn length_in(&self, folder: &Dir, name: &str) -> io::Result<Option<u64>> {
+        match folder.stat(name) {
             Ok(there) if (there.st_dev, there.st_ino) == self.identity => Ok(u64::try_from(there.st_size).ok()),
             Ok(_) | Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(errno.into()),
@@ -92,25 +92,16 @@ impl Prompt {
     }
 }
 
-/// Gives a folder that a worker made in the place of its prompt another name.
-fn put_aside(path: &Path) -> io::Result<()> {
-    let names = (1_u32..).map(|number| path.with_extension(format!("aside-{number}")));
-    let free = names.into_iter().find(|name| fs::symlink_metadata(name).is_err());
-    free.map_or(Ok(()), |name| fs::rename(path, name))
-}
-
-fn identity(file: &fs::Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn each_prompt_is_whole_and_in_the_place_of_the_last_one() {
         let dir = tempfile::tempdir().unwrap();
-        let mut prompts = Prompts::new(dir.path().to_owned()).unwrap();
+        let mut prompts = Prompts::new(dir.path()).unwrap();
         for text in ["first and long", "short", "", "longer again"] {
             let (path, is_new) = prompts.write(1, text).unwrap();
             assert_eq!(is_new, text.starts_with("first"));
@@ -119,7 +110,7 @@ mod tests {
         prompts.write(0, "another slot").unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         // Another executor takes over.
-        let (path, _) = Prompts::new(dir.path().to_owned()).unwrap().write(1, "new").unwrap();
+        let (path, _) = Prompts::new(dir.path()).unwrap().write(1, "new").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "new");
     }
 
@@ -127,7 +118,7 @@ mod tests {
     fn what_a_worker_put_in_the_place_of_its_prompt_is_not_given_to_the_next_one_nor_written_through() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("p")).unwrap();
-        let mut prompts = Prompts::new(dir.path().join("p")).unwrap();
+        let mut prompts = Prompts::new(&dir.path().join("p")).unwrap();
         let (path, _) = prompts.write(0, "one").unwrap();
         let target = dir.path().join("precious");
         fs::write(&target, "mine").unwrap();
@@ -144,6 +135,6 @@ mod tests {
         fs::create_dir_all(path.join("full")).unwrap();
         prompts.write(0, "four").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "four");
-        assert!(path.with_extension("aside-1").join("full").is_dir());
+        assert!(path.with_extension("md.aside-1").join("full").is_dir());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use team_executor_beneath::read_regular;
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::Dialect;
@@ -68,7 +69,7 @@ pub fn finished(
 
 /// The rules when the journal had this length.
 pub(crate) fn when(options: &Options, run: &RunAt, plan: &Plan, length: u64) -> Result<Run, Failure> {
-    let mut bytes = std::fs::read(run.journal()).map_err(Failure::disk("read", run.journal()))?;
+    let mut bytes = read_regular(&run.journal()).map_err(Failure::disk("read", run.journal()))?;
     bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     replay(options, &run.id, plan, &history).map(|(_, rules)| rules)

@@ -1,11 +1,11 @@
 //! How a run came out: what was delivered and by whom, how far it got, wave by wave and role by role, and how long it took.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::fs::{DirEntry, read_dir};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use team_executor_beneath::{Dir, ours};
 use team_executor_core::run::{Counts, Decision, Ending, Run};
 use team_executor_core::{
     Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Timestamp, Validation, Verdict, joining,
@@ -141,11 +141,13 @@ impl Report {
         let is_done = |at: usize| statuses.get(at) == Some(&TaskStatus::Completed);
         let index_of = |id: &TaskId| rules.graph().index_of(id.as_str());
         let left = self.folder.join("artifacts");
-        let folders: BTreeMap<_, _> =
-            entries(&left).into_iter().filter(is_folder).map(|entry| (entry.file_name(), entry.path())).collect();
+        let left = ours::open(&left).ok();
+        let names: HashSet<String> =
+            left.as_ref().and_then(|left| left.list().ok()).unwrap_or_default().into_iter().collect();
         let completed = session.tasks.iter().enumerate().filter(|(at, _)| is_done(*at));
         let of_tasks = completed.filter_map(|(_, task)| {
-            let folder = folders.get(std::ffi::OsStr::new(&component(task.id.as_str())))?;
+            let name = Some(component(task.id.as_str())).filter(|name| names.contains(name))?;
+            let folder = left.as_ref()?.dir(&name).ok()?;
             let delivered = files(folder).into_iter().filter(|path| !is_ours(path));
             Some(delivered.map(|path| Deliverable {
                 path,
@@ -164,7 +166,8 @@ impl Report {
             role: shelved.artifact.creator.to_string(),
         });
         let known: HashSet<&Path> = in_folder.iter().map(|deliverable| deliverable.path.as_path()).collect();
-        let registered = registered.filter(|one| !known.contains(one.path.as_path()) && one.path.exists());
+        let registered =
+            registered.filter(|one| !known.contains(one.path.as_path()) && ours::look_at(&one.path).is_ok());
         let registered: Vec<Deliverable> = registered.collect();
         self.deliverables = in_folder.into_iter().chain(registered).take(LISTED).collect();
         let fault = |(shelved, fault): (&Shelved, Fault)| format!("{} {}", shelved.artifact.path, fault.describe());
@@ -291,33 +294,26 @@ pub fn seconds(length: Duration) -> String {
 }
 
 /// The files below a folder, by name. Links are not followed.
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn files(folder: Dir) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut waiting = vec![folder.to_owned()];
+    let mut waiting = vec![folder];
     while let Some(folder) = waiting.pop()
         && found.len() < LISTED
     {
-        for entry in entries(&folder) {
-            if is_folder(&entry) { waiting.push(entry.path()) } else { found.push(entry.path()) }
+        for name in folder.list().unwrap_or_default() {
+            match folder.dir(&name) {
+                Ok(within) => waiting.push(within),
+                Err(_) => found.push(folder.whole(&name)),
+            }
         }
     }
     found.sort();
     found
 }
 
-/// Whether it is a folder, and no link to one.
-fn is_folder(entry: &DirEntry) -> bool {
-    entry.file_type().is_ok_and(|kind| kind.is_dir())
-}
-
 /// Whether a file describes artifacts and is none.
 fn is_ours(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name == manifest::NAME)
-}
-
-/// What is in a folder; nothing if it cannot be read.
-fn entries(folder: &Path) -> Vec<DirEntry> {
-    read_dir(folder).into_iter().flatten().flatten().collect()
 }
 
 /// Text of others stays within its line.
@@ -347,8 +343,10 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         std::os::unix::fs::symlink(root, root.join("b/loop")).unwrap();
-        let found: Vec<_> = files(root).into_iter().map(|path| path.strip_prefix(root).unwrap().to_owned()).collect();
+        let found: Vec<_> = files(Dir::open(root).unwrap())
+            .into_iter()
+            .map(|path| path.strip_prefix(root).unwrap().to_owned())
+            .collect();
         assert_eq!(found, ["a", "b/c/y", "b/loop", "z"].map(PathBuf::from));
-        assert_eq!(files(&root.join("none")), Vec::<PathBuf>::new());
     }
 }

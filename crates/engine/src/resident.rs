@@ -2,10 +2,10 @@
 //! conversation is the agent's own name for it, not a process, so it goes on after a crash too.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 
 use team_executor_agents::adapters::{Setup, Stream};
+use team_executor_beneath::open_regular;
 use team_executor_core::run::{Run, Used, Work};
 use team_executor_core::{ExecMode, RoleName, Session, Task, TaskIndex, TaskStatus};
 
@@ -121,5 +121,5 @@ pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work
 fn heard(run: &RunAt, task: &str, attempt: u32, setup: &Setup) -> Stream {
     let [out, _] = logs(&run.path, task, attempt);
     let read = |log| setup.adapter.read(BufReader::with_capacity(1 << 16, log), 0);
-    File::open(out).map_or_else(|_| Stream::default(), read)
+    open_regular(&out).map_or_else(|_| Stream::default(), read)
 }

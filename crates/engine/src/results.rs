@@ -3,16 +3,17 @@
 
 use std::path::Path;
 
-use rustix::fs::{AtFlags, fstat, statat};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use team_executor_agents::untouched::{is_untouched, mark, unmark};
+use team_executor_beneath::{Dir, open_ours};
 
 use crate::stale::RESULT;
 
 /// The folder of the results of a run.
 #[derive(Debug)]
 pub(crate) struct Results {
-    folder: std::fs::File,
+    folder: Dir,
     /// There was none when the folder was marked.
     is_marked: bool,
     /// There was one at some time: the folder is not read any more.
@@ -22,7 +23,7 @@ pub(crate) struct Results {
 impl Results {
     /// Opens the folder.
     pub(crate) fn open(folder: &Path) -> std::io::Result<Self> {
-        Ok(Self { folder: std::fs::File::open(folder)?, is_marked: false, is_used: false })
+        Ok(Self { folder: open_ours(folder)?, is_marked: false, is_used: false })
     }
 
     /// Marks the folder if there are no results in it. Others of our files come into it now and then, which takes the mark away.
@@ -49,7 +50,7 @@ impl Results {
     /// Whether something is where a result may be written, whatever it is. The name is made only if there may be one.
     pub(crate) fn has(&self, name: impl FnOnce() -> String) -> bool {
         let has_none = self.is_marked && fstat(&self.folder).is_ok_and(|found| is_untouched(&found));
-        !has_none && !matches!(statat(&self.folder, name(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
+        !has_none && !matches!(self.folder.stat(&name()), Err(Errno::NOENT))
     }
 
     fn is_empty(&self) -> Result<bool, Errno> {

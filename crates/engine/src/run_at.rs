@@ -6,20 +6,19 @@ mod open;
 pub(crate) use self::find::{
     Done, all, closed, durable, finished, is_nameless, must_be_whole, nameless, newest, newest_of_all, plans,
 };
-pub(crate) use self::open::{Opened, hold, open, reopen};
+pub(crate) use self::open::{Opened, hold, make_runs, open, reopen};
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use team_executor_agents::adapters::RESULT_SCHEMA;
+use team_executor_beneath::{Dir, io_error, ours, read_regular};
 use team_executor_core::Timestamp;
 use team_executor_store::run_folder::{
     AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, below_folder, component,
 };
 use team_executor_store::{
     Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile,
-    ReplaceError, Reserve, read_regular, remove, replace,
+    ReplaceError, Reserve, remove, replace,
 };
 
 use crate::artifacts::FOLDER;
@@ -48,7 +47,7 @@ pub struct RunAt {
     /// Which file the journal is.
     inode: u64,
     /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
-    session: Option<File>,
+    session: Option<Dir>,
     lock: Lock<RealFile>,
 }
 
@@ -95,7 +94,7 @@ impl RunAt {
 
     /// How long the journal is, with everything that the system was given.
     pub(crate) fn journal_length(&self) -> u64 {
-        std::fs::metadata(self.journal()).map_or(0, |file| file.len())
+        self.executor.dir().length(JOURNAL).unwrap_or(0)
     }
 
     /// Keeps room for the journal, if there is any.
@@ -124,10 +123,11 @@ impl RunAt {
     /// what is committed would be lost with it.
     pub(crate) fn must_be_there(&self, session: &Path) -> Result<(), Failure> {
         let journal = self.journal();
-        let gone = match std::fs::metadata(&journal).is_ok_and(|found| found.ino() == self.inode) {
-            true if session.is_dir() => return Ok(()),
+        let is_folder = |path: &Path| Dir::open(path).is_ok();
+        let gone = match ours::look_at(&journal).is_ok_and(|found| found.st_ino == self.inode) {
+            true if is_folder(session) => return Ok(()),
             true => session,
-            false if self.path.is_dir() => &journal,
+            false if is_folder(&self.path) => &journal,
             false => &self.path,
         };
         Err(Failure::Gone(gone.to_owned()))
@@ -200,7 +200,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 }
 
 pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
-    RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(std::io::Error::from(error)))
+    RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(io_error(error)))
 }
 
 /// Says who has a lock.

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::read_regular;
 use team_executor_core::Timestamp;
 use team_executor_core::run::Cadence;
 use team_executor_files::json::{self, Value};
+use team_executor_store::recover;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
-use team_executor_store::{read_regular, recover};
 
 use crate::run_at;
 

@@ -1,6 +1,8 @@
 //! The signals that ask the program to end. While a run goes on, the run decides what they mean. Before and after that they
 //! end the program, as they would if nobody had ever listened: at a question that nobody wants to answer, for instance.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::ffi::c_int;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

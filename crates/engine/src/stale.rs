@@ -3,10 +3,10 @@
 //! anything starts. So is what a worker wrote to where a later one is to report.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{Dir, io_error, ours};
 use team_executor_core::run::Run;
 use team_executor_core::{Task, TaskIndex};
 use team_executor_store::run_folder::component;
@@ -24,42 +24,44 @@ pub(crate) fn set_aside(agents: &Path, tasks: &[Task], rules: &Run) -> io::Resul
     let begun: HashMap<String, u32> =
         tasks.iter().zip(0..).map(|(task, index)| (component(task.id.as_str()), attempts(index))).collect();
     results.retain(|(task, attempt, _)| begun.get(task).is_some_and(|begun| attempt > begun));
-    results.iter().try_for_each(|(_, _, path)| fs::rename(path, free(path)))?;
+    let folder = ours::open(agents).map_err(io_error)?;
+    results.iter().try_for_each(|(_, _, name)| put_aside(&folder, name).map(drop))?;
     Ok(results.len())
 }
 
 /// Gives what stands where an attempt is to write its result another name, and says which.
 pub(crate) fn attempt_begins(result: &Path) -> io::Result<Option<PathBuf>> {
-    if result.symlink_metadata().is_err() {
+    let (Some(parent), Some(name)) = (result.parent(), result.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
+    };
+    let folder = ours::open(parent).map_err(io_error)?;
+    if !folder.has(name) {
         return Ok(None);
     }
-    let to = free(result);
-    fs::rename(result, &to).map(|()| Some(to))
+    put_aside(&folder, name).map(|name| Some(result.with_file_name(name)))
 }
 
-/// Every result: the name of its task, the number of its attempt, and where it is.
-fn results(agents: &Path) -> io::Result<Vec<(String, u32, PathBuf)>> {
+/// Gives a result the first name that is free, and says which.
+fn put_aside(folder: &Dir, name: &str) -> io::Result<String> {
+    folder.rename_free(name, &format!("{name}.stale")).map_err(io_error)
+}
+
+/// Every result: the name of its task, the number of its attempt, and its own name.
+fn results(agents: &Path) -> io::Result<Vec<(String, u32, String)>> {
     let mut results = Vec::new();
-    for entry in fs::read_dir(agents)? {
-        let entry = entry?;
-        let name = entry.file_name().into_string().unwrap_or_default();
+    for name in ours::list(agents)? {
         let attempt = name.strip_suffix(RESULT).and_then(|attempt| attempt.rsplit_once('.'));
         if let Some((task, Ok(number))) = attempt.map(|(task, number)| (task, number.parse())) {
-            results.push((task.to_owned(), number, entry.path()));
+            results.push((task.to_owned(), number, name));
         }
     }
     Ok(results)
 }
 
-/// A name beside it that nothing has.
-fn free(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let names = (1_u32..).map(|number| path.with_file_name(format!("{name}.stale-{number}")));
-    names.into_iter().find(|name| name.symlink_metadata().is_err()).unwrap_or_else(|| path.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use team_executor_core::run::{Input, Policy};
     use team_executor_core::{Graph, RoleName, TaskId, Timestamp};
 

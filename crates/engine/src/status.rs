@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
-use team_executor_store::{History, read_regular, records, run_folder};
+use team_executor_store::{History, records, run_folder};
 
 use crate::artifacts::{Shelf, Shelved};
 use crate::budget::Halted;
@@ -175,7 +176,7 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
 /// The folder of what a task delivered, if there is one.
 fn delivered(run: &Path, task: &Task) -> Option<PathBuf> {
     let folder = run.join("artifacts").join(run_folder::component(task.id.as_str()));
-    folder.is_dir().then_some(folder)
+    ours::open(&folder).is_ok().then_some(folder)
 }
 
 /// What a worker is told about a task, as the newest run of the session stands, or before any run. After an attempt began

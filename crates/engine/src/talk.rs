@@ -1,14 +1,13 @@
 //! Conversations: an agent that converses is run by a driver, which others reach by a door in the executor's own folder.
 
-use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use team_executor_agents::Assignment;
 use team_executor_agents::adapters::{RESULT_SCHEMA, Server};
 use team_executor_agents::driver::door::{self, Answered, State, Word};
 use team_executor_agents::driver::{Brief, Times};
+use team_executor_beneath::{make_ours, ours};
 use team_executor_core::Task;
 use team_executor_store::run_folder::{EXECUTOR, component};
 
@@ -35,8 +34,7 @@ pub(crate) fn driven(
 ) -> Result<Assignment, Failure> {
     let Some(setup) = worker.setup.as_ref().filter(|setup| setup.converses) else { return Ok(assignment) };
     let doors = run.path.join(EXECUTOR).join(DOORS);
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&doors);
-    made.map_err(Failure::disk("make", &doors))?;
+    make_ours(&doors).map_err(Failure::disk("make", &doors))?;
     let (id, limits) = (task.id.as_str(), &mut assignment.limits);
     let result = run.result(id, attempt);
     let server = server(options, setup, &assignment.env);
@@ -63,6 +61,7 @@ pub(crate) fn driven(
         servers: server.iter().map(Server::of_session).collect(),
         door: doors.join(name(id, attempt)),
         control: control::socket(&run.path),
+        ledgers: run.ledgers(),
         result,
         times,
     };
@@ -73,7 +72,7 @@ pub(crate) fn driven(
 
 /// Removes the doors that were left by conversations that are gone.
 pub(crate) fn close_doors(run: &RunAt) {
-    let _none_are_there = std::fs::remove_dir_all(run.path.join(EXECUTOR).join(DOORS));
+    let _none_are_there = ours::open(&run.path.join(EXECUTOR)).and_then(|executor| executor.remove_all(DOORS));
 }
 
 /// A conversation that goes on.
@@ -124,10 +123,9 @@ fn name(task: &str, attempt: u32) -> String {
 }
 
 fn doors(run: &Path) -> impl Iterator<Item = (String, u32, PathBuf)> {
-    let entries = std::fs::read_dir(run.join(EXECUTOR).join(DOORS)).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
+    let doors = run.join(EXECUTOR).join(DOORS);
+    ours::list(&doors).unwrap_or_default().into_iter().filter_map(move |name| {
         let (task, attempt) = name.rsplit_once('.')?;
-        Some((task.to_owned(), attempt.parse().ok()?, entry.path()))
+        Some((task.to_owned(), attempt.parse().ok()?, doors.join(&name)))
     })
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use team_executor_beneath::io_error;
 use team_executor_files::findings_text;
 use team_executor_store::append::TURN;
 use team_executor_store::lock::PATIENCE;
@@ -79,7 +80,7 @@ pub fn note_issue(session: &Path, task: &str, attempt_key: &str, text: &str) -> 
 pub fn append(session: &Path, book: Book, by: &str, mark: Option<&str>, texts: &[String]) -> Result<(), Unwritten> {
     let disk = |error: &dyn std::fmt::Display| Unwritten::Disk(book.word(), error.to_string());
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
-    let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let folder = folder.map_err(|errno| disk(&io_error(errno)))?;
     // Whoever has a mark is the executor, for which everybody waits.
     let patience = if mark.is_some() { PATIENCE } else { TURN };
     let turn = Turn::take(&folder, patience).map_err(|error| disk(&error))?;

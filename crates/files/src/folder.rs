@@ -25,9 +25,12 @@ pub enum ReadError {
         /// The most that is read.
         limit: u64,
     },
-    /// The system says no.
+    /// It may not be read.
     #[error("{0}")]
     Refused(String),
+    /// The disk or the system failed, which says nothing about the file.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// A session folder. Paths are relative to it, with `/` between their parts.

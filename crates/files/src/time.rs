@@ -36,7 +36,8 @@ pub fn parse(text: &str) -> Option<ReadTime> {
 
 /// RFC 3339 in UTC, with as many digits as are needed.
 pub fn format(time: Timestamp) -> String {
-    jiff::Timestamp::from_microsecond(time.as_micros()).map(|time| time.to_string()).unwrap_or_default()
+    // Beyond the year 9999 there is no date to write.
+    jiff::Timestamp::from_microsecond(time.as_micros()).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 #[cfg(test)]

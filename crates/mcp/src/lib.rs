@@ -4,6 +4,7 @@
 //! Reading order: [`stdio`] (how a client is served, and how much of it), [`tool`] (what a tool is and how it answers),
 //! [`worker`] (the tools of a worker in a run), [`client`] (those of whoever wants to run a team).
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
 pub mod client;

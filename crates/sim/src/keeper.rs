@@ -1,11 +1,11 @@
-//! Simulated keepers and their workers. A keeper locks its ledger, writes down each attempt before it starts the worker and
-//! after nothing of it is left, tells the executor, and ends its worker when the executor is gone.
+//! Simulated keepers and their workers. A keeper locks its ledger, writes down each attempt before it starts the worker, when
+//! that has ended and something is left of it, and after nothing of it is left, tells the executor, and ends its worker when the executor is gone.
 
 use team_executor_core::run::Work;
 use team_executor_store::sim_disk::SimFile;
 use team_executor_store::{Disk as _, DiskFile as _};
 
-use crate::ledger;
+use crate::ledger::{self, Line};
 use crate::worker::{End, Script};
 use crate::world::{Happening, Message, Stop, World};
 
@@ -108,14 +108,15 @@ impl World<'_> {
 
     fn begin(&mut self, keeper: usize, work: Work) -> Result<(), Stop> {
         let script = Script::of(self.scenario, work);
-        let could = !matches!(script.end, End::CouldNotStart | End::Shortage) && self.record(keeper, work, None)?;
+        let could =
+            !matches!(script.end, End::CouldNotStart | End::Shortage) && self.record(keeper, work, Line::Started)?;
         if !self.keepers[keeper].alive {
             return Ok(());
         }
         if !could {
             let end = if script.end == End::Shortage { End::Shortage } else { End::CouldNotStart };
             self.audit.ended(work, end);
-            self.record(keeper, work, Some(end))?;
+            self.record(keeper, work, Line::Ended(end))?;
             return self.answer(keeper, work, end);
         }
         let alive = self.alive();
@@ -131,8 +132,8 @@ impl World<'_> {
     }
 
     /// Appends a line to the ledger of a keeper, and says whether that worked. A crash can end the keeper here.
-    fn record(&mut self, keeper: usize, work: Work, end: Option<End>) -> Result<bool, Stop> {
-        let text = ledger::line(work, end);
+    fn record(&mut self, keeper: usize, work: Work, line: Line) -> Result<bool, Stop> {
+        let text = ledger::line(work, line);
         let of = &mut self.keepers[keeper];
         if of.ledger.is_none() {
             let opened = self.ledgers.create(&of.name).and_then(|mut file| file.try_lock().map(|_| file));
@@ -168,11 +169,13 @@ impl World<'_> {
         let (work, keeper, leaves) = (of.work, of.keeper, of.script.leaves);
         self.audit.ended(work, end);
         self.note(|| format!("ends {work:?} {}", end.word()));
+        let is_told = leaves > 0 && self.keepers[keeper].alive;
+        let noted = if is_told { self.record(keeper, work, Line::Exited(end)) } else { Ok(true) };
         let keeper_lives = self.keepers[keeper].alive;
         // Without a keeper, what it left goes on for as long as it likes.
         let within = if keeper_lives { 3000 } else { leaves.max(1) };
         self.soon(within, Happening::Gone(worker));
-        Ok(())
+        noted.map(drop)
     }
 
     /// Nothing of the worker is left: its keeper writes that down and tells it.
@@ -183,7 +186,7 @@ impl World<'_> {
             return Ok(());
         }
         let end = end.unwrap_or(End::Interrupted);
-        self.record(keeper, work, Some(end))?;
+        self.record(keeper, work, Line::Ended(end))?;
         if !self.keepers[keeper].alive {
             return Ok(());
         }

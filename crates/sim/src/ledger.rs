@@ -14,33 +14,50 @@ pub(crate) fn key(work: Work) -> String {
     format!("simulated/T{}/{}", work.task.0, work.attempt)
 }
 
-/// One line: an attempt begins, or has ended.
-pub(crate) fn line(work: Work, end: Option<End>) -> String {
-    let entry = match end {
-        None => Entry::Started { key: key(work), keeper: 1, cgroup: None, folder: None },
-        Some(end) => Entry::Ended(Exit {
-            key: key(work),
-            ended: end.ended(),
-            started_at: 0,
-            ended_at: 0,
-            ran_ms: 0,
-            out: Stream::default(),
-            err: Stream::default(),
-            leaked: 0,
-            last_line: None,
-            artifacts: 0,
-            undurable: None,
-            aside: None,
-        }),
+/// What a line is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Line {
+    /// An attempt begins.
+    Started,
+    /// Its worker has ended, and something of it is left.
+    Exited(End),
+    /// Nothing of it is left.
+    Ended(End),
+}
+
+/// One line.
+pub(crate) fn line(work: Work, line: Line) -> String {
+    let entry = match line {
+        Line::Started => Entry::Started { key: key(work), keeper: 1, cgroup: None, folder: None, proof: None },
+        Line::Exited(end) => Entry::Exited(exit(work, end)),
+        Line::Ended(end) => Entry::Ended(exit(work, end)),
     };
     entry.line().unwrap_or_default()
+}
+
+fn exit(work: Work, end: End) -> Exit {
+    Exit {
+        key: key(work),
+        ended: end.ended(),
+        well: false,
+        started_at: 0,
+        ended_at: 0,
+        ran_ms: 0,
+        out: Stream::default(),
+        err: Stream::default(),
+        leaked: 0,
+        last_line: None,
+        artifacts: 0,
+        undurable: None,
+        aside: None,
+    }
 }
 
 /// The attempts that ended by what a ledger says.
 pub(crate) fn read(ledger: &[u8]) -> BTreeMap<String, End> {
     let ended = entries(ledger).filter_map(|entry| match entry {
         Entry::Started { .. } => None,
-        Entry::Ended(exit) => Some((exit.key, End::of(&exit.ended))),
+        Entry::Exited(exit) | Entry::Ended(exit) => Some((exit.key, End::of(&exit.ended))),
     });
     ended.collect()
 }

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
+use team_executor_beneath::How;
 use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 use team_executor_files::limits;
 
 use crate::copy::digest;
 use crate::disk::{Disk, DiskError};
-use crate::real_disk::open_regular;
 use crate::replace::place_new;
+use team_executor_beneath::open_file;
 
 /// What was last rendered, file by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Derived {
 
     /// The same for a file that is read piece by piece.
     pub fn standing_at(&self, name: &str, path: &Path) -> Standing {
-        let file = open_regular(path).ok();
+        let file = open_file(path, How::ReadAnything).ok();
         if file.as_ref().and_then(|file| file.metadata().ok()).is_some_and(|found| found.len() > limits::TASKS_BYTES) {
             return Standing::Edited; // nothing of ours is so large, and it is not worth reading
         }

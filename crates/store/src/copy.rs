@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{Dir as Entries, FileType};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
+use team_executor_beneath::{Dir, How, io_error};
 
 use crate::adopt::hex;
-use crate::disk::{Disk, DiskError, DiskFile, Kind, retried};
+use crate::disk::{Disk, DiskError, DiskFile, Kind};
 use crate::real_disk::RealDisk;
+use team_executor_beneath::{open_file, open_ours};
 
 /// How much is copied at a time.
 const CHUNK: usize = 16 << 10;
@@ -46,45 +48,63 @@ pub enum CopyError {
     Disk(#[from] DiskError),
 }
 
-/// Looks at everything below a folder without following a link. A folder that is not there is empty; a link in its place
-/// is the one thing that is found, without a name.
+/// Looks at everything below a folder of ours without following a link. A folder that is not there is empty; a link in its
+/// place is the one thing that is found, without a name.
 pub fn below(folder: &Path) -> std::io::Result<Below> {
     let mut below = Below::default();
-    if folder.is_symlink() {
-        below.others.push((String::new(), "it is a link"));
-        return Ok(below);
-    }
-    let mut waiting = vec![PathBuf::new()];
-    while let Some(path) = waiting.pop() {
-        let entries = match std::fs::read_dir(folder.join(&path)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let (path, kind) = (path.join(entry.file_name()), entry.file_type()?);
-            match path.to_str() {
-                None => below.others.push((path.to_string_lossy().into_owned(), "its name is no text")),
-                Some(_) if kind.is_dir() => waiting.push(path),
-                Some(name) if kind.is_file() => below.files.push(name.to_owned()),
-                Some(name) if kind.is_symlink() => below.others.push((name.to_owned(), "it is a link")),
-                Some(name) => below.others.push((name.to_owned(), "it is no regular file")),
-            }
-        }
+    match open_ours(folder) {
+        _ if folder.is_symlink() => below.others.push((String::new(), "it is a link")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        top => below.walk(&top?).map_err(io_error)?,
     }
     below.files.sort_unstable();
     below.others.sort_unstable();
     Ok(below)
 }
 
+impl Below {
+    fn walk(&mut self, top: &Dir) -> Result<(), Errno> {
+        let mut waiting = vec![String::new()];
+        while let Some(within) = waiting.pop() {
+            let folder = match top.dir(if within.is_empty() { "." } else { &within }) {
+                Err(Errno::NOENT) => continue, // it is gone since
+                folder => folder?,
+            };
+            for entry in Entries::read_from(&folder)? {
+                let entry = entry?;
+                let name = entry.file_name();
+                if matches!(name.to_bytes(), b"." | b"..") {
+                    continue;
+                }
+                let path = |name: &str| if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
+                let Ok(text) = name.to_str() else {
+                    self.others.push((path(&name.to_string_lossy()), "its name is no text"));
+                    continue;
+                };
+                match folder.stat(text).map(|found| FileType::from_raw_mode(found.st_mode)) {
+                    Err(Errno::NOENT) => {}
+                    Ok(FileType::Directory) => waiting.push(path(text)),
+                    Ok(FileType::RegularFile) => self.files.push(path(text)),
+                    Ok(FileType::Symlink) => self.others.push((path(text), "it is a link")),
+                    kind => {
+                        kind?;
+                        self.others.push((path(text), "it is no regular file"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Whether what has that name below a folder is, byte for byte, the file; nothing if there is nothing.
 pub fn is_same(from: &Path, to: &Path, path: &str) -> Result<Option<bool>, DiskError> {
-    match open(&to.join(path)) {
+    match Dir::open(to).and_then(|to| to.file(path, How::ReadAnything)) {
         Err(Errno::NOENT) => Ok(None),
-        Err(Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::INVAL) => Ok(Some(false)),
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO) => Ok(Some(false)),
         Err(errno) => Err(DiskError::when("look at", path)(errno)),
         Ok(there) => {
-            let ours = open(from).and_then(|file| digest(file, |_| Ok(()))).map_err(DiskError::when("read", path))?;
+            let ours = source(from).and_then(|file| digest(file, |_| Ok(()))).map_err(DiskError::when("read", path))?;
             let theirs = digest(there, |_| Ok(())).map_err(DiskError::when("read", path))?;
             Ok(Some(ours == theirs))
         }
@@ -100,7 +120,7 @@ pub fn copy_new(from: &Path, to: &RealDisk, path: &str) -> Result<Copied, CopyEr
         made = Some(made.as_ref().unwrap_or(to).subfolder(part).map_err(failed("make the folder of"))?);
     }
     let folder = made.as_ref().unwrap_or(to);
-    let source = open(from).map_err(failed("read"))?;
+    let source = source(from).map_err(failed("read"))?;
     if folder.kind(name).map_err(failed("look at"))? == Kind::File {
         let (size, sha256) = digest(source, |_| Ok(())).map_err(failed("read"))?;
         let there = folder.read_file(name).and_then(|file| digest(file, |_| Ok(()))).map_err(failed("read"))?;
@@ -136,13 +156,8 @@ pub fn copy_new(from: &Path, to: &RealDisk, path: &str) -> Result<Copied, CopyEr
 }
 
 /// A regular file, no link.
-fn open(path: &Path) -> Result<File, Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = retried(|| openat(CWD, path, flags, Mode::empty()))?;
-    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::RegularFile => Ok(File::from(file)),
-        _ => Err(Errno::INVAL),
-    }
+fn source(path: &Path) -> Result<File, Errno> {
+    open_file(path, How::ReadAnything).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NXIO))
 }
 
 /// How many bytes a file has and their SHA-256, while each piece is handed on.
@@ -165,6 +180,7 @@ pub(crate) fn digest(mut file: File, mut each: impl FnMut(&[u8]) -> Result<(), E
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     use super::*;
 

@@ -2,6 +2,7 @@
 //! traits, so a simulator can stand in for the disk. No policy here: what is written when is decided elsewhere.
 
 use rustix::io::Errno;
+use team_executor_beneath::words;
 
 /// One folder, held open. Names are single path components, and links are never followed.
 pub trait Disk {
@@ -135,8 +136,7 @@ impl DiskError {
 
 /// The system's answer in words.
 pub(crate) fn reason(error: Errno) -> String {
-    let text = std::io::Error::from(error).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    words(error)
 }
 
 /// Does it again for as long as a signal interrupts it.

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use rustix::fs::inotify;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, statfs, statvfs};
+use rustix::fs::{FlockOperation, flock, statfs, statvfs};
 use rustix::io::Errno;
+use team_executor_beneath::Dir;
 
 use crate::disk::{DiskError, retried};
 
@@ -18,6 +19,18 @@ pub struct FileSystem {
     pub is_network: bool,
     /// How many bytes the user can still write.
     pub free: u64,
+    /// No more files can be made.
+    pub has_all_files: bool,
+}
+
+/// With less than this free, a worker that fails may have failed for want of room.
+const LEAST_FREE: u64 = 64 << 10;
+
+impl FileSystem {
+    /// Whether a program that writes to it is likely to fail.
+    pub const fn is_full(&self) -> bool {
+        self.free < LEAST_FREE || self.has_all_files
+    }
 }
 
 /// Looks at the file system that a path is on.
@@ -26,13 +39,15 @@ pub fn file_system(path: &Path) -> Result<FileSystem, DiskError> {
     let kind = u32::try_from(retried(|| statfs(path)).map_err(failed)?.f_type).ok();
     let room = retried(|| statvfs(path)).map_err(failed)?;
     let (name, is_network) = known(kind);
-    Ok(FileSystem { name, is_network, free: room.f_bavail.saturating_mul(room.f_frsize) })
+    let free = room.f_bavail.saturating_mul(room.f_frsize);
+    // Some file systems count no files.
+    Ok(FileSystem { name, is_network, free, has_all_files: room.f_files > 0 && room.f_favail == 0 })
 }
 
 /// Whether a lock on a folder keeps a second one out. The folder is not changed.
 pub fn locks_work(folder: &Path) -> Result<bool, DiskError> {
     let failed = |errno| DiskError { action: "lock", name: folder.display().to_string(), errno };
-    let open = || retried(|| openat(CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()));
+    let open = || Dir::open(folder);
     let (first, second) = (open().map_err(failed)?, open().map_err(failed)?);
     let lock = |file| retried(|| flock(file, FlockOperation::NonBlockingLockExclusive));
     match lock(&first) {

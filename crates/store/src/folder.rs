@@ -2,15 +2,16 @@
 
 use std::fs::File;
 use std::io::{Read, Seek as _, SeekFrom};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
+use rustix::fs::{AtFlags, Dir as Entries, statat};
 use rustix::io::Errno;
+use team_executor_beneath::{Dir, How, is_system_failure};
 use team_executor_files::{Folder, ReadError, limits};
 
 use crate::copy::digest;
-use crate::disk::reason;
+use crate::disk::{reason, retried};
 
 /// Why a session folder cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,32 +20,46 @@ pub enum OpenError {
     Missing,
     /// There is something else than a folder.
     NotAFolder,
-    /// The system says no.
+    /// It may not be opened.
     Refused(String),
+    /// The disk or the system failed, which says nothing about the folder.
+    Failed(String),
 }
 
 /// A session folder that is held open.
 #[derive(Debug)]
 pub struct DiskFolder {
-    path: PathBuf,
-    root: OwnedFd,
+    dir: Dir,
+    /// The first failure of the disk or the system, with the path that was read.
+    failure: OnceLock<(String, String)>,
 }
 
 impl DiskFolder {
     /// Opens the folder at a path, which may be a link.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match openat(CWD, path, flags, Mode::empty()) {
-            Ok(root) => Ok(Self { path: path.to_owned(), root }),
+        match Dir::open(path) {
+            Ok(dir) => Ok(Self { dir, failure: OnceLock::new() }),
             Err(Errno::NOENT) => Err(OpenError::Missing),
             Err(Errno::NOTDIR) => Err(OpenError::NotAFolder),
-            Err(error) => Err(OpenError::Refused(reason(error))),
+            Err(errno) if is_system_failure(errno) => Err(OpenError::Failed(reason(errno))),
+            Err(errno) => Err(OpenError::Refused(reason(errno))),
         }
     }
 
     /// The path as it was given.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.dir.path()
+    }
+
+    /// The folder itself.
+    pub const fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// The first failure of the disk or the system since it was opened: the path that was read, and the reason. What was
+    /// read since then is not all that there is.
+    pub fn failure(&self) -> Option<(&str, &str)> {
+        self.failure.get().map(|(path, reason)| (path.as_str(), reason.as_str()))
     }
 
     /// The last bytes of a regular file below the folder, at most so many, and how long the whole is.
@@ -53,7 +68,7 @@ impl DiskFolder {
         let mut bytes = Vec::new();
         let start = SeekFrom::Start(length.saturating_sub(most));
         let read = file.seek(start).and_then(|_| file.take(most).read_to_end(&mut bytes));
-        read.map_err(|error| ReadError::Refused(error.to_string()))?;
+        read.map_err(|error| self.failed(path, &error))?;
         Ok((bytes, length))
     }
 
@@ -68,49 +83,39 @@ impl DiskFolder {
         let (file, _) = self.regular(path)?;
         match digest(file, |_| if given_up() { Err(Errno::CANCELED) } else { Ok(()) }) {
             Err(Errno::CANCELED) => Ok(None),
-            digest => digest.map(Some).map_err(|error| ReadError::Refused(reason(error))),
+            digest => digest.map(Some).map_err(|errno| self.unreadable(path, errno)),
         }
+    }
+
+    /// How many bytes a regular file below the folder has.
+    pub fn length(&self, path: &str) -> Result<u64, ReadError> {
+        self.regular(path).map(|(_, length)| length)
     }
 
     /// A regular file and its size.
     fn regular(&self, path: &str) -> Result<(File, u64), ReadError> {
-        let file = self.open_below(path, OFlags::empty())?;
-        let stat = fstat(&file).map_err(|error| ReadError::Refused(reason(error)))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(ReadError::NotAFile);
-        }
-        Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
+        let file = self.dir.file_inside(path, How::ReadAnything).map_err(|errno| self.unreadable(path, errno))?;
+        let length = file.metadata().map_err(|error| self.failed(path, &error))?.len();
+        Ok((file, length))
     }
 
-    fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, ReadError> {
-        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let opened = match openat2(&self.root, path, flags, Mode::empty(), resolve) {
-            Err(Errno::NOSYS | Errno::PERM) => self.open_without_links(path, flags),
-            result => result,
-        };
-        opened.map_err(|error| match error {
-            Errno::NOENT => ReadError::Missing,
+    fn failed(&self, path: &str, error: &std::io::Error) -> ReadError {
+        self.unreadable(path, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    }
+
+    /// What the system's answer says about a file, or about the system.
+    fn unreadable(&self, path: &str, errno: Errno) -> ReadError {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => ReadError::Missing,
             Errno::XDEV | Errno::LOOP => ReadError::Outside,
-            Errno::NOTDIR if flags.contains(OFlags::DIRECTORY) => ReadError::NotAFolder,
-            Errno::NOTDIR => ReadError::Missing,
-            error => ReadError::Refused(reason(error)),
-        })
-    }
-
-    /// For kernels without `openat2`: one part after the other, and no link anywhere.
-    fn open_without_links(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let mut parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        if path.starts_with('/') || parts.contains(&"..") {
-            return Err(Errno::XDEV);
+            Errno::ISDIR | Errno::NXIO => ReadError::NotAFile,
+            Errno::ACCESS | Errno::PERM | Errno::INVAL | Errno::ILSEQ => ReadError::Refused(reason(errno)),
+            errno => {
+                // The first one counts; what follows from it is no news.
+                let _known = self.failure.set((path.to_owned(), reason(errno)));
+                ReadError::Failed(reason(errno))
+            }
         }
-        let last = parts.pop().unwrap_or(".");
-        let mut folder = openat(&self.root, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        for part in parts {
-            let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            folder = openat(&folder, part, step, Mode::empty())?;
-        }
-        openat(&folder, last, flags | OFlags::NOFOLLOW, Mode::empty())
     }
 }
 
@@ -123,7 +128,7 @@ impl Folder for DiskFolder {
         // The file may grow while it is read: one byte more than the limit tells.
         let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or(0));
         let read = file.take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|error| ReadError::Refused(error.to_string()))?;
+        read.map_err(|error| self.failed(path, &error))?;
         if bytes.len() as u64 > limit {
             return Err(ReadError::TooLarge { bytes: bytes.len() as u64, limit });
         }
@@ -131,11 +136,14 @@ impl Folder for DiskFolder {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let folder = self.open_below(path, OFlags::DIRECTORY)?;
-        let refused = |error| ReadError::Refused(reason(error));
+        let folder = self.dir.dir_inside(path).map_err(|errno| match errno {
+            Errno::NOTDIR => ReadError::NotAFolder,
+            errno => self.unreadable(path, errno),
+        })?;
+        let failed = |errno| self.unreadable(path, errno);
         let mut names = Vec::new();
-        for entry in Dir::read_from(&folder).map_err(refused)? {
-            let entry = entry.map_err(refused)?;
+        for entry in Entries::read_from(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
             // A name that is not UTF-8 is no name that a session can mention.
             if let Ok(name) = entry.file_name().to_str()
                 && !matches!(name, "." | "..")
@@ -151,7 +159,13 @@ impl Folder for DiskFolder {
     }
 
     fn has(&self, path: &str) -> bool {
-        statat(&self.root, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        match retried(|| statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW)) {
+            Ok(_) => true,
+            Err(errno) => {
+                self.unreadable(path, errno);
+                false
+            }
+        }
     }
 }
 
@@ -202,8 +216,6 @@ mod tests {
         let absolute = dir.path().join("secret").to_string_lossy().into_owned();
         for path in ["up", "absolute", "folder/secret", "../secret", "sub/../../secret", "loop", &absolute] {
             assert_eq!(folder.read(path, 100), Err(ReadError::Outside), "{path}");
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-            assert!(folder.open_without_links(path, flags).is_err(), "{path}");
         }
         assert_eq!(folder.read("within", 100), Ok(b"hello".to_vec()));
         assert_eq!(folder.list("folder"), Err(ReadError::Outside));
@@ -213,7 +225,8 @@ mod tests {
     fn a_pipe_is_not_waited_for() {
         let (dir, folder) = world();
         let pipe = dir.path().join("session/pipe");
-        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).expect("a pipe");
         assert_eq!(folder.read("pipe", 100), Err(ReadError::NotAFile));
     }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::line::decode;
-use crate::real_disk::open_regular;
+use team_executor_beneath::open_regular;
 
 /// How much of the end is looked at, at first.
 const END: u64 = 64 << 10;

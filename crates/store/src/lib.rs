@@ -6,6 +6,7 @@
 //! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`glance`],
 //! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
 pub mod adopt;
@@ -59,7 +60,7 @@ pub use journal::{Journal, JournalError};
 pub use line::Seq;
 pub use lock::{Holder, Lock, LockError, held_by};
 pub use new_folder::{MakeError, make_folder};
-pub use real_disk::{RealDisk, RealFile, open_regular, read_regular};
+pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, replaces, strays, sweep};
 pub use reserve::{RESERVE_BYTES, Reserve};

@@ -1,6 +1,8 @@
 //! One executor per run: a kernel lock on a file that is never removed, so it falls with its holder, however that ends.
 //! The text in the file is for messages only. No pid, clock or timeout is ever taken as proof that a holder is gone.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::fmt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! A folder that appears whole or not at all: made beside its place under another name, synced, then given its own.
 
-use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use team_executor_beneath::{Dir, How, io_error, make_shared};
 
 use crate::disk::Disk as _;
 use crate::real_disk::RealDisk;
@@ -31,61 +31,58 @@ pub enum MakeError {
 pub fn make_folder<'f>(target: &Path, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<(), MakeError> {
     let failed = |action, path: &Path| {
         let path = path.to_owned();
-        move |error| MakeError::Disk { action, path, error }
+        move |errno| MakeError::Disk { action, path, error: io_error(errno) }
     };
     if target.symlink_metadata().is_ok() {
         return Err(MakeError::Exists(target.to_owned()));
     }
-    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it does not end with a name");
-    let name = target.file_name().and_then(|name| name.to_str()).ok_or_else(no_name).map_err(failed("make", target))?;
+    let name = target.file_name().and_then(|name| name.to_str()).ok_or(Errno::INVAL).map_err(failed("make", target))?;
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(parent).map_err(failed("make", parent))?;
-    let disk = RealDisk::open_folder(parent).map_err(io::Error::from).map_err(failed("open", parent))?;
-    let token = disk.token().map_err(io::Error::from).map_err(failed("make a name in", parent))?;
+    let dir =
+        make_shared(parent).map_err(|error| MakeError::Disk { action: "make", path: parent.to_owned(), error })?;
+    let disk = RealDisk::from(dir.clone());
+    let token = disk.token().map_err(failed("make a name in", parent))?;
     let temporary = format!(".{name}.tmp-{token:016x}");
-    let folder = parent.join(&temporary);
-    let place = || match disk.rename_new(&temporary, name) {
+    let place = || match dir.rename_new(&temporary, name) {
         // A file system that cannot promise it: a folder never takes the place of one with something in it.
-        Err(Errno::INVAL | Errno::NOSYS) => disk.rename(&temporary, name),
+        Err(Errno::INVAL | Errno::NOSYS) => dir.rename(&temporary, name),
         renamed => renamed,
     };
-    let filled = fill(&folder, files).map_err(failed("write", &folder));
+    let filled = fill(&dir, &temporary, files).map_err(failed("write", &parent.join(&temporary)));
     let made = filled.and_then(|()| match place() {
         Err(Errno::EXIST) => Err(MakeError::Exists(target.to_owned())),
-        placed => placed.map_err(io::Error::from).map_err(failed("make", target)),
+        placed => placed.map_err(failed("make", target)),
     });
     if made.is_err() {
         // What cannot be removed has a name that says what it is.
-        fs::remove_dir_all(&folder).ok();
+        dir.remove_all(&temporary).ok();
     }
     made?;
-    disk.sync_folder().map_err(io::Error::from).map_err(failed("sync", parent))
+    dir.sync().map_err(failed("sync", parent))
 }
 
-fn fill<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> io::Result<()> {
-    fs::create_dir(folder)?;
-    let mut folders = vec![folder.to_owned()];
+fn fill<'f>(dir: &Dir, name: &str, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<(), Errno> {
+    let folder = dir.make_shared_dir(name)?;
     for (path, text) in files {
-        let target = folder.join(path);
-        let above = if path.ends_with('/') { Some(target.as_path()) } else { target.parent() };
-        for missing in above.into_iter().flat_map(|above| above.ancestors()).take_while(|above| !above.is_dir()) {
-            folders.push(missing.to_owned());
+        let (above, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let within = folder.make_shared_dir(above)?;
+        if !file.is_empty() {
+            let mut file = within.file(file, How::CreateShared)?;
+            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+            written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         }
-        above.map_or(Ok(()), fs::create_dir_all)?;
-        if !path.ends_with('/') {
-            let mut file = File::create_new(&target)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-        }
+        within.sync()?;
     }
-    folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
+    folder.sync()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {

@@ -2,86 +2,67 @@
 //! leads out; new files are 0600, folders 0700, and nothing is inherited by workers.
 
 use std::fs::File;
-use std::io::Read as _;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, fdatasync, flock, fstat, fsync,
-    ftruncate, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, fchmod, fdatasync, flock, fstat, fsync, ftruncate, statat};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use team_executor_beneath::{Dir, How, ours};
 use team_executor_files::limits;
 
 use crate::disk::{Disk, DiskFile, Kind, retried};
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-const FILE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
 /// A file that is read at once has no more bytes: others may have made it, of nothing.
 const MOST: u64 = limits::TASKS_BYTES;
-const OWNER_ONLY: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// A folder on disk that is held open.
-#[derive(Debug)]
-pub struct RealDisk(OwnedFd);
+#[derive(Debug, Clone)]
+pub struct RealDisk(Dir);
 
 /// A file of a [`RealDisk`].
 #[derive(Debug)]
 pub struct RealFile(File);
 
-/// Opens a regular file to be read. Nothing else is opened, and nobody waits: a pipe has no end.
-pub fn open_regular(path: &Path) -> std::io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    Ok(regular(retried(|| openat(CWD, path, flags, Mode::empty()))?)?)
-}
-
-/// The bytes of a regular file.
-pub fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+impl From<Dir> for RealDisk {
+    fn from(dir: Dir) -> Self {
+        Self(dir)
+    }
 }
 
 impl RealDisk {
-    /// Opens the folder at a path, which may be a link.
+    /// Opens the folder at a path. Below `.workflow` no link is followed.
     pub fn open_folder(path: &Path) -> Result<Self, Errno> {
-        retried(|| openat(CWD, path, FOLDER, Mode::empty())).map(Self)
+        ours::open(path).map(Self)
+    }
+
+    /// The folder itself.
+    pub const fn dir(&self) -> &Dir {
+        &self.0
     }
 
     /// The folder of that name in this one, made durable with its name if it is missing. A link is refused.
     pub fn subfolder(&self, name: &str) -> Result<Self, Errno> {
-        let name = component(name)?;
-        match retried(|| mkdirat(&self.0, name, Mode::RWXU)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error),
-        }
-        self.sync_folder()?;
-        retried(|| openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())).map(Self)
+        self.0.make_dir(component(name)?).map(Self)
     }
 
-    /// Moves whatever has a name here to a name in another folder, for good; `EXIST` if there is anything of that name.
-    pub fn move_new(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Errno> {
-        let (name, new_name) = (component(name)?, component(new_name)?);
-        retried(|| renameat_with(&self.0, name, &to.0, new_name, RenameFlags::NOREPLACE))?;
+    /// Moves whatever has a name here to the first of `stem`, `stem-2`, … that is free in another folder, for good, and returns
+    /// that name.
+    pub fn move_free(&self, name: &str, to: &Self, stem: &str) -> Result<String, Errno> {
+        let name = self.0.move_free(name, &to.0, stem)?;
         to.sync_folder()?;
-        self.sync_folder()
+        self.sync_folder()?;
+        Ok(name)
     }
 
     /// A regular file of that name, to be read.
     pub(crate) fn read_file(&self, name: &str) -> Result<File, Errno> {
-        self.regular(name, OFlags::RDONLY)
+        self.0.file(component(name)?, How::Read)
     }
 
     /// A regular file of that name, made if it is missing, whose writes go to its end.
     pub(crate) fn append_file(&self, name: &str) -> Result<File, Errno> {
-        self.regular(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
-    }
-
-    fn regular(&self, name: &str, flags: OFlags) -> Result<File, Errno> {
-        let name = component(name)?;
-        regular(retried(|| openat(&self.0, name, FILE | flags, OWNER_ONLY))?)
+        self.0.file(component(name)?, How::Append)
     }
 }
 
@@ -89,7 +70,7 @@ impl Disk for RealDisk {
     type File = RealFile;
 
     fn create(&self, name: &str) -> Result<RealFile, Errno> {
-        self.regular(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL).map(RealFile)
+        self.0.file(component(name)?, How::CreateNew).map(RealFile)
     }
 
     fn permit_like(&self, name: &str, file: &RealFile) -> Result<(), Errno> {
@@ -99,7 +80,7 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, name: &str) -> Result<RealFile, Errno> {
-        self.regular(name, OFlags::RDWR).map(RealFile)
+        self.0.file(component(name)?, How::Write).map(RealFile)
     }
 
     fn look_at(&self, name: &str) -> Result<RealFile, Errno> {
@@ -107,20 +88,11 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>, Errno> {
-        let file = self.read_file(name)?;
-        let size = fstat(&file)?.st_size;
-        if size > MOST.cast_signed() {
-            return Err(Errno::FBIG);
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or(0));
-        // It may grow while it is read.
-        let read = file.take(MOST + 1).read_to_end(&mut bytes);
-        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        if bytes.len() as u64 > MOST { Err(Errno::FBIG) } else { Ok(bytes) }
+        self.0.read(component(name)?, MOST)
     }
 
     fn kind(&self, name: &str) -> Result<Kind, Errno> {
-        match statat(&self.0, component(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+        match self.0.stat(component(name)?) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(Kind::File),
             Ok(_) => Ok(Kind::Other),
             Err(Errno::NOENT) => Ok(Kind::Missing),
@@ -138,36 +110,23 @@ impl Disk for RealDisk {
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
-            // A name that is not UTF-8 is none of ours.
-            if let Ok(name) = entry?.file_name().to_str()
-                && !matches!(name, "." | "..")
-            {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        self.0.list()
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
-        let (from, to) = (component(from)?, component(to)?);
-        retried(|| renameat(&self.0, from, &self.0, to))
+        self.0.rename(component(from)?, component(to)?)
     }
 
     fn rename_new(&self, from: &str, to: &str) -> Result<(), Errno> {
-        let (from, to) = (component(from)?, component(to)?);
-        retried(|| renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE))
+        self.0.rename_new(component(from)?, component(to)?)
     }
 
     fn remove(&self, name: &str) -> Result<(), Errno> {
-        let name = component(name)?;
-        retried(|| unlinkat(&self.0, name, AtFlags::empty()))
+        self.0.remove(component(name)?)
     }
 
     fn sync_folder(&self) -> Result<(), Errno> {
-        retried(|| fsync(&self.0))
+        self.0.sync()
     }
 
     fn token(&self) -> Result<u64, Errno> {
@@ -223,15 +182,6 @@ impl DiskFile for RealFile {
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Refuses what is no regular file.
-fn regular(file: OwnedFd) -> Result<File, Errno> {
-    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::RegularFile => Ok(File::from(file)),
-        FileType::Directory => Err(Errno::ISDIR),
-        _ => Err(Errno::INVAL),
     }
 }
 
@@ -309,11 +259,11 @@ mod tests {
         disk.subfolder("sub").expect("a folder");
         let mode = std::fs::metadata(dir.path().join("sub")).expect("a folder").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
-        rustix::fs::mknodat(CWD, dir.path().join("pipe"), FileType::Fifo, OWNER_ONLY, 0).expect("a pipe");
+        rustix::fs::mknodat(disk.dir(), "pipe", FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
         assert_eq!(disk.read("sub").err(), Some(Errno::ISDIR));
-        assert_eq!(disk.read("pipe").err(), Some(Errno::INVAL));
-        assert_eq!(disk.open("pipe").err(), Some(Errno::INVAL));
-        let error = read_regular(&dir.path().join("pipe")).err();
-        assert_eq!(error.and_then(|error| Errno::from_io_error(&error)), Some(Errno::INVAL));
+        assert_eq!(disk.read("pipe").err(), Some(Errno::NXIO));
+        assert_eq!(disk.open("pipe").err(), Some(Errno::NXIO));
+        let error = team_executor_beneath::read_regular(&dir.path().join("pipe")).err();
+        assert_eq!(error.map(|error| error.to_string()), Some("it is not a regular file".to_owned()));
     }
 }

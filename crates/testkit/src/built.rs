@@ -1,8 +1,14 @@
 //! The programs of this crate, built when they are first asked for: tests of another crate do not build them by themselves.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::limited::output_of;
+
+/// A build may have to wait for another one.
+const BUILD_LIMIT: Duration = Duration::from_secs(900);
 
 /// The program `fake-agent`. What it can do is said at the top of `src/bin/fake-agent.rs`.
 #[track_caller]
@@ -24,7 +30,10 @@ fn build(name: &str) -> PathBuf {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--bin", name, "--message-format", "json"]);
     command.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-    let Ok(output) = command.output() else { panic!("cargo cannot be run") };
+    let Ok(child) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        panic!("cargo cannot be run")
+    };
+    let output = output_of(child, BUILD_LIMIT);
     let messages = String::from_utf8_lossy(&output.stdout);
     let path = messages.split("\"executable\":\"").nth(1).and_then(|rest| rest.split('"').next());
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,9 +1,10 @@
 //! A named pipe into which processes write lines, in the order in which things happen to them.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+use crate::limited::LimitedLines as _;
 use crate::must;
 use crate::pulse::make_pipe;
 
@@ -36,19 +37,15 @@ impl Diary {
     /// Waits for the next line.
     #[track_caller]
     pub fn line(&mut self) -> String {
-        let mut line = String::new();
-        must("reading", &self.path, self.lines.read_line(&mut line));
-        line.trim_end().to_owned()
+        self.lines.limited_line().unwrap_or_default().trim_end().to_owned()
     }
 
     /// Waits until nobody can write any more, and gives what was not read.
     #[track_caller]
     pub fn rest(self) -> Vec<String> {
-        let Self { path, mut lines, open } = self;
+        let Self { mut lines, open, .. } = self;
         drop(open);
-        let mut text = String::new();
-        must("reading", &path, lines.read_to_string(&mut text));
-        text.lines().map(str::to_owned).collect()
+        std::iter::from_fn(|| lines.limited_line()).collect()
     }
 }
 
@@ -57,6 +54,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::limited::LimitedCommand as _;
 
     #[test]
     fn lines_come_in_order_and_the_end_when_the_last_writer_is_dead() {
@@ -64,7 +62,7 @@ mod tests {
         let mut diary = Diary::new(dir.path().join("diary"));
         let script = "exec 3>>\"$0\"; echo one >&3; echo two >&3; (read _; echo three >&3) & :";
         let mut first = Command::new("/bin/sh");
-        assert!(first.args(["-c", script]).arg(diary.path()).status().unwrap().success());
+        assert!(first.args(["-c", script]).arg(diary.path()).limited_status().success());
         assert_eq!(diary.line(), "one");
         assert_eq!(diary.rest(), ["two", "three"]);
     }

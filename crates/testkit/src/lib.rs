@@ -1,7 +1,8 @@
 //! What tests of the built program share: a throw-away [`World`] to run it in, a printable [`Run`], a [`Tree`] that shows
 //! whether anything on disk changed, a [`Diary`] of what workers did, and a [`fake_agent()`] whose life and death are seen by
 //! a [`Pulse`] and led by a [`Gate`], a [`Terminal`] with a person at it, and a [`Screen`] as such a person sees it; a
-//! [`RealAgent`] where one is installed, and the [`ScriptedModel`] that it is given.
+//! [`RealAgent`] where one is installed, and the [`ScriptedModel`] that it is given. Nothing is waited for without a limit
+//! ([`limited`]).
 //!
 //! For tests only. It knows nothing of what the program does, and nothing of the machine gets in: no environment
 //! variable, no home folder, no terminal. A world that cannot be set up is a failed test, so these functions panic where
@@ -13,12 +14,14 @@
 mod built;
 mod diary;
 mod glass;
+pub mod limited;
 mod model;
 mod pulse;
 mod real_agent;
 mod run;
 mod screen;
 mod scripted_model;
+mod signals;
 mod terminal;
 mod tree;
 mod world;
@@ -32,6 +35,7 @@ pub use real_agent::{RealAgent, Recipe};
 pub use run::Run;
 pub use screen::Screen;
 pub use scripted_model::{Asked, ScriptedModel};
+pub use signals::usual_signals;
 pub use terminal::Terminal;
 pub use tree::Tree;
 pub use world::World;

@@ -3,15 +3,15 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat};
 
+use crate::limited::{LIMIT, is_ready};
 use crate::must;
-
-/// Longer than anything may take; whoever waits for so long has failed.
-pub(crate) const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// The test's end of a named pipe.
 #[derive(Debug)]
@@ -62,9 +62,8 @@ impl Pulse {
     /// Reads some beats; none is the end.
     #[track_caller]
     fn read(&mut self, most: usize) -> usize {
-        let mut ready = [PollFd::new(&self.end, PollFlags::IN)];
-        let count = must("waiting for", &self.path, poll(&mut ready, Some(&PATIENCE)).map_err(Into::into));
-        assert!(count > 0, "{}: no sign of life or death", self.path.display());
+        let latest = Instant::now() + LIMIT;
+        assert!(is_ready(self.end.as_fd(), latest), "{}: no sign of life or death", self.path.display());
         let mut beats = vec![0; most];
         must("reading", &self.path, self.end.read(&mut beats))
     }
@@ -91,7 +90,12 @@ impl Gate {
     /// Waits until a process is there, and lets it go on.
     #[track_caller]
     pub fn open(&self) {
-        drop(must("opening", &self.0, File::options().write(true).open(&self.0)));
+        let (sender, opened) = mpsc::channel();
+        let path = self.0.clone();
+        // A pipe that nobody reads cannot be waited for in another way; the thread of a failed test stays there.
+        std::thread::spawn(move || sender.send(File::options().write(true).open(path)));
+        let opened = opened.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("nobody came to {}", self.0.display()));
+        drop(must("opening", &self.0, opened));
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::limited::LimitedCommand as _;
 use crate::must;
 
 /// An agent that is installed.
@@ -146,7 +147,7 @@ fn put(path: &Path, text: &str) {
 fn node() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let node = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|path| path.is_file())?;
-    let version = Command::new(&node).arg("--version").output().ok()?.stdout;
+    let version = Command::new(&node).arg("--version").limited_output().stdout;
     let major = String::from_utf8_lossy(&version).trim_start_matches('v').split('.').next()?.parse::<u32>().ok()?;
     (major >= 20).then_some(node)
 }

@@ -2,17 +2,15 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
+use crate::limited::LimitedChild as _;
+use crate::limited::{LIMIT, is_ready};
 use crate::terminal::{at_terminal, resize};
 use crate::{Glass, must};
-
-/// Longer than anything may take; whoever waits for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal with a program in it.
 #[derive(Debug)]
@@ -69,7 +67,7 @@ impl Screen {
         let began = Instant::now();
         while !self.glass.to_string().contains(text) {
             assert!(
-                began.elapsed() < PATIENCE && self.read(),
+                began.elapsed() < LIMIT && self.read(),
                 "{text:?} was never seen:\n{}",
                 self.glass.history().join("\n")
             );
@@ -80,16 +78,14 @@ impl Screen {
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         while self.read() {}
-        must("waiting for", Path::new("the program"), self.child.wait())
+        self.child.limited_wait()
     }
 
     /// Reads something; nothing more at the end.
     #[track_caller]
     fn read(&mut self) -> bool {
-        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
-        let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
-        let count = must("waiting for", Path::new("a terminal"), poll(&mut ready, Some(&patience)).map_err(Into::into));
-        assert!(count > 0, "nothing more is written:\n{}", self.glass.history().join("\n"));
+        let is_ready = is_ready(self.person.as_fd(), Instant::now() + LIMIT);
+        assert!(is_ready, "nothing more is written:\n{}", self.glass.history().join("\n"));
         let mut bytes = [0; 4096];
         // The last one that had the other end open is gone: that is an error here, and the end.
         let length = self.person.read(&mut bytes).unwrap_or(0);

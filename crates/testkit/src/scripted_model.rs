@@ -1,15 +1,14 @@
 //! The scripted model as a process beside a test, with a network of its own where the machine allows one.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::Value;
 
 use crate::built::scripted_model;
-use crate::must;
-use crate::pulse::PATIENCE;
+use crate::limited::{LimitedChild as _, LimitedLines as _};
+use crate::{must, usual_signals};
 
 /// A model that is there until it is dropped. What is run through [`Self::network`] reaches it, and nothing else.
 #[derive(Debug)]
@@ -40,8 +39,10 @@ impl ScriptedModel {
     /// Serves the scripts in a folder.
     #[track_caller]
     pub fn start(scripts: &Path) -> Self {
-        let is_apart = Command::new(APART[0]).args(&APART[1..]).args(["sh", "true"]).output();
-        let is_apart = is_apart.is_ok_and(|output| output.status.success());
+        let mut apart = Command::new(APART[0]);
+        apart.args(&APART[1..]).args(["sh", "true"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        usual_signals();
+        let is_apart = apart.spawn().is_ok_and(|child| child.limited_output().status.success());
         let program = scripted_model();
         let mut command = Command::new(if is_apart { Path::new(APART[0]) } else { program });
         if is_apart {
@@ -99,21 +100,17 @@ impl ScriptedModel {
 
     #[track_caller]
     fn line(&mut self) -> Option<String> {
-        if self.lines.buffer().is_empty() {
-            let mut ready = [PollFd::new(self.lines.get_ref(), PollFlags::IN)];
-            let waited = poll(&mut ready, Some(&PATIENCE)).map_err(Into::into);
-            assert!(must("waiting for", scripted_model(), waited) > 0, "nobody asks the model");
-        }
-        let mut line = String::new();
-        let count = must("reading from", scripted_model(), self.lines.read_line(&mut line));
-        (count > 0).then(|| line.trim_end().to_owned())
+        self.lines.limited_line().map(|line| line.trim_end().to_owned())
     }
 }
 
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
         drop(self.open.take());
-        let _ended = self.process.wait();
+        // It ends with its input; a second panic would hide the first.
+        if !std::thread::panicking() {
+            self.process.limited_wait();
+        }
     }
 }
 

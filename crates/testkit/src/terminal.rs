@@ -2,15 +2,18 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::must;
-use crate::pulse::PATIENCE;
+use crate::limited::LimitedChild as _;
+use crate::limited::{LIMIT, is_ready};
+use crate::{must, usual_signals};
 
 /// A process at a terminal of its own.
 #[derive(Debug)]
@@ -50,16 +53,14 @@ impl Terminal {
     #[track_caller]
     pub fn end(mut self) -> (Option<i32>, String) {
         while self.read() {}
-        let status = must("waiting at", Path::new("/dev/ptmx"), self.child.wait());
-        (status.code(), self.shown)
+        (self.child.limited_wait().code(), self.shown)
     }
 
     /// Reads what is shown next; there is no more when nobody has the terminal.
     #[track_caller]
     fn read(&mut self) -> bool {
-        let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
-        let count = must("waiting at", Path::new("/dev/ptmx"), poll(&mut ready, Some(&PATIENCE)).map_err(Into::into));
-        assert!(count > 0, "nothing more was shown than:\n{}", self.shown);
+        let latest = Instant::now() + LIMIT;
+        assert!(is_ready(self.person.as_fd(), latest), "nothing more was shown than:\n{}", self.shown);
         let mut bytes = [0; 4096];
         match self.person.read(&mut bytes) {
             Ok(0) | Err(_) => false,
@@ -74,6 +75,7 @@ impl Terminal {
 /// Starts a program at a new terminal of this size, and gives the person's end of it.
 #[track_caller]
 pub(crate) fn at_terminal(mut command: Command, columns: u16, rows: u16) -> (File, Child) {
+    usual_signals();
     let device = Path::new("/dev/ptmx");
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
     let person = File::from(must("opening", device, person.map_err(Into::into)));
@@ -81,7 +83,9 @@ pub(crate) fn at_terminal(mut command: Command, columns: u16, rows: u16) -> (Fil
     resize(&person, columns, rows);
     let name = must("naming", device, ptsname(&person, Vec::new()).map_err(Into::into));
     let path = name.to_string_lossy().into_owned();
-    let end = || Stdio::from(must("opening", device, File::options().read(true).write(true).open(&path)));
+    // The tests may lead a session without a terminal: this one must not become theirs, or its end would end them.
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let end = || Stdio::from(must("opening", device, open(&path, flags, Mode::empty()).map_err(Into::into)));
     let child = command.stdin(end()).stdout(end()).stderr(end()).spawn();
     // The command, which holds the other end, is gone with this call.
     (person, must("starting at", device, child))

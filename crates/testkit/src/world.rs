@@ -8,8 +8,10 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::limited::LimitedCommand as _;
+use crate::limited::{kill, processes};
 use crate::tree::children;
-use crate::{Run, Tree, must};
+use crate::{Run, Tree, must, usual_signals};
 
 /// A temporary folder and an environment in which the program sees nothing of the machine that it runs on. Both are gone
 /// when it is dropped.
@@ -27,6 +29,7 @@ impl World {
     /// An empty world in which a program is installed, usually `env!("CARGO_BIN_EXE_team-executor")`.
     #[track_caller]
     pub fn new(binary: impl Into<PathBuf>) -> Self {
+        usual_signals();
         let keep = must("creating a folder in", &std::env::temp_dir(), tempfile::tempdir());
         let root = must("resolving", keep.path(), keep.path().canonicalize());
         let (dir, home) = (root.join("dir"), root.join("home"));
@@ -116,7 +119,7 @@ impl World {
     /// Runs the program to its end, without input.
     #[track_caller]
     pub fn run(&self, args: &[&str]) -> Run {
-        let output = must("running", &self.binary, self.command(args).output());
+        let output = self.command(args).limited_output();
         let program = self.binary.file_name().unwrap_or_default().to_string_lossy();
         let (dir, root) = (self.dir.to_string_lossy(), self.root.to_string_lossy());
         Run::new(&program, args, &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
@@ -126,16 +129,12 @@ impl World {
     /// Whoever has ended has no environment any more.
     #[track_caller]
     pub fn living(&self, variable: &str) -> Vec<(u32, String)> {
-        let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
         let variable = format!("{variable}=");
-        let processes = children(Path::new("/proc")).into_iter();
-        let processes = processes.filter_map(|path| Some((path.file_name()?.to_str()?.parse().ok()?, path)));
-        let ours = processes.filter(|(_, path)| {
-            let environment = fs::read(path.join("environ")).unwrap_or_default();
+        let ours = processes().filter(|process| {
+            let environment = seen(*process, "environ");
             has(&environment, variable.as_bytes()) && has(&environment, self.root.as_os_str().as_encoded_bytes())
         });
-        let line = |path: &Path| fs::read(path.join("cmdline")).unwrap_or_default();
-        ours.map(|(pid, path)| (pid, String::from_utf8_lossy(&line(&path)).replace('\0', " "))).collect()
+        ours.map(|process| (process, String::from_utf8_lossy(&seen(process, "cmdline")).replace('\0', " "))).collect()
     }
 
     /// A path in the folder; one that leaves it is a mistake of the test.
@@ -145,6 +144,26 @@ impl World {
         assert!(stays, "{path} leaves the world");
         self.dir.join(path)
     }
+}
+
+impl Drop for World {
+    /// A test that has failed may have left processes that wait for it.
+    fn drop(&mut self) {
+        let root = self.root.as_os_str().as_encoded_bytes();
+        let is_ours = |process: &u32| ["environ", "cmdline"].iter().any(|file| has(&seen(*process, file), root));
+        if std::thread::panicking() {
+            processes().filter(|process| *process != std::process::id()).filter(is_ours).for_each(kill);
+        }
+    }
+}
+
+/// What the system shows of a process; nothing if it is gone.
+fn seen(process: u32, file: &str) -> Vec<u8> {
+    fs::read(format!("/proc/{process}/{file}")).unwrap_or_default()
+}
+
+fn has(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 #[track_caller]
@@ -159,6 +178,7 @@ mod tests {
     use std::io::{Read as _, Write as _};
 
     use super::*;
+    use crate::limited::LimitedChild as _;
 
     #[test]
     fn the_program_sees_only_the_world() {
@@ -197,7 +217,7 @@ mod tests {
         assert_eq!(world.living("MARK_B"), []);
         assert_eq!(World::new("/bin/cat").living("A_MARK"), []);
         drop(input);
-        child.wait().unwrap();
+        child.limited_wait();
         assert_eq!(world.living("A_MARK"), []);
     }
 
@@ -228,6 +248,19 @@ mod tests {
     #[should_panic(expected = "../out leaves the world")]
     fn a_path_that_leaves_the_world_is_refused() {
         World::new("/bin/true").write("../out", "");
+    }
+
+    #[test]
+    fn processes_of_a_failed_test_are_killed() {
+        let world = World::new("/bin/cat");
+        let mut child = world.command(&[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let open = child.stdin.take();
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            assert!(world.dir().ends_with("nowhere"), "this test fails on purpose");
+        }));
+        assert!(failed.is_err());
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.limited_wait()), Some(9));
+        drop(open);
     }
 
     #[test]

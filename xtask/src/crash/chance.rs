@@ -24,6 +24,11 @@ impl Chance {
         usize::try_from(self.below(len as u64)).unwrap_or(0)
     }
 
+    /// One of several numbers.
+    pub(crate) fn pick(&mut self, all: &[u64]) -> u64 {
+        all.get(self.index(all.len())).copied().unwrap_or_default()
+    }
+
     /// True once in so many times.
     pub(crate) const fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0

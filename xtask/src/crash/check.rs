@@ -223,7 +223,9 @@ fn ended_well(run: &Path, found: &mut Ends) -> Outcome {
         let path = entry.map_err(|error| error.to_string())?.path();
         let ledger = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         for entry in ledger::entries(&ledger) {
-            if let Entry::Ended(Exit { key, ended: Ended::Exit(0), .. }) = entry {
+            if let Entry::Exited(exit) | Entry::Ended(exit) = entry
+                && let Exit { key, ended: Ended::Exit(0), .. } = exit
+            {
                 let task = key.split('/').nth(1).unwrap_or_default().to_owned();
                 found.entry(task).or_default().insert(key);
             }

@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::GLANCE;
 use crate::shell::Outcome;
 
-/// A variable of the executor's environment that names the folder of the run. Its keepers have it too.
+/// A variable of the executor's environment that names the folder of the run.
 pub(crate) const MARK: &str = "CRASH_RUN";
 
-/// The processes that belong to one run: they name its folder in their environment.
+/// The processes that belong to one run: they name its folder in their environment, or in their arguments as keepers do.
 #[derive(Debug)]
 pub(crate) struct Mark {
     folder: Vec<u8>,
@@ -50,7 +50,8 @@ impl Mark {
     fn living(&self, is_such: impl Fn(&[u8]) -> bool) -> Vec<String> {
         let all = all().into_iter().filter(|pid| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            has(&environment, &self.folder) && is_such(&environment)
+            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            (has(&environment, &self.folder) || has(&arguments, &self.folder)) && is_such(&environment)
         });
         let shown =
             all.filter_map(|pid| Some(format!("{pid} {}", words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?))));

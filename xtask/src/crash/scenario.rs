@@ -10,6 +10,8 @@ use crate::shell::Outcome;
 
 /// Where the session is, below the folder of a run.
 const SESSION: &str = ".workflow/.team/crash";
+/// A file that makes long workers short.
+pub(crate) const HURRY: &str = "hurry";
 
 /// A session and how it is run.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct Scenario {
 }
 
 /// A task and what its worker does.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) deps: Vec<usize>,
@@ -30,11 +32,18 @@ pub(crate) struct Task {
     /// The first attempt that gets that far fails.
     fails: bool,
     leaves: Leaves,
+    /// It goes on for long, unless [`HURRY`] is there.
+    is_long: bool,
+    /// It hands in its result, and from then on ends with 0 whatever happens.
+    pub(crate) reports: bool,
+    /// It leaves a file in its folder.
+    delivers: bool,
 }
 
 /// What a worker leaves behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Leaves {
+    #[default]
     Nothing,
     /// A process without parents that would go on for long.
     Daemon,
@@ -57,10 +66,27 @@ impl Scenario {
                 1..=16 => Leaves::Daemon,
                 _ => Leaves::Nothing,
             };
-            Task { id: format!("T-{index:03}"), deps, nap_ms: chance.below(40), fails: failing == Some(index), leaves }
+            let (id, fails) = (format!("T-{index:03}"), failing == Some(index));
+            Task { id, deps, nap_ms: chance.below(40), fails, leaves, ..Task::default() }
         };
         let tasks = (0..count).map(task).collect();
-        Self { tasks, slots: chance.below(6) + 1, wave: chance.once_in(2), csv: chance.once_in(2) }
+        let (slots, wave, csv) = (chance.below(6) + 1, chance.once_in(2), chance.once_in(2));
+        Self { tasks, slots, wave, csv }
+    }
+
+    /// One whose workers leave nothing behind: most are short, some go on until they are stopped, and every second one hands in
+    /// a result.
+    pub(crate) fn stopped(chance: &mut Chance, count: usize) -> Self {
+        let task = |index: usize| Task {
+            id: format!("T-{index:03}"),
+            deps: if chance.once_in(2) { index.checked_sub(2).into_iter().collect() } else { Vec::new() },
+            nap_ms: chance.below(30),
+            is_long: chance.once_in(5),
+            reports: chance.once_in(2),
+            ..Task::default()
+        };
+        let tasks = (0..count).map(task).collect();
+        Self { tasks, slots: chance.below(3) + 1, wave: chance.once_in(4), csv: chance.once_in(2) }
     }
 
     /// One in which every task waits for the one before it or the one before that, and nothing is left to chance.
@@ -68,9 +94,9 @@ impl Scenario {
         let task = |index: usize| Task {
             id: format!("T-{index:03}"),
             deps: index.checked_sub(1 + index % 2).into_iter().collect(),
-            nap_ms: 0,
-            fails: false,
-            leaves: Leaves::Nothing,
+            reports: index.is_multiple_of(2),
+            delivers: index.is_multiple_of(3),
+            ..Task::default()
         };
         Self { tasks: (0..count).map(task).collect(), slots: 2, wave: false, csv: true }
     }
@@ -89,7 +115,7 @@ impl Scenario {
     /// What the program is started with.
     pub(crate) fn arguments(&self, dir: &Path) -> Vec<String> {
         let mut arguments = vec![
-            format!("--session={}", dir.join(SESSION).display()),
+            session(dir),
             "-y".to_owned(),
             format!("-c{}", self.slots),
             "--agent-command".to_owned(),
@@ -136,17 +162,31 @@ impl Scenario {
                 Leaves::Daemon => text.push_str(" (haunt >/dev/null 2>&1 &);"),
                 Leaves::StubbornDaemon => text.push_str(" (trap '' TERM; haunt >/dev/null 2>&1 &);"),
             }
+            if task.is_long {
+                write!(text, " [ -e '{dir}/{HURRY}' ] || sleep 60;").ok();
+            }
             if task.nap_ms > 0 {
                 write!(text, " sleep 0.{:03};", task.nap_ms).ok();
             }
             if task.fails {
                 write!(text, " if mkdir '{dir}/failed' 2>/dev/null; then say fail; exit 1; fi;").ok();
             }
+            if task.reports {
+                text.push_str(" trap '' TERM; echo '{\"status\":\"completed\",\"findings\":\"done\"}' >\"$TEAM_EXECUTOR_RESULT\";");
+            }
+            if task.delivers {
+                text.push_str(" echo text >\"$TEAM_EXECUTOR_ARTIFACTS/a.md\";");
+            }
             text.push_str(";\n");
         }
         text.push_str("esac\nsay end\necho done\n");
         text
     }
+}
+
+/// The argument that names the session of a run.
+pub(crate) fn session(dir: &Path) -> String {
+    format!("--session={}", dir.join(SESSION).display())
 }
 
 /// The folder that holds the runs of a session.

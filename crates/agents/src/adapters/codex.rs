@@ -1,5 +1,7 @@
 //! Codex: `codex exec --json`.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::token::TOKEN;
+
 /// What agents call it.
 pub const NAME: &str = "executor";
 /// What makes the program such a server.
@@ -23,7 +25,8 @@ pub struct Server {
 impl Server {
     /// For the worker that is given an environment; nothing if the path of the program is no text.
     pub fn of(program: &Path, environment: &[(String, String)]) -> Option<Self> {
-        let ours = environment.iter().filter(|(name, _)| name.starts_with(OURS));
+        // Everybody can read the arguments of a process. Below its keeper the server needs no secret.
+        let ours = environment.iter().filter(|(name, _)| name.starts_with(OURS) && name != TOKEN);
         Some(Self { program: program.to_str()?.to_owned(), env: ours.cloned().collect() })
     }
 
@@ -65,7 +68,8 @@ mod tests {
     use super::*;
 
     fn server() -> Server {
-        let environment = [("PATH", "/bin"), ("TEAM_EXECUTOR_TASK", "it's \"A\"\n"), ("KEY", "secret")];
+        let environment =
+            [("PATH", "/bin"), ("TEAM_EXECUTOR_TASK", "it's \"A\"\n"), ("KEY", "secret"), (TOKEN, "secret")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Server::of(Path::new("/bin/team executor"), &environment).unwrap()
     }

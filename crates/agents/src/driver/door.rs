@@ -1,8 +1,6 @@
 //! How others reach a conversation: a socket, a line of JSON that asks, and one that answers.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
@@ -12,8 +10,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use team_executor_beneath::{Dir, io_error, open_ours, ours};
 
 use super::peer::Heard;
+use crate::callers::{Caller, Peer};
 use crate::protocol::{decode, encode};
 
 /// Longer lines are not heard.
@@ -82,7 +82,7 @@ pub(super) struct Told {
 
 /// Tells a conversation something; nothing if it is not there any more.
 pub fn tell(door: &Path, word: &Word) -> io::Result<Option<Answered>> {
-    let mut stream = match within(door).and_then(|(_folder, path)| UnixStream::connect(path)) {
+    let mut stream = match connect(door) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
         stream => stream?,
     };
@@ -106,8 +106,7 @@ pub(super) fn ask(control: &Path, question: &Value) {
     });
     let control = control.to_owned();
     thread::spawn(move || {
-        let (_folder, path) = within(&control)?;
-        let mut stream = UnixStream::connect(path)?;
+        let mut stream = connect(&control)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(format!("{line}\n").as_bytes())?;
         // Whoever leaves before the answer is not heard.
@@ -125,17 +124,18 @@ pub(super) struct Door {
 
 impl Door {
     /// Opens it. What was at its place was left by one that is gone.
-    pub(super) fn open(path: &Path, outbox: Sender<Heard>) -> io::Result<Self> {
-        let (folder, near) = within(path)?;
-        match std::fs::remove_file(&near) {
+    pub(super) fn open(path: &Path, ledgers: PathBuf, outbox: Sender<Heard>) -> io::Result<Self> {
+        let (folder, name) = within(path)?;
+        match ours::remove(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(&near)?;
-        drop(folder);
+        let listener = UnixListener::bind(folder.short(name))?;
         let answering = Arc::new(Mutex::new(()));
         let held = Arc::clone(&answering);
-        thread::spawn(move || listener.incoming().flatten().for_each(|stream| serve(&stream, &outbox, &held)));
+        thread::spawn(move || {
+            listener.incoming().flatten().for_each(|stream| serve(&stream, &ledgers, &outbox, &held))
+        });
         Ok(Self { path: path.to_owned(), answering })
     }
 }
@@ -144,27 +144,35 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         let _answered = self.answering.lock();
-        let _is_gone = std::fs::remove_file(&self.path);
+        let _is_gone = ours::remove(&self.path);
     }
 }
 
-/// A way to a socket that is never too long for the system, and the folder that must stay open for it.
-fn within(door: &Path) -> io::Result<(File, PathBuf)> {
+/// The folder of a socket, held open, and its name.
+fn within(door: &Path) -> io::Result<(Dir, &str)> {
     let no_place = || io::Error::new(ErrorKind::InvalidInput, "a door needs a folder and a name");
-    let (folder, name) = door.parent().zip(door.file_name()).ok_or_else(no_place)?;
-    let folder = File::open(folder)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
-    Ok((folder, path))
+    let name = door.file_name().and_then(|name| name.to_str());
+    let (folder, name) = door.parent().zip(name).ok_or_else(no_place)?;
+    Ok((open_ours(folder)?, name))
+}
+
+fn connect(door: &Path) -> io::Result<UnixStream> {
+    let (folder, name) = within(door)?;
+    UnixStream::connect(folder.socket(name).map_err(io_error)?)
 }
 
 /// Hears one line, and answers it.
-fn serve(stream: &UnixStream, outbox: &Sender<Heard>, answering: &Mutex<()>) {
+fn serve(stream: &UnixStream, ledgers: &Path, outbox: &Sender<Heard>, answering: &Mutex<()>) {
+    let peer = Peer::of(stream);
     let mut line = Vec::new();
     let read = stream
         .set_read_timeout(Some(PATIENCE))
         .and_then(|()| BufReader::new(stream.take(LINE_BYTES)).read_until(b'\n', &mut line));
     let _held = answering.lock();
     let answered: Answered = match (read, decode::<Word>(&line)) {
+        (Ok(_), Ok(word)) if !may_say(peer.as_ref(), ledgers, &word) => {
+            Err("a worker does not speak into the conversations of its own run".to_owned())
+        }
         (Ok(_), Ok(word)) => {
             let (reply, answer) = mpsc::channel();
             let over = || Err("the conversation is over".to_owned());
@@ -181,6 +189,12 @@ fn serve(stream: &UnixStream, outbox: &Sender<Heard>, answering: &Mutex<()>) {
     }
 }
 
+/// Whether a caller may say this. A worker of the run may only look, else it could approve its own requests.
+fn may_say(peer: Option<&Peer>, ledgers: &Path, word: &Word) -> bool {
+    let is_outside = || peer.is_some_and(|peer| peer.calls_run(ledgers) == Caller::Outside);
+    matches!(word, Word::State {}) || is_outside()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,7 +207,7 @@ mod tests {
         let path = far.join("A.1");
         assert_eq!(tell(&path, &Word::State {}).unwrap(), None, "nobody is there yet");
         let (outbox, inbox) = mpsc::channel();
-        let door = Door::open(&path, outbox).unwrap();
+        let door = Door::open(&path, far, outbox).unwrap();
         let heard = thread::spawn(move || match inbox.recv().unwrap() {
             Heard::Told(Told { word, reply }) => {
                 reply.send(Ok(State { did: "said".to_owned(), ..State::default() })).unwrap();
@@ -205,8 +219,7 @@ mod tests {
         assert_eq!(answer.unwrap().did, "said");
         assert_eq!(heard.join().unwrap(), Word::Send("hello\n\"you\"".to_owned()));
         assert_eq!(tell(&path, &Word::Close {}).unwrap(), Some(Err("the conversation is over".to_owned())));
-        let (_folder, near) = within(&path).unwrap();
-        let mut stream = UnixStream::connect(near).unwrap();
+        let mut stream = connect(&path).unwrap();
         stream.write_all(b"{\"explode\":1}\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

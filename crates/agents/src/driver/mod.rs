@@ -22,10 +22,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::adapters::{Adapter, Permissions};
+use crate::privacy::conceal;
 use dialogue::Dialogue as _;
 use peer::{Heard, Peer};
 
@@ -57,6 +59,8 @@ pub struct Brief {
     pub door: PathBuf,
     /// Where a person is asked, if anybody listens.
     pub control: PathBuf,
+    /// The ledgers of the run's keepers. A process below one of these keepers cannot steer the conversation.
+    pub ledgers: PathBuf,
     /// Where the agent may write a result, which is a report too.
     pub result: PathBuf,
     /// How it is bounded.
@@ -85,6 +89,9 @@ impl Brief {
 
 /// Holds a conversation about the prompt on standard input.
 pub fn main() -> ExitCode {
+    if !began_privately() {
+        return ExitCode::from(NOT_BEGUN);
+    }
     let brief = std::env::args().nth(2).and_then(|told| serde_json::from_str::<Brief>(&told).ok());
     let mut prompt = String::new();
     let read = io::stdin().read_to_string(&mut prompt);
@@ -100,6 +107,14 @@ pub fn main() -> ExitCode {
             ExitCode::from(NOT_BEGUN)
         }
     }
+}
+
+/// Hides the environment of this process. The next executor could not find it by that, so it dies with its keeper.
+/// Says whether the keeper was still there when the kernel had been told.
+fn began_privately() -> bool {
+    let keeper = getppid();
+    conceal();
+    set_parent_process_death_signal(Some(Signal::KILL)).is_err() || getppid() == keeper
 }
 
 /// Starts an agent that speaks the Agent Client Protocol, asks it who it is, and ends it. Nothing is done.

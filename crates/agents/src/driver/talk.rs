@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use team_executor_beneath::ours;
 
 use super::acp::Acp;
 use super::claude::Claude;
@@ -34,7 +35,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
     let (outbox, inbox) = mpsc::channel();
     let command = [brief.command.as_slice(), &brief.resuming].concat();
     let peer = Peer::start(&command, None, outbox.clone()).map_err(|error| error.to_string())?;
-    let door = Door::open(&brief.door, outbox.clone());
+    let door = Door::open(&brief.door, brief.ledgers.clone(), outbox.clone());
     if let Err(error) = &door {
         mark("unreachable", &json!({"why": error.to_string()}));
     }
@@ -214,7 +215,7 @@ impl Talk {
         if self.held {
             return;
         }
-        if self.cut || !self.stream.ok || self.asked_again || self.brief.result.exists() {
+        if self.cut || !self.stream.ok || self.asked_again || ours::look_at(&self.brief.result).is_ok() {
             self.over = true;
             return;
         }

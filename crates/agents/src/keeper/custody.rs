@@ -26,6 +26,8 @@ const LINE: usize = 400;
 const KEPT_LINE: usize = 4096;
 /// The longest wait without a look at what has ended.
 const LOOK: Duration = Duration::from_secs(5);
+/// How long a tree may live on after it was killed. The kernel ends it at once, unless a process waits for a device.
+const GIVE_UP: Duration = Duration::from_secs(15);
 /// The shortest and the longest wait between two looks while a tree is being ended.
 const TICKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(16));
 
@@ -46,6 +48,8 @@ pub(super) struct Custody<'a> {
     untold: Option<usize>,
     leaked: usize,
     ending: Option<Ending>,
+    /// It was noted that the worker itself has ended.
+    noted: bool,
 }
 
 /// A tree that is being ended.
@@ -53,10 +57,17 @@ pub(super) struct Custody<'a> {
 struct Ending {
     /// None if the worker ended by itself.
     by_us: Option<Ended>,
+    /// The worker may have chosen how it ends when it was asked to.
+    may_choose: bool,
     kill_at: Instant,
-    killed: bool,
+    /// Since when it is killed.
+    killed: Option<Instant>,
     tick: Duration,
 }
+
+/// What a worker started does not end, whatever its keeper does.
+#[derive(Debug)]
+pub(super) struct Unkillable;
 
 /// Where something happened.
 #[derive(Debug, Default)]
@@ -88,12 +99,21 @@ impl<'a> Custody<'a> {
             untold: None,
             leaked: 0,
             ending: None,
+            noted: false,
         }
     }
 
-    /// Keeps the worker until nothing of its tree is left, then completes what is known of it. Says which pipes it had if
-    /// it used none.
-    pub(super) fn keep(mut self, lifeline: &mut Lifeline, exit: &mut Exit, buffer: &mut [u8]) -> Option<Pipes> {
+    /// Keeps the worker until nothing of its tree is left, then completes what is known of it. If the worker itself ends
+    /// earlier, that is noted first. Says which pipes it had if it used none; or that it gives up.
+    pub(super) fn keep(
+        mut self,
+        lifeline: &mut Lifeline,
+        exit: &mut Exit,
+        buffer: &mut [u8],
+        note: &mut dyn FnMut(&Exit),
+    ) -> Result<Option<Pipes>, Unkillable> {
+        // What came with the assignment has been read: nothing would wake us for it.
+        self.obey(lifeline);
         while !self.tree.is_gone() {
             let Ready { lifeline: is_told, streams: ready } = self.wait(lifeline);
             for (index, stream) in self.streams.iter_mut().enumerate() {
@@ -105,19 +125,32 @@ impl<'a> Custody<'a> {
             if is_told {
                 lifeline.receive();
             }
-            self.obey(lifeline);
             self.tree.reap();
-            self.advance(Instant::now());
+            self.obey(lifeline);
+            if !self.noted && self.tree.status().is_some() && !self.tree.is_gone() {
+                self.streams.iter_mut().for_each(|stream| stream.catch_up(buffer));
+                self.complete(exit);
+                note(exit);
+                self.noted = true;
+            }
+            self.advance(Instant::now())?;
             self.tell(Instant::now());
         }
         self.streams.iter_mut().for_each(|stream| stream.drain(buffer));
-        exit.ended = self.ended();
+        self.complete(exit);
+        Ok(match self.streams.map(Capture::unused) {
+            [Some(out), Some(err)] => Some(Pipes { readers: [out, err], writers: self.outputs }),
+            _ => None,
+        })
+    }
+
+    /// Completes what is known of the worker and its logs.
+    fn complete(&mut self, exit: &mut Exit) {
+        (exit.ended, exit.well) = self.ended();
         exit.last_line = self.streams[0].last_line().text(KEPT_LINE);
         [exit.out, exit.err] = self.streams.each_mut().map(Capture::finish);
         exit.leaked = self.leaked;
         exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let [out, err] = self.streams.map(Capture::unused);
-        Some(Pipes { readers: [out?, err?], writers: self.outputs })
     }
 
     /// Waits until something happens; says where.
@@ -147,7 +180,7 @@ impl<'a> Custody<'a> {
     fn timeout(&self, now: Instant) -> Duration {
         let screen = self.untold.and(self.told).map(|told| told + LINES);
         let next = match &self.ending {
-            Some(ending) if ending.killed => Some(now + ending.tick),
+            Some(ending) if ending.killed.is_some() => Some(now + ending.tick),
             Some(ending) => Some(ending.kill_at.min(now + ending.tick)),
             None => self.deadlines().map(|(at, _)| at).into_iter().flatten().min(),
         };
@@ -182,7 +215,7 @@ impl<'a> Custody<'a> {
         }
     }
 
-    fn advance(&mut self, now: Instant) {
+    fn advance(&mut self, now: Instant) -> Result<(), Unkillable> {
         if self.ending.is_none() {
             let over = self.deadlines().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now));
             if self.tree.status().is_some() && !self.tree.is_gone() {
@@ -197,25 +230,34 @@ impl<'a> Custody<'a> {
         {
             ending.tick = (ending.tick * 2).min(TICKS.1);
             if now >= ending.kill_at {
-                ending.tick = if ending.killed { ending.tick } else { TICKS.0 };
-                ending.killed = true;
+                ending.tick = if ending.killed.is_some() { ending.tick } else { TICKS.0 };
+                let killed = *ending.killed.get_or_insert(now);
                 self.tree.kill();
+                if now.saturating_duration_since(killed) > GIVE_UP {
+                    return Err(Unkillable);
+                }
             }
         }
+        Ok(())
     }
 
     /// Ends a worker that runs; one that ended by itself has ended that way.
     fn end(&mut self, why: Ended) {
-        if self.ending.is_none() && self.tree.status().is_none() {
+        if self.ending.is_some() {
+            return;
+        }
+        self.tree.reap();
+        if self.tree.status().is_none() {
             self.begin_to_end(Some(why), Duration::from_millis(self.limits.grace_ms.unwrap_or(0)));
         }
     }
 
     fn begin_to_end(&mut self, by_us: Option<Ended>, grace: Duration) {
         let now = Instant::now();
+        let may_choose = by_us.is_some() && self.tree.may_choose_its_end();
         self.tree.ask_to_end();
-        self.ending =
-            Some(Ending { by_us, kill_at: now.checked_add(grace).unwrap_or(now), killed: false, tick: TICKS.0 });
+        let kill_at = now.checked_add(grace).unwrap_or(now);
+        self.ending = Some(Ending { by_us, may_choose, kill_at, killed: None, tick: TICKS.0 });
     }
 
     fn tell(&mut self, now: Instant) {
@@ -229,12 +271,21 @@ impl<'a> Custody<'a> {
         }
     }
 
-    fn ended(&self) -> Ended {
-        let by_us = self.ending.as_ref().and_then(|ending| ending.by_us.clone());
+    /// How it ended; and whether that was with code 0 though it was stopped. A worker that cannot choose its end is killed by
+    /// the signal: if it has a code, it had ended before the signal came.
+    fn ended(&self) -> (Ended, bool) {
         let status = self.tree.status();
-        let code = status.and_then(WaitStatus::exit_status).map(Ended::Exit);
-        let signal = status.and_then(WaitStatus::terminating_signal).map(Ended::Signal);
-        by_us.or(code).or(signal).unwrap_or(Ended::Interrupted)
+        let code = status.and_then(WaitStatus::exit_status);
+        let by_itself = || {
+            let signal = status.and_then(WaitStatus::terminating_signal);
+            code.map(Ended::Exit).or(signal.map(Ended::Signal)).unwrap_or(Ended::Interrupted)
+        };
+        match &self.ending {
+            Some(Ending { by_us: Some(why), may_choose, .. }) if *may_choose || code.is_none() => {
+                (why.clone(), code == Some(0) && matches!(why, Ended::Stopped | Ended::Interrupted))
+            }
+            _ => (by_itself(), false),
+        }
     }
 }
 

@@ -8,19 +8,13 @@
 //!
 //! Whether anything came into one is told by its time.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, mkdirat, openat, renameat_with,
-    statat, unlinkat,
-};
+use rustix::fs::{FileType, FlockOperation, Stat, flock, fstat};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::path::Arg;
+use team_executor_beneath::{Dir, Near, io_error, make_ours, open_ours};
 
 use crate::untouched::{is_untouched, mark};
 
@@ -29,9 +23,10 @@ use crate::untouched::{is_untouched, mark};
 pub(super) struct Folders {
     /// What keepers of a run lock: the folder of their ledgers, which no worker has to do with. Nothing where there are no locks:
     /// no folder is used again there.
-    lock: Option<OwnedFd>,
+    lock: Option<Dir>,
     /// The folder that they are in.
-    all: Option<(PathBuf, OwnedFd)>,
+    near: Near,
+    all: Option<Dir>,
     /// The one that a worker has, or an empty one that none needs any more.
     held: Option<Held>,
 }
@@ -39,90 +34,89 @@ pub(super) struct Folders {
 /// A folder that this keeper has made, open: no other has its number meanwhile.
 #[derive(Debug)]
 struct Held {
-    name: OsString,
-    _open: OwnedFd,
+    name: String,
+    _open: Dir,
     number: (u64, u64),
 }
 
 /// Removes an empty folder that a keeper which was killed left in the place of its last task's. No worker may have it.
 pub(crate) fn remove_left(folder: &Path) {
-    if statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| is_untouched(&found)) {
-        let _it_stays_then = fs::remove_dir(folder);
+    let (Some(parent), Some(name)) = parts(folder) else { return };
+    if let Ok(all) = open_ours(parent)
+        && all.stat(name).is_ok_and(|found| is_untouched(&found))
+    {
+        let _it_stays_then = all.remove_dir(name);
     }
 }
 
 impl Folders {
     /// None yet.
     pub(super) fn new(ledger: &Path) -> Self {
-        let lock = ledger.parent().and_then(|folder| open(CWD, folder, OFlags::empty()).ok());
+        let lock = ledger.parent().and_then(|folder| open_ours(folder).ok());
         let lock = lock.filter(|lock| Locked::new(lock, FlockOperation::LockShared).is_some());
-        Self { lock, all: None, held: None }
+        Self { lock, near: Near::default(), all: None, held: None }
     }
 
     /// Sees to it that there is an empty folder at a path. What stands there is moved aside, and it is said where to.
     pub(super) fn give(&mut self, path: &Path, aside: &Path) -> io::Result<Option<PathBuf>> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        if self.all.as_ref().is_none_or(|(known, _)| known != parent) {
+        let (Some(parent), Some(name)) = parts(path) else { return Err(io::ErrorKind::InvalidInput.into()) };
+        if self.all.as_ref().is_none_or(|known| known.path() != parent) {
             self.throw_away();
-            self.all = Some((parent.to_owned(), open(CWD, parent, OFlags::empty())?));
+            self.all = Some(self.near.folder_of(path)?.clone());
         }
         if self.rename_held(name) {
             return Ok(None);
         }
         self.throw_away();
-        let Some((_, all)) = &self.all else { return Err(io::ErrorKind::NotFound.into()) };
+        let Some(all) = &self.all else { return Err(io::ErrorKind::NotFound.into()) };
         let mut moved = None;
         let held = match Held::make(all, name) {
             Err(Errno::EXIST) => {
                 let _locked = self.lock.as_ref().and_then(|lock| Locked::new(lock, FlockOperation::LockExclusive));
-                match unlinkat(all, name, AtFlags::REMOVEDIR) {
+                match all.remove_dir(name) {
                     Ok(()) | Err(Errno::NOENT) => {}
-                    Err(_) => moved = Some(move_away(path, aside)?),
+                    Err(_) => moved = Some(move_away(all, name, aside)?),
                 }
                 Held::make(all, name)
             }
             made => made,
         };
-        self.held = Some(held?);
+        self.held = Some(held.map_err(io_error)?);
         Ok(moved)
     }
 
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
-        let is_untouched = |held: &Held| self.all.as_ref().is_some_and(|(_, all)| held.is_untouched_in(all));
-        if self.lock.is_some() && self.held.as_ref().is_some_and(is_untouched) {
+        let Some(all) = &self.all else { return 0 };
+        if self.lock.is_some() && self.held.as_ref().is_some_and(|held| held.is_untouched_in(all)) {
             return 0;
         }
         // Until its end is told, nobody else begins the next attempt.
         self.held = None;
-        let left = count(path);
+        let (_, Some(name)) = parts(path) else { return 0 };
+        let left = count(all, name);
         if left == 0 {
-            let _there_is_none = fs::remove_dir(path);
+            let _there_is_none = all.remove_dir(name);
         }
         left
     }
 
     /// Gives the empty folder a name that nothing has.
-    fn rename_held(&mut self, name: &OsStr) -> bool {
-        let (Some(held), Some((_, all)), Some(lock)) = (&mut self.held, &self.all, &self.lock) else { return false };
+    fn rename_held(&mut self, name: &str) -> bool {
+        let (Some(held), Some(all), Some(lock)) = (&mut self.held, &self.all, &self.lock) else { return false };
         let locked = Locked::new(lock, FlockOperation::LockShared);
-        let is_given = locked.is_some()
-            && held.is_untouched_in(all)
-            && renameat_with(all, &held.name, all, name, RenameFlags::NOREPLACE).is_ok();
+        let is_given = locked.is_some() && held.is_untouched_in(all) && all.rename_new(&held.name, name).is_ok();
         if is_given {
-            held.name.clear();
-            held.name.push(name);
+            name.clone_into(&mut held.name);
         }
         is_given
     }
 
     fn throw_away(&mut self) {
-        let (Some(held), Some((_, all)), Some(lock)) = (self.held.take(), &self.all, &self.lock) else { return };
+        let (Some(held), Some(all), Some(lock)) = (self.held.take(), &self.all, &self.lock) else { return };
         let locked = Locked::new(lock, FlockOperation::LockShared);
         if locked.is_some() && held.is_untouched_in(all) {
-            let _it_stays_then = unlinkat(all, &held.name, AtFlags::REMOVEDIR);
+            let _it_stays_then = all.remove_dir(&held.name);
         }
     }
 }
@@ -134,72 +128,73 @@ impl Drop for Folders {
 }
 
 impl Held {
-    fn make(all: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
-        mkdirat(all, name, Mode::RWXU)?;
-        let folder = open(all, name, OFlags::NOFOLLOW)?;
+    fn make(all: &Dir, name: &str) -> Result<Self, Errno> {
+        all.make_new_dir(name)?;
+        let folder = all.dir(name)?;
         let _it_is_read_then = mark(&folder);
         let number = number(&fstat(&folder)?);
         Ok(Self { name: name.to_owned(), _open: folder, number })
     }
 
     /// Whether it is still there, and nothing ever came into it.
-    fn is_untouched_in(&self, all: &OwnedFd) -> bool {
-        let found = statat(all, &self.name, AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|found| number(&found) == self.number && is_untouched(&found))
+    fn is_untouched_in(&self, all: &Dir) -> bool {
+        all.stat(&self.name).is_ok_and(|found| number(&found) == self.number && is_untouched(&found))
     }
 }
 
 /// A lock that is given back at the end.
-struct Locked<'a>(&'a OwnedFd);
+struct Locked<'a>(&'a Dir);
 
 impl<'a> Locked<'a> {
     /// Waits for it; nothing if there are no locks here.
-    fn new(folder: &'a OwnedFd, how: FlockOperation) -> Option<Self> {
-        retry_on_intr(|| flock(folder, how)).is_ok().then_some(Self(folder))
+    fn new(folder: &'a Dir, how: FlockOperation) -> Option<Self> {
+        retry_on_intr(|| flock(folder.as_fd(), how)).is_ok().then_some(Self(folder))
     }
 }
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        let _it_is_given_back = flock(self.0, FlockOperation::Unlock);
+        let _it_is_given_back = flock(self.0.as_fd(), FlockOperation::Unlock);
     }
 }
 
-fn open(at: impl AsFd, path: impl Arg, more: OFlags) -> Result<OwnedFd, Errno> {
-    openat(at, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more, Mode::empty())
+/// The folder that something is in, and its name.
+fn parts(path: &Path) -> (Option<&Path>, Option<&str>) {
+    (path.parent(), path.file_name().and_then(|name| name.to_str()))
 }
 
 fn number(found: &Stat) -> (u64, u64) {
     (found.st_dev, found.st_ino)
 }
 
-/// Gives what is at a path another name that nothing has, and says which.
-fn move_away(path: &Path, aside: &Path) -> io::Result<PathBuf> {
-    if let Some(folder) = aside.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let name = aside.file_name().unwrap_or_default().to_string_lossy();
-    let others = (2_u64..).map(|number| aside.with_file_name(format!("{name}-{number}")));
-    for to in std::iter::once(aside.to_owned()).chain(others) {
-        match renameat_with(CWD, path, CWD, &to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(to),
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+/// Gives something another name that nothing has, and says where it is.
+fn move_away(all: &Dir, name: &str, aside: &Path) -> io::Result<PathBuf> {
+    let (Some(folder), Some(stem)) = parts(aside) else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let to = make_ours(folder)?;
+    let name = all.move_free(name, &to, stem).map_err(io_error)?;
+    Ok(folder.join(name))
+}
+
+/// How much is in the folder at a path.
+pub(super) fn count_at(folder: &Path) -> usize {
+    let (Some(parent), Some(name)) = parts(folder) else { return 0 };
+    open_ours(parent).map_or(0, |all| count(&all, name))
 }
 
 /// How much is in a folder. What stands in the place of one is one thing, wherever it leads.
-fn count(path: &Path) -> usize {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::read_dir(path).map_or(1, Iterator::count),
+fn count(all: &Dir, name: &str) -> usize {
+    match all.stat(name).map(|found| FileType::from_raw_mode(found.st_mode)) {
+        Ok(FileType::Directory) => all.dir(name).and_then(|folder| folder.count()).unwrap_or(1),
         found => usize::from(found.is_ok()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use rustix::fs::{AtFlags, CWD, statat};
+
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {

@@ -19,15 +19,18 @@ use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal, setsid};
+use team_executor_beneath::Near;
 
 use crate::capture::CHUNK;
 use crate::cgroup::Cgroup;
 use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::Ledger;
 use crate::oom::Score;
+use crate::privacy::conceal;
 use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::{Ends, Spawner, outlive_large_files};
 pub(crate) use folders::remove_left;
+pub(crate) use run::complete;
 
 use folders::Folders;
 use lifeline::Lifeline;
@@ -36,6 +39,8 @@ use run::Keeper;
 
 /// The argument that makes the program a keeper. The next one names its ledger; one more may name its cgroup.
 pub const ARGUMENT: &str = "__keeper";
+/// The exit code of a keeper that could not end its worker, or something that this started.
+pub(crate) const GAVE_UP: u8 = 3;
 
 /// Runs workers until the executor closes the keeper or is gone. What it needs is inherited: requests come in by standard
 /// input, answers go out by standard output.
@@ -61,13 +66,18 @@ pub fn main() -> ExitCode {
     // It leads a group already when it was started by a shell; the terminal is then the shell's business.
     let _already_leads = setsid();
     let (folders, pipes, score, buffer) = (Folders::new(&path), Spare::default(), Score::open(), vec![0; CHUNK]);
+    conceal(); // its own score could not be opened after that
     let mut spawner = Spawner::new();
     spawner.give_way();
-    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, score, spawner, ends, buffer };
+    let (logs, inputs) = (Near::default(), Near::default());
+    let mut keeper =
+        Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, logs, inputs, score, spawner, ends, buffer };
     let end = loop {
         match talk.next() {
             Ok(assignment) => {
-                keeper.run(&assignment, &mut talk.lifeline);
+                if keeper.run(&assignment, &mut talk.lifeline).is_err() {
+                    break End::GaveUp;
+                }
                 talk.last = Some(assignment);
             }
             Err(end) => break end,
@@ -90,11 +100,17 @@ enum End {
     Misunderstood,
     /// The executor is gone.
     Alone,
+    /// Its worker, or something that this started, cannot be ended.
+    GaveUp,
 }
 
 impl End {
     fn code(self) -> ExitCode {
-        if self == Self::Misunderstood { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        match self {
+            Self::Closed | Self::Alone => ExitCode::SUCCESS,
+            Self::Misunderstood => ExitCode::FAILURE,
+            Self::GaveUp => ExitCode::from(GAVE_UP),
+        }
     }
 }
 

@@ -41,12 +41,12 @@ impl Spare {
 mod tests {
     use std::io::Write as _;
     use std::os::fd::AsRawFd as _;
-    use std::path::Path;
 
     use rustix::fs::fcntl_getfl;
+    use team_executor_beneath::Dir;
 
     use super::*;
-    use crate::capture::Capture;
+    use crate::capture::{Capture, Log};
 
     #[test]
     fn pipes_that_nothing_came_through_are_given_again_as_new_ones() {
@@ -62,16 +62,17 @@ mod tests {
 
     #[test]
     fn a_pipe_that_something_came_through_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = || Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned());
         for (said, is_kept) in [("", true), ("x", false)] {
-            let dir = tempfile::tempdir().unwrap();
             let (reader, mut writer) = io::pipe().unwrap();
-            let mut capture = Capture::new(reader, &dir.path().join("log"), 10);
+            let mut capture = Capture::new(reader, log(), 10);
             writer.write_all(said.as_bytes()).unwrap();
             capture.drain(&mut [0; 16]);
             assert_eq!(capture.unused().is_some(), is_kept, "{said:?}");
         }
         let (reader, writer) = io::pipe().unwrap();
-        let mut closed = Capture::new(reader, Path::new("never-made"), 10);
+        let mut closed = Capture::new(reader, log(), 10);
         drop(writer);
         closed.read(&mut [0; 16]);
         assert!(closed.unused().is_none());

@@ -1,5 +1,5 @@
 //! One assignment from beginning to end: the worker is noted, started and kept, what it delivered is made durable, and its end
-//! is noted before it is told.
+//! is noted before it is told. The keeper notes the exit of the worker before it does anything slow.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -11,13 +11,14 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 use rustix::process::Pid;
+use team_executor_beneath::{How, Near, io_error};
 
 use super::answer;
-use super::custody::Custody;
-use super::folders::Folders;
+use super::custody::{Custody, Unkillable};
+use super::folders::{Folders, count_at};
 use super::lifeline::Lifeline;
 use super::pipes::{Pipes, Spare};
-use crate::capture::Capture;
+use crate::capture::{Capture, Log};
 use crate::cgroup::Cgroup;
 use crate::durable::sync_below;
 use crate::exit::{Ended, Exit, Obstacle};
@@ -25,6 +26,7 @@ use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::probe::in_path;
 use crate::protocol::{Answer, Assignment};
+use crate::token;
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
 /// Who reads scripts.
@@ -39,6 +41,9 @@ pub(super) struct Keeper<'c> {
     pub(super) cgroup: Option<&'c Cgroup>,
     pub(super) folders: Folders,
     pub(super) pipes: Spare,
+    /// The folders that logs and prompts are in.
+    pub(super) logs: Near,
+    pub(super) inputs: Near,
     /// Where workers can be made the first to end when memory runs out.
     pub(super) score: Option<Score>,
     pub(super) spawner: Spawner,
@@ -47,14 +52,16 @@ pub(super) struct Keeper<'c> {
 }
 
 impl Keeper<'_> {
-    /// Carries out one assignment.
-    pub(super) fn run(&mut self, assignment: &Assignment, lifeline: &mut Lifeline) {
+    /// Carries out one assignment. If a process cannot be killed, the keeper must exit; the executor then ends
+    /// the rest as far as possible.
+    pub(super) fn run(&mut self, assignment: &Assignment, lifeline: &mut Lifeline) -> Result<(), Unkillable> {
         let mut exit = Exit::without_run(&assignment.key, Ended::Interrupted, wall_clock());
         // A new executor sees the ledger's lock. If ours died before it was taken, nothing may start.
-        if !lifeline.is_gone()
-            && let Err(obstacle) = self.start_and_keep(assignment, lifeline, &mut exit)
-        {
-            exit.ended = Ended::CouldNotStart(obstacle);
+        if !lifeline.is_gone() {
+            match self.start_and_keep(assignment, lifeline, &mut exit) {
+                Ok(kept) => kept?,
+                Err(obstacle) => exit.ended = Ended::CouldNotStart(obstacle),
+            }
         }
         exit.ended_at = wall_clock().max(exit.started_at);
         let entry = Entry::Ended(exit);
@@ -62,6 +69,7 @@ impl Keeper<'_> {
         if let Entry::Ended(exit) = entry {
             answer(&Answer::Ended { exit: Box::new(exit), unrecorded });
         }
+        Ok(())
     }
 
     fn start_and_keep(
@@ -69,43 +77,88 @@ impl Keeper<'_> {
         assignment: &Assignment,
         lifeline: &mut Lifeline,
         exit: &mut Exit,
-    ) -> Result<(), Obstacle> {
+    ) -> Result<Result<(), Unkillable>, Obstacle> {
         let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
         let folder = assignment.artifacts.as_ref().and_then(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
         let key = assignment.key.clone();
-        self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder })?;
+        let proof = token::proof_in(&assignment.env);
+        self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder, proof })?;
         if let Some(folder) = &assignment.artifacts {
             let given = self.folders.give(folder, &assignment.aside);
             exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
-        let streams = [Capture::new(out, out_log, cap), Capture::new(err, err_log, cap)];
+        let streams = [Capture::new(out, self.log(out_log)?, cap), Capture::new(err, self.log(err_log)?, cap)];
         let started = Instant::now();
+        let stdin = self.stdin(assignment.stdin.as_deref())?;
         let spawner = &mut self.spawner;
-        let mut spawn = || spawn(spawner, assignment, &outputs);
+        let mut spawn = || spawn(spawner, assignment, &stdin, &outputs);
         let worker = match &self.score {
             Some(score) => score.raised(spawn),
             None => spawn(),
         }?;
         let custody = Custody::new(assignment, worker, &self.ends, outputs, streams, started);
-        if let Some(unused) = custody.keep(lifeline, exit, &mut self.buffer) {
-            self.pipes.give_back(unused);
+        let ledger = &mut self.ledger;
+        match custody.keep(lifeline, exit, &mut self.buffer, &mut |exit| note_exited(ledger, exit)) {
+            Err(unkillable) => return Ok(Err(unkillable)),
+            Ok(unused) => unused.into_iter().for_each(|unused| self.pipes.give_back(unused)),
         }
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);
             if exit.artifacts > 0 {
+                note_exited(&mut self.ledger, exit);
                 exit.undurable = sync_below(folder).err();
             }
         }
-        Ok(())
+        Ok(Ok(()))
+    }
+
+    /// The log at a path.
+    fn log(&mut self, path: &Path) -> Result<Log, Obstacle> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = self.logs.folder_of(path).map_err(|error| Obstacle::about(path.display(), &error))?;
+        Ok(Log::new(folder.clone(), name))
+    }
+
+    /// What the worker reads as its input: a file of the run, or nothing.
+    fn stdin(&mut self, path: Option<&Path>) -> Result<File, Obstacle> {
+        let Some(path) = path else {
+            return null().map_err(|error| Obstacle::about("/dev/null", &error));
+        };
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let folder = self.inputs.folder_of(path);
+        let opened = folder.and_then(|folder| folder.file(name, How::Read).map_err(io_error));
+        opened.map_err(|error| Obstacle::about(path.display(), &error))
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "it is no file of a run")]
+fn null() -> io::Result<File> {
+    File::open("/dev/null")
+}
+
+/// Notes that the worker itself has ended, for the case that this keeper is killed before the rest is done.
+fn note_exited(ledger: &mut Ledger, exit: &Exit) {
+    let exit = Exit { ended_at: wall_clock().max(exit.started_at), ..exit.clone() };
+    // If it cannot be noted, the end may still be.
+    let _only_a_precaution = ledger.note(&Entry::Exited(exit));
+}
+
+/// Completes an end whose keeper was killed right after it had noted that: counts what the worker delivered into its folder, and
+/// makes it durable.
+pub(crate) fn complete(exit: &mut Exit, folder: &Path) {
+    exit.artifacts = count_at(folder);
+    exit.undurable = if exit.artifacts > 0 { sync_below(folder).err() } else { None };
+}
+
 /// Starts the worker in a process group of its own. The keeper's descriptors are closed in it.
-fn spawn(spawner: &mut Spawner, assignment: &Assignment, outputs: &[OwnedFd; 2]) -> Result<Pid, Obstacle> {
-    let input = assignment.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
-    let stdin = File::open(input).map_err(|error| Obstacle::about(input.display(), &error))?;
+fn spawn(
+    spawner: &mut Spawner,
+    assignment: &Assignment,
+    stdin: &File,
+    outputs: &[OwnedFd; 2],
+) -> Result<Pid, Obstacle> {
     let of_program = |error| Obstacle::about(&assignment.program, &error);
     let args = std::iter::once(&assignment.program).chain(&assignment.args).map(|arg| text(arg));
     let env = assignment.env.iter().map(|(name, value)| variable(name, value));
@@ -137,6 +190,7 @@ fn is_unknown(error: &io::Error) -> bool {
 }
 
 /// Whether there is text in a file, which a program of another machine is not.
+#[expect(clippy::disallowed_methods, reason = "it is the program that the user chose")]
 fn is_script(file: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));

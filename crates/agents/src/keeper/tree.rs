@@ -47,6 +47,11 @@ impl Tree {
         processes::below(getpid()).iter().filter(|it| it.pid != self.worker && !it.ended).count()
     }
 
+    /// Whether the worker handles, ignores or blocks the signal that asks it to end. Any other is killed by it.
+    pub(super) fn may_choose_its_end(&self) -> bool {
+        processes::has_plans_for(self.worker, Signal::TERM)
+    }
+
     /// Asks the worker's group to end, and whatever else is our child.
     pub(super) fn ask_to_end(&self) {
         self.signal(Signal::TERM);

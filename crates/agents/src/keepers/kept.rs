@@ -1,5 +1,7 @@
 //! One keeper as the executor holds it: its process, the lifeline, its ledger, and the cgroup around it.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
+
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Write as _};
@@ -10,16 +12,24 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, kill_process, waitid, waitpid};
 
+use crate::callers;
 use crate::cgroup::Cgroup;
 use crate::exit::Exit;
-use crate::keeper::ARGUMENT;
+use crate::keeper::{ARGUMENT, GAVE_UP, complete};
 use crate::ledger;
 use crate::open_files;
+use crate::orphans;
 use crate::protocol::{Answer, Assignment, Request, decode, encode};
 use crate::sweep::sweep_marked;
-use crate::unix::{Program, start_within};
+use crate::unix::{Program, start_within, variable};
+
+/// Where a program finds its libraries, for one that was installed in an odd place.
+const LOADER: &str = "LD_LIBRARY_PATH";
+
+/// A keeper that was found stopped more often than this without a pause is not woken again.
+const MOST_STOPS: u32 = 5;
 
 /// A keeper.
 #[derive(Debug)]
@@ -42,6 +52,8 @@ pub(super) struct Kept {
     due: Option<Instant>,
     /// How often it was late.
     late: u32,
+    /// How often it was found stopped, one time after the other.
+    stops: u32,
     /// The folder that the last of its workers which deliver something delivers to.
     folder: Option<PathBuf>,
 }
@@ -61,7 +73,8 @@ impl Kept {
         let cgroup = Cgroup::create();
         let started = io::pipe().and_then(|(input, requests)| {
             let (answers, output) = io::pipe()?;
-            Ok((begin(exe, &ledger, cgroup.as_ref(), input, output)?, requests, answers))
+            let pid = callers::known(|| begin(exe, &ledger, cgroup.as_ref(), input, output))?;
+            Ok((pid, requests, answers))
         });
         match started {
             Ok((pid, requests, answers)) => {
@@ -80,6 +93,7 @@ impl Kept {
                     key: None,
                     due: None,
                     late: 0,
+                    stops: 0,
                     folder: None,
                 })
             }
@@ -114,6 +128,7 @@ impl Kept {
             Some(difference) => Request::Next(Box::new(difference)),
             None => Request::Run(Box::new(assignment.clone())),
         };
+        callers::has(self.pid, Some(&assignment.key));
         self.request(&request)?;
         let total = assignment.limits.total_ms.map(Duration::from_millis);
         self.folder = assignment.artifacts.clone().or_else(|| self.folder.take());
@@ -123,7 +138,8 @@ impl Kept {
     }
 
     /// It has nothing to answer.
-    pub(super) const fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
+        callers::has(self.pid, None);
         (self.due, self.late) = (None, 0);
     }
 
@@ -132,6 +148,11 @@ impl Kept {
         if self.late == 0 {
             (self.due, self.late) = (self.within(patience), 1);
         }
+    }
+
+    /// Whether something is expected of it.
+    pub(super) const fn is_awaited(&self) -> bool {
+        self.key.is_some() || self.due.is_some()
     }
 
     /// When it must have answered.
@@ -152,6 +173,23 @@ impl Kept {
         } else {
             let _gone_already = kill_process(self.pid, Signal::KILL);
         }
+    }
+
+    /// Looks whether something has stopped it, wakes it then, and says so. One that is stopped again each time is killed.
+    pub(super) fn wake_if_stopped(&mut self) -> bool {
+        // The kernel tells each stop once, and only as long as it lasts.
+        let stopped = waitid(WaitId::Pid(self.pid), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG);
+        if !matches!(stopped, Ok(Some(_))) {
+            self.stops = 0;
+            return false;
+        }
+        self.stops += 1;
+        if self.stops > MOST_STOPS {
+            let _gone_already = kill_process(self.pid, Signal::KILL);
+            return false;
+        }
+        self.wake();
+        true
     }
 
     /// After some time, and what its worker has to end.
@@ -192,41 +230,45 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, .. } = self;
+        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, stops, last, .. } = self;
         drop((requests, answers));
         let ended = ended.map_or_else(|| wait(pid, WaitOptions::empty()), |status| Ok(Some(status)));
         let reason = match ended {
+            Ok(_) if stops > MOST_STOPS => "the keeper was stopped again and again, and was killed".to_owned(),
             Ok(_) if late > 1 => "the keeper did not answer and was killed".to_owned(),
             Ok(status) => describe(status),
             Err(error) => error.to_string(),
         };
+        callers::forget(pid);
         if let Some(cgroup) = cgroup {
             // The keeper may have removed it already; whatever is left is found below.
             let _as_far_as_possible = cgroup.kill().and_then(|_| cgroup.remove());
         }
+        orphans::end();
         let Some(key) = key else { return Gone { reason, exit: None } };
-        let exit = ledger::ended(&ledger, &key);
-        if exit.is_none() {
+        let (mut exit, is_gone) = ledger::ended(&ledger, &key).unzip();
+        if is_gone != Some(true) {
             let _as_far_as_found = sweep_marked(&[key.as_str()].into());
+            if let (Some(exit), Some(folder)) = (&mut exit, last.and_then(|last| last.artifacts)) {
+                complete(exit, &folder);
+            }
         }
         Gone { reason, exit }
     }
 }
 
-/// Starts the process of a keeper, in its cgroup if the kernel can do that. Else it goes there itself.
+/// Starts the process of a keeper, in its cgroup if the kernel can do that. Else it goes there itself. Of our environment it has
+/// what it cannot begin without: what a worker needs comes with its assignment, and its workers could read the rest.
 fn begin(exe: &Path, ledger: &Path, cgroup: Option<&Cgroup>, input: PipeReader, output: PipeWriter) -> io::Result<Pid> {
+    let loader = std::env::var(LOADER).ok();
     let args = [Path::new(ARGUMENT), ledger].into_iter().chain(cgroup.map(Cgroup::path));
     if let Some(cgroup) = cgroup {
         let (folder, null) = (File::open(cgroup.path())?, File::options().write(true).open("/dev/null")?);
         let words = std::iter::once(exe).chain(args.clone()).map(|word| CString::new(word.as_os_str().as_bytes()));
-        let variables = std::env::vars_os().map(|(name, value)| {
-            let text = [name.as_bytes(), b"=", value.as_bytes()].concat();
-            CString::new(text)
-        });
         let program = Program {
             file: exe,
             args: words.collect::<Result<_, _>>()?,
-            env: variables.collect::<Result<_, _>>()?,
+            env: loader.iter().map(|path| variable(LOADER, path)).collect::<io::Result<_>>()?,
             cwd: Path::new("/"),
             streams: [input.as_fd(), output.as_fd(), null.as_fd()],
         };
@@ -235,7 +277,14 @@ fn begin(exe: &Path, ledger: &Path, cgroup: Option<&Cgroup>, input: PipeReader, 
         }
     }
     let mut command = Command::new(exe);
-    command.args(args).current_dir("/").stdin(input).stdout(output).stderr(Stdio::null());
+    command
+        .args(args)
+        .env_clear()
+        .envs(loader.map(|path| (LOADER, path)))
+        .current_dir("/")
+        .stdin(input)
+        .stdout(output)
+        .stderr(Stdio::null());
     Ok(Pid::from_child(&command.spawn()?))
 }
 
@@ -246,6 +295,9 @@ fn wait(pid: Pid, how: WaitOptions) -> Result<Option<WaitStatus>, Errno> {
 
 fn describe(status: Option<WaitStatus>) -> String {
     match status.map(|status| (status.exit_status(), status.terminating_signal())) {
+        Some((Some(code), _)) if code == i32::from(GAVE_UP) => {
+            "it could not end all that its worker started".to_owned()
+        }
         Some((Some(code), _)) => format!("the keeper ended with code {code}"),
         Some((None, signal)) => format!("the keeper was killed by signal {}", signal.unwrap_or_default()),
         None => "the keeper ended".to_owned(),

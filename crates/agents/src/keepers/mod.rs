@@ -26,6 +26,9 @@ use kept::{Gone, Kept};
 /// How long a keeper may take to answer, besides the time that its worker has.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// How often it is looked whether something has stopped a keeper that has a worker.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
 /// What happens to the workers in the slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeeperEvent {
@@ -46,6 +49,13 @@ pub enum KeeperEvent {
         exit: Box<Exit>,
         /// Why the keeper's ledger does not hold that, if so.
         unrecorded: Option<String>,
+    },
+    /// Something had stopped the keeper. It was woken, and the worker goes on.
+    Woken {
+        /// Where.
+        slot: usize,
+        /// Of the attempt.
+        key: String,
     },
     /// The keeper died without a word of its worker. What the worker left was ended as far as it could be found; the slot
     /// is free.
@@ -74,6 +84,9 @@ pub struct Keepers {
     untold: Vec<KeeperEvent>,
     buffer: Vec<u8>,
     patience: Duration,
+    heartbeat: Duration,
+    /// When it is next looked whether a keeper was stopped.
+    beat: Instant,
 }
 
 impl Keepers {
@@ -82,14 +95,31 @@ impl Keepers {
     pub fn new(exe: PathBuf, ledgers: PathBuf, epoch: u64) -> Self {
         crate::cgroup::remove_abandoned();
         open_files::raise();
-        let (kept, untold) = (BTreeMap::new(), Vec::new());
-        Self { exe, ledgers, epoch, next: 0, kept, untold, buffer: vec![0; CHUNK], patience: PATIENCE }
+        Self {
+            exe,
+            ledgers,
+            epoch,
+            next: 0,
+            kept: BTreeMap::new(),
+            untold: Vec::new(),
+            buffer: vec![0; CHUNK],
+            patience: PATIENCE,
+            heartbeat: HEARTBEAT,
+            beat: Instant::now(),
+        }
     }
 
     /// The same with another patience for keepers that do not answer.
     #[must_use]
     pub const fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same with another time between two looks for keepers that were stopped.
+    #[must_use]
+    pub const fn with_heartbeat(mut self, heartbeat: Duration) -> Self {
+        self.heartbeat = heartbeat;
         self
     }
 
@@ -122,7 +152,7 @@ impl Keepers {
     }
 
     /// Waits until something happens to a worker, something can be read from `other`, or the time is over; says what
-    /// happened to the workers.
+    /// happened to the workers. Now and then it returns with nothing, when it has looked after the keepers.
     pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<Vec<KeeperEvent>> {
         if self.untold.is_empty() {
             self.look(Some(other), timeout)?;
@@ -174,8 +204,10 @@ impl Keepers {
             self.kept.values().map(|kept| PollFd::from_borrowed_fd(kept.fd(), PollFlags::IN)).collect();
         fds.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
         let due = self.kept.values().filter_map(Kept::due).min();
-        let until_due = due.map(|due| due.saturating_duration_since(Instant::now()));
-        let timeout = timeout.into_iter().chain(until_due).min().map(|timeout| Timespec {
+        let beat = self.kept.values().any(Kept::is_awaited).then_some(self.beat);
+        let next = due.into_iter().chain(beat).min();
+        let until_next = next.map(|next| next.saturating_duration_since(Instant::now()));
+        let timeout = timeout.into_iter().chain(until_next).min().map(|timeout| Timespec {
             tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
@@ -187,10 +219,23 @@ impl Keepers {
         let slots: Vec<usize> =
             self.kept.keys().copied().zip(ready).filter(|(_, ready)| *ready).map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.listen(slot));
-        if let Some(now) = due.map(|_| Instant::now()) {
+        if let Some(now) = next.map(|_| Instant::now()) {
             self.kept.values_mut().for_each(|kept| kept.rouse(now, self.patience));
+            self.wake_stopped(now);
         }
         Ok(())
+    }
+
+    /// Wakes the keepers that something has stopped, at each beat.
+    fn wake_stopped(&mut self, now: Instant) {
+        if now < self.beat {
+            return;
+        }
+        self.beat = now + self.heartbeat;
+        for (slot, kept) in self.kept.iter_mut().filter(|(_, kept)| kept.is_awaited()) {
+            let woken = kept.wake_if_stopped().then(|| kept.key.clone()).flatten();
+            self.untold.extend(woken.map(|key| KeeperEvent::Woken { slot: *slot, key }));
+        }
     }
 
     fn listen(&mut self, slot: usize) {

@@ -8,10 +8,12 @@
 #![expect(unsafe_code, reason = "what a child does before it becomes a program can be said in no other way")]
 
 mod ends;
+mod peer;
 mod spawner;
 mod within;
 
 pub(crate) use self::ends::Ends;
+pub(crate) use self::peer::{peer_number, peer_process};
 pub(crate) use self::spawner::{NotStarted, Spawner};
 pub(crate) use self::within::start_within;
 
@@ -238,5 +240,14 @@ mod tests {
     pub(super) fn bare<'a>(file: &'a str, null: &'a File) -> Program<'a> {
         let (args, env) = (vec![text(file).unwrap()], Vec::new());
         Program { file: Path::new(file), args, env, cwd: Path::new("/"), streams: [null.as_fd(); 3] }
+    }
+
+    #[test]
+    fn process_goes_on_with_its_own_children_and_memory() {
+        wait_for_children();
+        keep_memory();
+        let large = vec![1_u8; 40 << 20];
+        drop(large);
+        assert!(Command::new("/bin/true").status().is_ok_and(|status| status.success()));
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use team_executor_agents::{Assignment, Keepers, ask, driver, keeper};
 
 fn main() -> ExitCode {
@@ -44,7 +45,8 @@ fn execute() -> io::Result<()> {
         let events = keepers.wait(woken.as_fd(), None)?;
         let mut out = io::stdout().lock();
         events.iter().try_for_each(|event| writeln!(out, "{event:?}").and_then(|()| out.flush()))?;
-        if events.is_empty() {
+        let mut ready = [PollFd::new(&woken, PollFlags::IN)];
+        if poll(&mut ready, Some(&Timespec::default()))? > 0 {
             woken.read_exact(&mut [0])?;
         }
         slots.by_ref().zip(assignments.try_iter()).for_each(|(slot, assignment)| keepers.start(slot, assignment));

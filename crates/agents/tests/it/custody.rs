@@ -33,6 +33,11 @@ fn a_child_that_holds_the_output_and_ignores_being_asked_does_not_hang_the_keepe
 }
 
 #[test]
+fn each_live_process_that_is_left_behind_is_counted() {
+    assert_eq!(leaks(|pulse| ["spawn", "beat", pulse, "hang", ";"].repeat(3), 3), 3);
+}
+
+#[test]
 fn a_daemon_is_ended_and_counted() {
     assert_eq!(leaks(|pulse| vec!["daemon", "beat", pulse, "hang", ";"], 1), 1);
     assert_eq!(leaks(|pulse| vec!["daemon", "ignore-term", "close-output", "beat", pulse, "hang", ";"], 1), 1);

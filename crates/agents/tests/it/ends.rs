@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use team_executor_agents::Ended;
+use team_executor_testkit::limited::*;
 
 use crate::world::World;
 
@@ -65,7 +66,7 @@ fn a_script_that_names_no_shell_is_read_by_one_and_what_is_no_script_is_not() {
         let [text, path] = ["text", "program"].map(|end| world.attempt(&format!("{name}.{end}")));
         std::fs::write(&text, bytes).unwrap();
         // What this process has open for writing, another thread's child may have too, and then it cannot be started.
-        assert!(Command::new("install").args(["-m", "755"]).args([&text, &path]).status().unwrap().success());
+        assert!(Command::new("install").args(["-m", "755"]).args([&text, &path]).limited_status().success());
         let mut assignment = world.assignment(name, &[]);
         assignment.program = path.to_str().unwrap().into();
         assignment.args = vec!["one".into(), "t w o".into()];

@@ -31,7 +31,11 @@ fn one_keeper_serves_a_thousand_tasks_and_leaves_nothing_open() {
     (1..1000).for_each(run);
     println!("{:.0} tasks/s through one keeper", 999.0 / start.elapsed().as_secs_f64());
     assert_eq!(world.keeper_of("t999"), keeper);
-    assert_eq!(open_files(keeper), before);
+    // It holds the folder of the last log.
+    let after = open_files(keeper)
+        .into_iter()
+        .map(|file| if file.ends_with("/t999") { file.replace("/t999", "/t0") } else { file });
+    assert_eq!(after.collect::<Vec<_>>(), before);
     let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children")).unwrap_or_default();
     assert_eq!(children, "");
 }
@@ -119,7 +123,7 @@ fn a_pool_without_keepers_says_so() {
     let mut keepers = Keepers::new("/no/such/program".into(), dir.path().to_owned(), 1);
     keepers.start(0, crate::world::assignment(dir.path(), "a", &[]));
     let (silence, _open) = std::io::pipe().unwrap();
-    let events = keepers.wait(silence.as_fd(), None).unwrap();
+    let events = keepers.wait(silence.as_fd(), Some(crate::world::LONG)).unwrap();
     let [event] = &events[..] else { panic!("{events:?}") };
     assert_eq!(refusal(event), "no keeper took the attempt: No such file or directory (os error 2)");
 }

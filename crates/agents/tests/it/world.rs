@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::ledger::{Entry, entries};
 use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Limits};
-use team_executor_testkit::{Gate, Pulse, fake_agent};
+use team_executor_testkit::{Gate, Pulse, fake_agent, usual_signals};
 
 /// Longer than anything may take; whoever waits for so long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -31,8 +31,14 @@ impl World {
 
     /// An empty one that waits only so long for keepers that do not answer.
     pub(crate) fn with_patience(patience: Duration) -> Self {
+        Self::with(|keepers| keepers.with_patience(patience))
+    }
+
+    /// An empty one with a pool that is made so.
+    pub(crate) fn with(made: impl FnOnce(Keepers) -> Keepers) -> Self {
+        usual_signals();
         let dir = tempfile::tempdir().unwrap();
-        let keepers = RefCell::new(Keepers::new(exe(), ledgers(dir.path()), 1).with_patience(patience));
+        let keepers = RefCell::new(made(Keepers::new(exe(), ledgers(dir.path()), 1)));
         Self { dir, keepers, events: RefCell::default(), silence: std::io::pipe().unwrap() }
     }
 
@@ -115,11 +121,11 @@ impl World {
         self.ended()
     }
 
-    /// The next event that is not a line for the screen.
+    /// The next event that something follows from.
     pub(crate) fn next(&self) -> KeeperEvent {
         loop {
             match self.any() {
-                KeeperEvent::Line { .. } => {}
+                KeeperEvent::Line { .. } | KeeperEvent::Woken { .. } => {}
                 event => return event,
             }
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::environment::ATTEMPT;
 use team_executor_core::{Graph, RoleName, Session};
 use team_executor_engine::bus::{Attempt, Refusal, state};
+use team_executor_engine::control::{self, Caller as CalledBy};
+use team_executor_engine::runs;
 use team_executor_files::{Code, Finding};
 
 use super::run::refused;
@@ -51,9 +53,22 @@ impl Caller {
         now.map_err(refused)
     }
 
+    /// Refuses a worker that hides its attempt: it would speak as the user.
+    pub(super) fn must_be_person(&self) -> Result<(), Failure> {
+        if self.attempt.is_none() && is_worker_of(&self.place) {
+            let what = "a worker may only speak for its own attempt, and its environment names none";
+            let help = "leave the TEAM_EXECUTOR_ variables of the worker as they are";
+            return Err(Finding::error(Code::Usage, what).help(help).into());
+        }
+        Ok(())
+    }
+
     /// In whose name something is said: a worker's role, or whatever name a person gives.
     pub(super) fn name(&self, given: Option<&str>, reading: &Reading) -> Result<String, Failure> {
-        let Some(attempt) = &self.attempt else { return Ok(given.unwrap_or("user").to_owned()) };
+        let Some(attempt) = &self.attempt else {
+            self.must_be_person()?;
+            return Ok(given.unwrap_or("user").to_owned());
+        };
         let opened = self.open(reading)?;
         let (session, graph) = open::runnable(&opened)?;
         let role: &RoleName = &attempt.verified(session, graph).map_err(failure)?.role;
@@ -65,15 +80,21 @@ impl Caller {
     }
 }
 
-/// Refuses what would let a worker steer the run that it is part of.
-pub(super) fn must_not_be_its_own(session: &Path) -> Result<(), Failure> {
+/// Refuses what would let a worker steer the run that it is part of, whatever its environment says.
+pub(super) fn must_not_be_its_own(place: &Place) -> Result<(), Failure> {
     let own = std::env::var_os("TEAM_EXECUTOR_SESSION").filter(|_| std::env::var_os(ATTEMPT).is_some());
-    if own.is_some_and(|own| Path::new(&own) == session) {
+    if own.is_some_and(|own| Path::new(&own) == place.folder) || is_worker_of(place) {
         let finding = Finding::error(Code::Usage, "a worker does not steer the run that it is part of");
         let finding = finding.help("report your own task: team-executor task update --status STATUS");
         return Err(finding.help("or tell the team what you need: team-executor msg log TEXT").into());
     }
     Ok(())
+}
+
+/// Whether this process belongs to a worker of the newest run of a session.
+fn is_worker_of(place: &Place) -> bool {
+    let newest = runs::newest(&place.folder, &place.current);
+    newest.is_some_and(|(_, run)| matches!(control::called_by(&run), CalledBy::Worker(_)))
 }
 
 /// Why nothing was done.

@@ -78,7 +78,7 @@ pub(super) struct Found {
 /// Finds the newest run of a session; nothing if it was never run.
 pub(super) fn find(session: Option<&Path>) -> Result<Option<Found>, Failure> {
     let place = open::place(session)?;
-    caller::must_not_be_its_own(&place.folder)?;
+    caller::must_not_be_its_own(&place)?;
     let newest = runs::newest(&place.folder, &place.current);
     Ok(newest.map(|(run, folder)| Found { place, run, folder }))
 }

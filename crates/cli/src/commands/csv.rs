@@ -45,7 +45,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Csv, printer: &mut Printer) 
 
 /// Writes the tables of a job whose session was run by another command; nothing for any other session.
 pub(super) fn conclude(session: &Path, exit: Exit, format: Format, printer: &mut Printer) -> Result<(), Failure> {
-    let job = std::fs::read_to_string(session.join(FILE)).ok().and_then(|text| Job::from_text(&text));
+    let job = sessions::text(session, FILE).and_then(|text| Job::from_text(&text));
     let Some(job) = job else { return Ok(()) };
     let text = input::text(Path::new(&job.input))?;
     let rows = Rows::read(&text, &Arc::from(job.input.as_str()), job.id_column.as_deref(), &mut Findings::default());

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use team_executor_beneath::ours;
 use team_executor_core::TaskStatus;
 use team_executor_engine::doctor::{Check, Repaired, RunChecks, Verdict, machine, place, repair, run as look, run_of};
 use team_executor_engine::{self as engine};
@@ -81,7 +82,7 @@ fn patient(session: Option<&Path>, options: &Doctor) -> Result<Patient, Failure>
     if let Some(id) = &options.run {
         let run = run_path(&current, id);
         let is_name = Path::new(id).components().count() == 1 && !id.starts_with('.');
-        if !is_name || !run.is_dir() {
+        if !is_name || ours::open(&run).is_err() {
             let finding = Finding::error(Code::Usage, format!("there is no run {} here", escape::line(id)));
             return Err(finding.help("team-executor sessions lists the runs; start it in the project's folder").into());
         }

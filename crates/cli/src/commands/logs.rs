@@ -1,11 +1,12 @@
 //! `logs`: what the last attempt at a task printed, or that at each task. On a terminal nothing of it can steer the terminal.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
+use team_executor_beneath::{open_regular, ours};
 use team_executor_core::TaskIndex;
 use team_executor_engine::{Status, control};
 use team_executor_files::{Code, Finding};
@@ -38,7 +39,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
     loop {
         let is_heard = control::is_heard(&status.folder);
         // What comes while it is read makes it longer, and is read the next time.
-        let length = std::fs::metadata(&journal).map_or(0, |file| file.len());
+        let length = ours::look_at(&journal).map_or(0, |file| file.st_size);
         if options.follow && length != std::mem::replace(&mut seen, length) {
             status = status::newest(session, graph, &opened.path)?.unwrap_or(status);
         }
@@ -160,7 +161,11 @@ impl Stream {
         out: &mut impl Write,
     ) -> Result<(), Failure> {
         if self.file.is_none() {
-            self.file = File::open(&self.path).ok(); // an attempt that never ran has no output
+            self.file = match open_regular(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None, // an attempt that never ran has no output
+                Err(error) => return Err(io::Error::other(format!("{}: {error}", self.path.display())).into()),
+                Ok(file) => Some(file),
+            };
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut bytes = [0; 1 << 16];

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use serde::Serialize;
+use team_executor_beneath::{Dir, ours};
 use team_executor_core::TaskStatus;
 use team_executor_engine::{control, runs};
 use team_executor_files::{Code, Dialect, Finding, load};
@@ -48,7 +50,7 @@ struct Listing {
 pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Failure> {
     let here = options.dir == Path::new(".");
     let workflow = if here { PathBuf::from(".workflow") } else { options.dir.join(".workflow") };
-    if !workflow.is_dir() {
+    if Dir::open(&workflow).is_err() {
         let shown = options.dir.display();
         let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
         return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
@@ -69,10 +71,11 @@ pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Fai
 /// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make.
 pub(crate) fn candidates(workflow: &Path) -> Vec<PathBuf> {
     let folders = |path: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-        let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-        paths.sort();
-        paths
+        let Ok(folder) = Dir::open(path) else { return Vec::new() };
+        let names = folder.list().unwrap_or_default().into_iter();
+        // One that may not be looked into is listed too.
+        let is_folder = |name: &String| matches!(folder.dir_inside(name), Ok(_) | Err(Errno::ACCESS | Errno::PERM));
+        names.filter(is_folder).map(|name| path.join(name)).collect()
     };
     folders(workflow).iter().flat_map(|path| folders(path)).collect()
 }
@@ -96,7 +99,7 @@ fn row(path: &Path) -> Option<Row> {
         dialect: dialect.name(),
         status: match &loaded.session {
             None => "invalid",
-            Some(_) if is_run && path.join(EXECUTOR).is_dir() => of_run(path),
+            Some(_) if is_run && ours::open(&path.join(EXECUTOR)).is_ok() => of_run(path),
             Some((session, _)) => session.status.word(),
         },
         tasks: tasks.len(),

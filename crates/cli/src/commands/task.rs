@@ -83,6 +83,7 @@ fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &
 
 /// A person says what is to become of a task.
 fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
+    caller.must_be_person()?;
     let usage = |what: String, help: String| Failure::from(Finding::error(Code::Usage, what).help(help));
     let named = escape::session(caller.path.display());
     let Some(id) = &wanted.id else {
@@ -130,6 +131,7 @@ fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut 
         let is_new = bus::propose(attempt, session, &new, most).map_err(failure)?;
         return proposals::tell(&wanted.id, is_new, options.format, printer);
     }
+    caller.must_be_person()?;
     let created = bus::create(session, opened.dialect, &caller.place.folder, &caller.place.current, &new);
     let created = created.map_err(failure)?;
     let opened = caller.open(&options.reading)?;

@@ -15,8 +15,8 @@ use super::{Own, Set, Settings, Time, command};
 
 /// How long a command may take, unless that is set.
 const LIMIT: Time = Time::seconds(10 * 60);
-const KEYS: &[&str] = &["not_empty", "schema", "sections", "verify", "limit"];
-const KEYS_OF_ALL: &[&str] = &["files", "not_empty", "schema", "sections", "verify", "limit"];
+const KEYS: &[&str] = &["not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
+const KEYS_OF_ALL: &[&str] = &["files", "not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
 
 /// What one section demands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub(crate) struct Checks {
     pub(crate) schema: Option<Set<String>>,
     pub(crate) sections: Option<Set<Vec<String>>>,
     pub(crate) verify: Option<Set<Command>>,
+    /// How many MiB each file may have.
+    pub(crate) max_mb: Option<Set<u32>>,
+    /// How long it may take to hash all files.
+    pub(crate) max_time: Option<Set<Time>>,
 }
 
 /// A command that judges.
@@ -45,6 +49,8 @@ impl Checks {
             schema: self.schema.or(other.schema),
             sections: self.sections.or(other.sections),
             verify: self.verify.or(other.verify),
+            max_mb: self.max_mb.or(other.max_mb),
+            max_time: self.max_time.or(other.max_time),
         }
     }
 
@@ -55,6 +61,8 @@ impl Checks {
             schema: self.schema.map(|set| project.join(set.value)),
             sections: self.sections.map(|set| set.value),
             verify: self.verify.map(|set| Verify { command: set.value.words, limit_ms: set.value.limit.0 }),
+            max_bytes: self.max_mb.map(|set| u64::from(set.value) << 20),
+            max_ms: self.max_time.map(|set| set.value.0.unwrap_or(u64::MAX)),
         }
     }
 }
@@ -140,6 +148,8 @@ fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&st
         schema: reader.set(table, "schema", "the path of a JSON Schema in the project", inside),
         sections: reader.texts(table, "sections"),
         verify: words.map(|set| Set { value: Command { words: set.value, limit }, from: set.from }),
+        max_mb: reader.whole(table, "max_mb", 1),
+        max_time: reader.time(table, "max_time"),
     }
 }
 
@@ -157,6 +167,12 @@ pub(super) fn show(list: &mut List, section: &str, checks: &Checks) {
     }
     if let Some(set) = &checks.sections {
         list.add(&key("sections"), json!(set.value), set.from.clone());
+    }
+    if let Some(set) = &checks.max_mb {
+        list.add(&key("max_mb"), json!(set.value), set.from.clone());
+    }
+    if let Some(set) = &checks.max_time {
+        list.add(&key("max_time"), json!(set.value.to_string()), set.from.clone());
     }
     if let Some(set) = &checks.verify {
         list.add(&key("verify"), json!(command::shown(&set.value.words)), set.from.clone());

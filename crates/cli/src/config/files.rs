@@ -1,13 +1,15 @@
 //! Where the two configuration files are, and what they say together.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
+use team_executor_beneath::{Dir, is_system_failure, ours, words};
 use team_executor_files::{Code, Finding, Findings, Source, Sources};
 
 use super::read::{read, unknown_agents};
 use super::{Origin, Settings, Spot};
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The file of a project.
@@ -47,15 +49,24 @@ impl Config {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Failure> {
         let path = if project == current { PathBuf::from(PROJECT_FILE) } else { project.join(PROJECT_FILE) };
-        let mut loading = Loading { findings: Findings::default(), sources: Sources::default(), files: Vec::new() };
+        let mut loading =
+            Loading { findings: Findings::default(), sources: Sources::default(), files: Vec::new(), failure: None };
         let home = variable("HOME").filter(|home| !home.is_empty());
-        let project_file = loading.file("project", &path, Origin::Project, None);
+        // Who wrote the project may not be the user: a link could lead to a file that its mistakes would show.
+        let in_project = Dir::open(project).and_then(|project| project.read(PROJECT_FILE, MAX_BYTES));
+        let project_file = loading.file("project", &path, in_project, Origin::Project, None);
         let user_file = match user_path(&variable, home.as_deref()) {
-            Some(path) => loading.file("user", &path, Origin::User, home.as_deref()),
+            Some(path) => {
+                let read = ours::read_chosen(&path, MAX_BYTES);
+                loading.file("user", &path, read, Origin::User, home.as_deref())
+            }
             None => Settings::default(),
         };
         let settings = project_file.or(user_file).or(Settings::built_in());
-        let Loading { mut findings, sources, files } = loading;
+        let Loading { mut findings, sources, files, failure } = loading;
+        if let Some(finding) = failure {
+            return Err(Failure::Refused(Box::new(finding), Exit::Io));
+        }
         if !findings.has_errors() {
             unknown_agents(&settings, &mut findings);
         }
@@ -82,13 +93,29 @@ struct Loading {
     findings: Findings,
     sources: Sources,
     files: Vec<File>,
+    /// The disk or the system failed, which says nothing about a file.
+    failure: Option<Finding>,
 }
 
 impl Loading {
     /// What one file says; nothing if it is not there or cannot be read, which is noted.
-    fn file(&mut self, owner: &'static str, path: &Path, origin: fn(Spot) -> Origin, home: Option<&str>) -> Settings {
+    fn file(
+        &mut self,
+        owner: &'static str,
+        path: &Path,
+        read_bytes: Result<Vec<u8>, Errno>,
+        origin: fn(Spot) -> Origin,
+        home: Option<&str>,
+    ) -> Settings {
         let name: Arc<str> = path.display().to_string().into();
-        let text = text(path);
+        if let Err(errno) = &read_bytes
+            && is_system_failure(*errno)
+        {
+            let finding = Finding::error(Code::FileUnreadable, format!("cannot read {name}: {}", words(*errno)));
+            self.failure = Some(finding.help("once the cause is gone, the same command works"));
+            return Settings::default();
+        }
+        let text = text(read_bytes);
         self.files.push(File { owner, path: name.clone(), found: !matches!(text, Ok(None)) });
         match text {
             Ok(None) => Settings::default(),
@@ -108,16 +135,11 @@ impl Loading {
 }
 
 /// The text of a file, if there is one.
-fn text(path: &Path) -> Result<Option<String>, String> {
-    let found = match std::fs::metadata(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        found => found.map_err(|error| error.to_string())?,
-    };
-    if !found.is_file() {
-        return Err("it is not a file".to_owned());
+fn text(read: Result<Vec<u8>, Errno>) -> Result<Option<String>, String> {
+    match read {
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(Errno::FBIG) => Err(format!("it has more than {MAX_BYTES} bytes")),
+        Err(errno) => Err(words(errno)),
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned()),
     }
-    if found.len() > MAX_BYTES {
-        return Err(format!("it has more than {MAX_BYTES} bytes"));
-    }
-    std::fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
 }

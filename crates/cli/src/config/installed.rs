@@ -100,5 +100,6 @@ pub(crate) fn help(reason: &Unusable) -> String {
         }
         Unusable::Missing(_) => "correct the path; it is taken from the project's folder".to_owned(),
         Unusable::NotExecutable(path) => format!("chmod +x {}", path.display()),
+        Unusable::Failed(..) => "once the cause is gone, the same command works".to_owned(),
     }
 }

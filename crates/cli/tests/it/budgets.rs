@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use crate::coding_agents::{CLAUDE, CLAUDE_OK, USER, claude_says, fake, world};
 use crate::run::{column, folder, read};
@@ -128,7 +129,7 @@ fn what_a_killed_attempt_used_is_counted_once_and_so_is_the_next_one() {
     let world = world(&[("A", ""), ("B", "A"), ("C", "B")]);
     agent(&world);
     for pipe in ["said", "never"] {
-        let made = Command::new("mkfifo").arg(world.dir().join(pipe)).status().expect("mkfifo runs");
+        let made = Command::new("mkfifo").arg(world.dir().join(pipe)).limited_status();
         assert!(made.success());
     }
     let ok = claude_says(CLAUDE_OK);
@@ -143,7 +144,7 @@ fn what_a_killed_attempt_used_is_counted_once_and_so_is_the_next_one() {
     let mut executor = executor.expect("it starts");
     read(world.dir().join("said"));
     executor.kill().expect("it can be killed");
-    executor.wait().expect("it ends");
+    executor.limited_wait();
     for _ in 0..2 {
         let run = world.run(&run);
         assert_eq!(run.code, Some(3), "{run}");

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 use crate::conversations::ACP;
@@ -314,8 +315,9 @@ fn agents_are_asked_side_by_side() {
         let waits = format!("then cd \"${{0%/*}}\" && {{ {first}; {second}; }} >/dev/null 2>&1; echo");
         std::fs::write(&path, read(path.clone()).replacen("then echo", &waits, 1)).expect("written");
     }
-    let pipes = std::process::Command::new("mkfifo").args(["one", "two"]).current_dir(world.dir().join("bin")).status();
-    assert!(pipes.expect("mkfifo runs").success());
+    let pipes =
+        std::process::Command::new("mkfifo").args(["one", "two"]).current_dir(world.dir().join("bin")).limited_status();
+    assert!(pipes.success());
     let listed = world.run(&["agents", "--format", "json", "claude", "codex"]);
     let listing: Value = serde_json::from_str(&listed.stdout).expect("JSON");
     assert_eq!(

@@ -130,7 +130,7 @@ fn text_that_is_no_toml_and_files_that_are_none_are_refused() {
     world.write("team-executor.toml/x", "");
     let folder = run(&world, &[]);
     assert_eq!(folder.code, Some(2), "{folder}");
-    assert!(folder.stderr.contains("error: team-executor.toml cannot be read: it is not a file\n"), "{folder}");
+    assert!(folder.stderr.contains("error: team-executor.toml cannot be read: it is a folder\n"), "{folder}");
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use team_executor_testkit::{Diary, World};
+use team_executor_testkit::limited::*;
+use team_executor_testkit::{Diary, Gate, Pulse, World};
+
+use crate::run::{self, DID};
 
 /// Each task with what it waits for.
 const TASKS: [(&str, &[&str]); 6] =
@@ -24,9 +27,9 @@ fn a_killed_run_is_continued_and_nothing_completed_is_lost_or_repeated() {
             let mut executor = start(&world, flags);
             lines.extend((0..*count).map(|_| diary.line()));
             executor.kill().expect("it can be killed");
-            executor.wait().expect("it ends");
+            executor.limited_wait();
         }
-        let status = start(&world, flags).wait().expect("it ends");
+        let status = start(&world, flags).limited_wait();
         assert!(status.success(), "{status}");
         // This returns only when no worker, nor anything that one left behind, is alive.
         lines.extend(diary.rest());
@@ -50,7 +53,7 @@ fn two_that_start_at_the_same_moment_share_one_run() {
     for _ in 0..3 {
         let (world, diary) = session();
         let both = [start(&world, &["-c3"]), start(&world, &["-c3"])];
-        let ends = both.map(|mut executor| executor.wait().expect("it ends").code());
+        let ends = both.map(|mut executor| executor.limited_wait().code());
         assert!(ends.contains(&Some(0)), "{ends:?}");
         let lines = diary.rest();
         check_order(&lines);
@@ -62,7 +65,7 @@ fn two_that_start_at_the_same_moment_share_one_run() {
 #[test]
 fn what_was_not_written_after_the_last_record_is_written_by_the_next_start() {
     let (world, diary) = session();
-    assert!(start(&world, &[]).wait().expect("it ends").success());
+    assert!(start(&world, &[]).limited_wait().success());
     assert_eq!(diary.rest().len(), 2 * TASKS.len());
     let run = run_folder(&world);
     let written = ["tasks.csv", "results.csv", "context.md"].map(|name| run.join(name));
@@ -71,9 +74,28 @@ fn what_was_not_written_after_the_last_record_is_written_by_the_next_start() {
     let noted = run.join(".executor/rendered");
     written.iter().chain([&noted]).for_each(|path| std::fs::remove_file(path).expect("it can be removed"));
     let unfinished = world.write(".workflow/s/.tasks.json.tmp-0123456789abcdef", "{");
-    assert!(start(&world, &[]).wait().expect("it ends").success());
+    assert!(start(&world, &[]).limited_wait().success());
     assert_eq!(written.each_ref().map(|path| std::fs::read_to_string(path).expect("a file")), before);
     assert!(!unfinished.exists());
+}
+
+/// The process that a worker leaves behind kills the executor and the keeper as soon as it is asked to end.
+///
+/// R: X-01
+#[test]
+fn ended_worker_is_not_repeated_if_all_are_killed_then() {
+    let world = run::tasks(&[("A", "")]);
+    let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
+    let executor = "$(sed -n 's/^PPid:\t//p' /proc/$PPID/status)";
+    let left = format!("trap \"kill -9 {executor} $PPID\" TERM; exec 9>{}; printf . >&9", pulse.arg());
+    let worker = format!("({left}; while :; do sleep 0.05; done) >/dev/null & cat {}; {DID}", gate.arg());
+    let mut executor = run::start(&world, &worker);
+    pulse.wait_alive(1);
+    gate.open();
+    assert_eq!(executor.limited_wait().code(), None, "it was killed");
+    let resumed = run::run(&world, "exit 9", &[]);
+    assert_eq!((resumed.code, run::column(&world, "findings")), (Some(0), vec!["did A".to_owned()]), "{resumed}");
+    pulse.wait_dead();
 }
 
 /// A session whose workers write `TASK ATTEMPT start` and `TASK ATTEMPT end`, and leave something behind.

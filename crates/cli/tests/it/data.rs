@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, Run, World};
 
 use crate::fixtures::world as holding;
@@ -201,5 +202,5 @@ fn what_a_running_executor_is_asked_is_answered_as_data() {
         assert_eq!(said[0]["stage"], stage, "{said:?}");
     }
     gate.open();
-    assert_eq!(executor.wait().expect("it ends").code(), Some(3));
+    assert_eq!(executor.limited_wait().code(), Some(3));
 }

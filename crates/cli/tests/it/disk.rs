@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 use crate::fixtures::world;
@@ -113,7 +114,7 @@ fn what_cannot_be_written_for_want_of_permission_is_input_and_output() {
         &["rehearse"],
     ] {
         let mut command = world.command(&[words, &["--session=S"]].concat());
-        let output = command.current_dir(world.dir().join("P")).output().expect("it runs");
+        let output = command.current_dir(world.dir().join("P")).limited_output();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(74), "{words:?}: {said}");
         assert!(said.to_lowercase().contains("permission denied") && said.contains("help: "), "{said}");
@@ -139,7 +140,7 @@ fn a_current_folder_that_was_removed_is_named() {
     ] {
         let mut command = Command::new("sh");
         command.args(["-c", gone, env!("CARGO_BIN_EXE_team-executor")]).args(words).current_dir(world.dir());
-        let output = command.output().expect("a shell");
+        let output = command.limited_output();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("error: the current folder cannot be found: "), "{words:?}: {said}");
         assert!(output.status.code() == Some(2) && !said.contains("make room"), "{words:?}: {said}");
@@ -169,7 +170,7 @@ fn a_pipe_is_not_waited_for() {
     let world = world(SESSION);
     let path = world.dir().join(SESSION).join("team-session.json");
     std::fs::remove_file(&path).expect("the file can be removed");
-    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    let made = std::process::Command::new("mkfifo").arg(&path).limited_status();
     assert!(made.success());
     let run = validate(&world);
     assert_eq!(run.code, Some(2), "{run}");

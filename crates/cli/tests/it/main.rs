@@ -1,10 +1,12 @@
 //! The built binary, from outside.
 
+#![expect(clippy::disallowed_methods, reason = "tests plant files")]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod agents;
 mod artifacts;
 mod budgets;
+mod callers;
 mod coding_agents;
 mod config;
 mod conversations;

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use crate::fixtures::world;
 
@@ -348,7 +349,8 @@ fn a_reader_that_goes_away_is_no_failure() {
     ] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let output = world.command(args).stdout(writer).stderr(Stdio::piped()).output().expect("it runs");
+        let output =
+            world.command(args).stdout(writer).stderr(Stdio::piped()).spawn().expect("it starts").limited_output();
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
     }
@@ -371,7 +373,7 @@ fn what_is_done_does_not_depend_on_a_reader() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = world.command(args);
-        let status = command.stdout(writer.try_clone().expect("a copy")).stderr(writer).status().expect("it runs");
+        let status = command.stdout(writer.try_clone().expect("a copy")).stderr(writer).limited_status();
         assert_eq!(status.code(), Some(code), "{args:?}");
     }
     let run = world.run(&["status", session]);
@@ -385,8 +387,9 @@ fn output_that_cannot_be_written_is_a_failure() {
         .command(&["plan", "--session=tc-spec-literal"])
         .stdout(full)
         .stderr(Stdio::piped())
-        .output()
-        .expect("it runs");
+        .spawn()
+        .expect("it starts")
+        .limited_output();
     assert_eq!(output.status.code(), Some(74));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.starts_with("error: failed to write the output: "), "{said}");

@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 use crate::fixtures::world as holding;
@@ -149,7 +150,8 @@ fn output_that_cannot_be_written_says_what_to_do_next() {
     let world = holding("tc-spec-minimal");
     for args in [&["validate", SESSION][..], &["plan", SESSION], &["schema"], &["man"], &["status", SESSION]] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("a device that is always full");
-        let output = world.command(args).stdout(full).stderr(Stdio::piped()).output().expect("it runs");
+        let output =
+            world.command(args).stdout(full).stderr(Stdio::piped()).spawn().expect("it starts").limited_output();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(74), "{said}");
         assert!(said.starts_with("error: ") && said.contains("\nhelp: "), "{said}");

@@ -3,6 +3,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Screen, World};
 
 const HEAD: &str = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n";
@@ -86,7 +87,7 @@ fn an_interrupted_run_leaves_a_clean_terminal() {
     let (world, [a, _], worker) = waiting();
     let mut terminal = start(&world, &worker, &["-y"], (80, 24));
     terminal.wait_for("▶ A  builder");
-    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).limited_status();
     assert!(sent.success());
     terminal.wait_for("Stopping after ");
     a.open();
@@ -181,7 +182,7 @@ fn at_the_last_question_a_signal_ends_the_program() {
     terminal.wait_for("Start? [Y/n]");
     terminal.type_in("y\n");
     terminal.wait_for("Your choice [1]:");
-    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).limited_status();
     assert!(sent.success());
     assert_eq!(terminal.end().signal(), Some(2), "{}", terminal.glass());
 }
@@ -232,7 +233,7 @@ fn any_byte_can_be_typed_at_a_question() {
 #[test]
 fn who_interrupts_a_run_without_workers_is_not_told_to_wait_for_them() {
     let (_world, mut terminal) = at_checkpoint();
-    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).limited_status();
     assert!(sent.success());
     assert_eq!(terminal.end().code(), Some(3), "{}", terminal.glass());
     let left = terminal.glass().history();

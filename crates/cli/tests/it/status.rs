@@ -1,5 +1,6 @@
 //! `status`, before, while and after a session is run.
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, Screen, World};
 
 const TASKS: &str = r#"{"session_id":"s-demo-20260101","skill":"x","pipeline":"p","requirement":"r","created_at":"2026-01-01T00:00:00Z",
@@ -36,7 +37,7 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     gate.open();
     alive.wait_alive(1);
     gate.open();
-    assert!(executor.wait().expect("the executor ends").success());
+    assert!(executor.limited_wait().success());
 
     let before = world.tree();
     let shown = world.run(&["status", "--session=demo", "--format", "json"]);
@@ -100,8 +101,8 @@ fn whoever_watches_a_run_is_let_go_when_its_executor_is_gone() {
         (watch(&["logs", "-f", "A", "--session=demo"]), "at it", "at it"),
     ];
     watchers.iter_mut().for_each(|(watcher, first, _)| watcher.wait_for(first));
-    let killed = std::process::Command::new("kill").args(["-KILL", &executor.id().to_string()]).status();
-    assert!(killed.expect("kill runs").success());
+    let killed = std::process::Command::new("kill").args(["-KILL", &executor.id().to_string()]).limited_status();
+    assert!(killed.success());
     executor.end();
     for (watcher, _, last) in &mut watchers {
         assert_eq!(watcher.end().code(), Some(0), "{}", watcher.glass());

@@ -1,6 +1,7 @@
 //! How the program answers when it is called in a wrong or unusual way.
 
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use crate::fixtures::world as holding;
 
@@ -119,7 +120,7 @@ fn a_session_is_found_by_any_path_that_leads_to_it() {
         assert_eq!(run.code, Some(0), "{run}");
         assert!(run.stdout.contains("Session 会话 1 is valid (tasks-json): 1 task,"), "{run}");
     }
-    let output = world.command(&["validate", "--session=."]).current_dir(&folder).output().expect("it runs");
+    let output = world.command(&["validate", "--session=."]).current_dir(&folder).limited_output();
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains(" --> ./tasks.json:1:1\n") && text.contains("Session 会话 1 is valid"), "{text}");
 }

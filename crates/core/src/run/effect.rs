@@ -40,7 +40,7 @@ pub enum Effect {
         /// What it holds.
         work: Work,
     },
-    /// Tell when this time has come. Replaces what was asked for before.
+    /// Tell when this time has come: the earliest at which something can start. Replaces what was asked for before.
     WakeAt {
         /// When.
         at: Timestamp,

@@ -94,6 +94,24 @@ fn a_quota_holds_its_pool_and_no_other() {
     assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
 }
 
+/// Whoever carries out effects keeps only the last time that it was told.
+#[test]
+fn each_step_asks_to_be_woken_at_the_earliest_time_of_all() {
+    let mut policy = slots(3);
+    policy.backoff.jitter = 0;
+    for (task, pool) in [(0, 7), (1, 8), (2, 9)] {
+        policy.tasks.insert(index(task), TaskPolicy { pool, ..TaskPolicy::default() });
+    }
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy));
+    let early = drive.end("A", failed(ErrorClass::Transient));
+    assert_eq!(wake(&early), Some(1000));
+    let later = drive.end("B", failed(ErrorClass::Quota { until: Some(at(60_000)) }));
+    assert_eq!(wake(&later), Some(1000), "the later one does not replace the earlier one");
+    drive.now = 1000;
+    let woken = drive.tell(|now| Input::Woke { now });
+    assert_eq!((drive.started(&woken).as_str(), wake(&woken)), ("A", Some(60_000)));
+}
+
 /// R: D-05
 #[test]
 fn a_shorter_hold_does_not_end_a_longer_one() {

@@ -9,11 +9,12 @@ mod wanted;
 use std::collections::HashSet;
 use std::path::Path;
 
+use team_executor_beneath::read_regular;
 use team_executor_core::run::{Input, Run};
 use team_executor_core::{Reconciliation, Session, TaskStatus, Timestamp};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
-use team_executor_store::{Derived, Disk, Durability, Rendered, Standing, read_regular};
+use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
 use self::wanted::Wanted;
 use crate::options::Failure;

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{Artifact, TaskId, Validation};
+use team_executor_files::ReadError;
 
 use super::checks::Verify;
 use super::collect::{Collected, Delivered, collect};
@@ -22,6 +24,12 @@ use super::registry::Registry;
 use super::schema::Schemas;
 use crate::inbox::{Message, Outbox};
 
+/// How many deliveries are looked at beside each other.
+const THREADS: usize = 4;
+/// After a failure of the disk or the system it is tried again after this long, then after twice as long, and so on.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause; after one more failure the run ends.
+const LAST_PAUSE: Duration = Duration::from_millis(1600);
 /// The most that is said about what is wrong.
 const CRITIQUE_BYTES: usize = 4096;
 
@@ -34,6 +42,8 @@ pub(crate) enum Looked {
     Over(Verdict),
     /// It was given up before anything was known.
     GivenUp,
+    /// The disk or the system failed, again and again. That says nothing about the work.
+    Failed(String),
 }
 
 /// What is made of what an attempt delivered.
@@ -58,7 +68,7 @@ enum Job {
 #[derive(Debug)]
 pub(crate) struct Checker {
     jobs: Option<Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     registry: Arc<Mutex<Registry>>,
     /// Nobody waits for what is being looked at.
     given_up: Arc<AtomicBool>,
@@ -66,16 +76,27 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// Starts the thread. What it finds is told to the inbox as [`Message::Looked`].
+    /// Starts the threads: a large file keeps none but one of them. What they find is told to the inbox as
+    /// [`Message::Looked`].
     pub(crate) fn new(run: PathBuf, roots: Roots, registry: Registry, outbox: Outbox) -> io::Result<Self> {
         let registry = Arc::new(Mutex::new(registry));
         let (jobs, received) = mpsc::channel();
         let given_up = Arc::new(AtomicBool::new(false));
-        let (shared, schemas) = (Arc::clone(&registry), Schemas::default());
-        let bench = Bench { roots, registry: shared, given_up: Arc::clone(&given_up), schemas };
-        let thread = std::thread::Builder::new().name("checker".to_owned());
-        let thread = thread.spawn(move || bench.work(&received, &outbox))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), registry, given_up, run })
+        let common = Arc::new(Common {
+            jobs: Mutex::new(received),
+            waiting: Mutex::default(),
+            roots,
+            registry: Arc::clone(&registry),
+            given_up: Arc::clone(&given_up),
+        });
+        let mut threads = Vec::new();
+        for _ in 0..THREADS {
+            let mut bench = Bench { common: Arc::clone(&common), schemas: Schemas::default() };
+            let outbox = outbox.clone();
+            let thread = std::thread::Builder::new().name("checker".to_owned());
+            threads.push(thread.spawn(move || bench.work(&outbox))?);
+        }
+        Ok(Self { jobs: Some(jobs), threads, registry, given_up, run })
     }
 
     /// Looks at what an attempt delivered.
@@ -130,7 +151,7 @@ impl Drop for Checker {
     fn drop(&mut self) {
         self.jobs = None;
         // Nothing is written once the run is given up.
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _panicked = thread.join();
         }
     }
@@ -139,36 +160,51 @@ impl Drop for Checker {
 /// What commands judge, by slot.
 type Waiting = BTreeMap<usize, (Delivered, Collected)>;
 
-/// The thread's side.
-struct Bench {
+/// What all threads share.
+struct Common {
+    jobs: Mutex<Receiver<Job>>,
+    waiting: Mutex<Waiting>,
     roots: Roots,
     registry: Arc<Mutex<Registry>>,
     given_up: Arc<AtomicBool>,
+}
+
+/// One thread's side.
+struct Bench {
+    common: Arc<Common>,
     schemas: Schemas,
 }
 
+/// What was delivered with what is wrong about it; nothing if that was given up.
+type Examined = Option<(Collected, Vec<String>)>;
+
 impl Bench {
-    fn work(mut self, jobs: &Receiver<Job>, outbox: &Outbox) {
-        let mut waiting = Waiting::new();
-        for job in jobs {
+    fn work(&mut self, outbox: &Outbox) {
+        loop {
+            // A guard that lived on would keep the others from their jobs.
+            let job = lock(&self.common.jobs).recv();
+            let Ok(job) = job else { return };
             let (slot, looked) = match job {
                 Job::Lost(delivered) => {
-                    let Some(mut collected) = self.collect(&delivered) else { continue };
                     // The crash may have taken what was in it, too.
-                    let wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
-                    lock(&self.registry).prepare(&delivered.task, delivered.attempt, &mut collected.found);
-                    self.judge(&delivered, collected, wrong, Some("recorded again after a crash"));
+                    if let Ok(Some((mut collected, wrong))) = self.examined(&delivered) {
+                        let registry = &self.common.registry;
+                        lock(registry).prepare(&delivered.task, delivered.attempt, &mut collected.found);
+                        self.judge(&delivered, collected, wrong, Some("recorded again after a crash"));
+                    }
                     continue;
                 }
                 Job::Delivered(slot, delivered) => {
-                    let looked = match self.collect(&delivered) {
-                        Some(collected) => self.look(slot, *delivered, collected, &mut waiting),
-                        None => Looked::GivenUp,
+                    let looked = match self.examined(&delivered) {
+                        Ok(Some((collected, wrong))) => self.look(slot, *delivered, collected, wrong),
+                        Ok(None) => Looked::GivenUp,
+                        Err(why) => Looked::Failed(format!("{}: {why}", delivered.task)),
                     };
                     (slot, looked)
                 }
                 Job::Ran(slot, critique) => {
-                    let Some((delivered, collected)) = waiting.remove(&slot) else { continue };
+                    let judged = lock(&self.common.waiting).remove(&slot);
+                    let Some((delivered, collected)) = judged else { continue };
                     let wrong = critique.into_iter().collect();
                     (slot, Looked::Over(self.judge(&delivered, collected, wrong, None)))
                 }
@@ -179,21 +215,39 @@ impl Bench {
         }
     }
 
-    fn collect(&self, delivered: &Delivered) -> Option<Collected> {
-        collect(delivered, &self.roots, || self.given_up.load(Ordering::Relaxed))
+    /// Collects what was delivered and runs the checks that need no program. A failure of the disk or the system is met with
+    /// another try, a few times.
+    fn examined(&mut self, delivered: &Delivered) -> Result<Examined, ReadError> {
+        let common = Arc::clone(&self.common);
+        let given_up = || common.given_up.load(Ordering::Relaxed);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let collected = collect(delivered, &common.roots, given_up).and_then(|collected| {
+                let Some(mut collected) = collected else { return Ok(None) };
+                let wrong = examine(delivered, &mut collected, &common.roots, &mut self.schemas)?;
+                Ok(Some((collected, wrong)))
+            });
+            match collected {
+                Err(ReadError::Failed(_)) if given_up() => return Ok(None),
+                Err(ReadError::Failed(_)) if pause <= LAST_PAUSE => {
+                    std::thread::sleep(pause);
+                    pause *= 2;
+                }
+                collected => return collected,
+            }
+        }
     }
 
-    /// Judges what needs no program, and keeps what commands judge then.
-    fn look(&mut self, slot: usize, delivered: Delivered, mut collected: Collected, waiting: &mut Waiting) -> Looked {
-        let mut wrong = examine(&delivered, &mut collected, &self.roots, &mut self.schemas);
+    /// Concludes, or keeps what commands check then.
+    fn look(&self, slot: usize, delivered: Delivered, mut collected: Collected, mut wrong: Vec<String>) -> Looked {
         let (task, attempt) = (&delivered.task, delivered.attempt);
-        wrong.extend(lock(&self.registry).prepare(task, attempt, &mut collected.found));
+        wrong.extend(lock(&self.common.registry).prepare(task, attempt, &mut collected.found));
         let commands = delivered.demands.commands(kinds(&collected));
         if !wrong.is_empty() || commands.is_empty() {
             return Looked::Over(self.judge(&delivered, collected, wrong, None));
         }
         self.note_delivered(&delivered, &collected);
-        waiting.insert(slot, (delivered, collected));
+        lock(&self.common.waiting).insert(slot, (delivered, collected));
         Looked::Run(commands)
     }
 
@@ -208,7 +262,7 @@ impl Bench {
             attempt: delivered.attempt,
             artifacts: artifacts.collect(),
         };
-        let _shown = lock(&self.registry).record(record);
+        let _shown = lock(&self.common.registry).record(record);
     }
 
     /// Registers what was delivered as passed or failed, all of it together: nobody builds on a part of it.
@@ -225,7 +279,7 @@ impl Bench {
         let artifacts: Vec<_> =
             collected.found.into_iter().map(|found| (found.place, artifact(found.artifact))).collect();
         let mut problems = Vec::new();
-        let mut registry = lock(&self.registry);
+        let mut registry = lock(&self.common.registry);
         if !artifacts.is_empty() || registry.has(&delivered.task) {
             let (task, attempt) = (delivered.task.clone(), delivered.attempt);
             let record = Record { what: What::Judged, task, attempt, artifacts };
@@ -235,8 +289,8 @@ impl Bench {
     }
 }
 
-fn lock(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
-    registry.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn not_noted(error: io::Error) -> String {

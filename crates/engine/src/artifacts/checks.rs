@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use team_executor_core::ArtifactKind;
 
@@ -18,7 +19,16 @@ pub struct Checks {
     pub sections: Option<Vec<String>>,
     /// A command that must end well.
     pub verify: Option<Verify>,
+    /// How many bytes each file may have.
+    pub max_bytes: Option<u64>,
+    /// How long it may take to hash all files, in milliseconds.
+    pub max_ms: Option<u64>,
 }
+
+/// How many bytes a file may have, unless that is set.
+pub const MAX_BYTES: u64 = 16 << 30;
+/// How long it may take to hash all files of a delivery, unless that is set.
+pub const MAX_MS: u64 = 5 * 60 * 1000;
 
 /// A command that judges what was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +58,8 @@ impl Checks {
             schema: self.schema.clone().or_else(|| other.schema.clone()),
             sections: self.sections.clone().or_else(|| other.sections.clone()),
             verify: self.verify.clone().or_else(|| other.verify.clone()),
+            max_bytes: self.max_bytes.or(other.max_bytes),
+            max_ms: self.max_ms.or(other.max_ms),
         }
     }
 }
@@ -61,6 +73,12 @@ impl Demands {
     /// What is demanded of a file of some type.
     pub(super) fn of(&self, kind: ArtifactKind) -> Checks {
         self.kinds.get(&kind).map_or_else(|| self.own.clone(), |of_kind| self.own.or(of_kind))
+    }
+
+    /// How many bytes a file of some type may have, and how long it may take to hash all of them.
+    pub(super) fn bounds(&self, kind: ArtifactKind) -> (u64, Duration) {
+        let Checks { max_bytes, max_ms, .. } = self.of(kind);
+        (max_bytes.unwrap_or(MAX_BYTES), Duration::from_millis(max_ms.unwrap_or(MAX_MS)))
     }
 
     /// The commands that judge artifacts of these types, each once.

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
+use rustix::io::Errno;
 use team_executor_agents::durable::sync_all;
+use team_executor_beneath::{is_system_failure, ours, words};
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
 use team_executor_files::reading::Reading;
 use team_executor_files::{Code, MemoryFolder, ReadError, discovery, limits, manifest};
@@ -80,8 +83,12 @@ impl Delivered {
 }
 
 /// Looks for everything that an attempt delivered, hashes it and makes it durable, as the record of it will be; nothing if that
-/// is given up on the way.
-pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() -> bool) -> Option<Collected> {
+/// is given up on the way. A failure of the disk or the system says nothing about the work.
+pub(super) fn collect(
+    delivered: &Delivered,
+    roots: &Roots,
+    given_up: impl Fn() -> bool,
+) -> Result<Option<Collected>, ReadError> {
     let own = delivered.folder();
     let mut wrong = Vec::new();
     let mut named: BTreeMap<(String, &'static str), (Place, Option<Artifact>)> = BTreeMap::new();
@@ -89,18 +96,22 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() 
         let entry = named.entry((path, place.word())).or_insert((place, None));
         entry.1 = declared.or(entry.1.take());
     };
-    let (files, is_described) = in_folder(&own, roots, &mut wrong);
+    let (files, is_described) = in_folder(&own, roots, &mut wrong)?;
     files.into_iter().for_each(|path| name(Place::Run, path, None));
-    for path in delivered.reports.iter().flat_map(|report| reported(report.as_path())) {
-        match roots.find(&path, &own) {
+    let mut reports = Vec::new();
+    for report in &delivered.reports {
+        reports.extend(reported(report)?);
+    }
+    for path in reports {
+        match roots.find(&path, &own)? {
             Ok((place, path)) => name(place, path, None),
             Err(why) => wrong.push(format!("{path}: reported as delivered, but {why}")),
         }
     }
-    match if is_described { declared(&own, roots) } else { Declared::Nothing } {
+    match if is_described { declared(&own, roots)? } else { Declared::Nothing } {
         Declared::Nothing => {}
         Declared::Unusable(why) => wrong.push(format!("{own}/{}: {why}", manifest::NAME)),
-        Declared::Artifact(artifact) => match roots.find(&artifact.path, &own) {
+        Declared::Artifact(artifact) => match roots.find(&artifact.path, &own)? {
             Ok((place, path)) => name(place, path, Some(*artifact)),
             Err(why) => wrong.push(format!("{}: named by {}, but {why}", artifact.path, manifest::NAME)),
         },
@@ -108,13 +119,16 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() 
     if named.len() > FILES {
         wrong.push(format!("{} files were delivered, and at most {FILES} can be registered", named.len()));
     }
+    let started = Instant::now();
     let mut found = Vec::new();
     for ((path, _), (place, declared)) in named.into_iter().take(FILES) {
-        match roots.digest_unless(place, &path, &given_up) {
+        match hashed(delivered, roots, (place, &path), started, &given_up) {
+            Ok(Hashed::Refused(why)) => wrong.push(format!("{path}: {why}")),
+            Err(why @ ReadError::Failed(_)) => return Err(why),
             Err(ReadError::Outside) => wrong.push(format!("{path}: a link leads out of its folder")),
             Err(why) => wrong.push(format!("{path}: {why}")),
-            Ok(None) => return None,
-            Ok(Some((size, sha256))) => {
+            Ok(Hashed::GivenUp) => return Ok(None),
+            Ok(Hashed::Whole(size, sha256)) => {
                 let is_named = declared.is_some();
                 let Some(artifact) = artifact(delivered, &own, path, declared) else { continue };
                 let checksum = Some(format!("sha256:{sha256}"));
@@ -126,47 +140,90 @@ pub(super) fn collect(delivered: &Delivered, roots: &Roots, given_up: impl Fn() 
             }
         }
     }
-    wrong.extend(make_durable(&found, delivered, roots, given_up)?);
-    Some(Collected { found, wrong })
+    let is_durable = make_durable(&found, delivered, roots, given_up)?;
+    Ok(is_durable.then_some(Collected { found, wrong }))
 }
 
-/// Syncs what was delivered, and the folders that it is in; says what is not durable. Nothing if that is given up before.
+/// What came of hashing a file.
+enum Hashed {
+    /// Its size and its SHA-256.
+    Whole(u64, String),
+    /// It is larger, or takes longer, than the checks allow.
+    Refused(String),
+    /// It was given up on the way.
+    GivenUp,
+}
+
+/// Hashes a file within the bounds that its checks set.
+fn hashed(
+    delivered: &Delivered,
+    roots: &Roots,
+    (place, path): (Place, &str),
+    started: Instant,
+    given_up: impl Fn() -> bool,
+) -> Result<Hashed, ReadError> {
+    let (max_bytes, max_time) = delivered.demands.bounds(kind::guess(path));
+    let length = roots.length(place, path)?;
+    if length > max_bytes {
+        let max_mb = max_bytes >> 20;
+        return Ok(Hashed::Refused(format!("it has {length} bytes; the check `max_mb` allows {max_mb} MiB")));
+    }
+    let is_late = || started.elapsed() > max_time;
+    match roots.digest_unless(place, path, || given_up() || is_late())? {
+        Some((size, sha256)) => Ok(Hashed::Whole(size, sha256)),
+        None if given_up() => Ok(Hashed::GivenUp),
+        None => {
+            let seconds = max_time.as_secs();
+            Ok(Hashed::Refused(format!("hashing took longer than the {seconds} s that the check `max_time` allows")))
+        }
+    }
+}
+
+/// Syncs what was delivered, and the folders that it is in. `false` if that is given up before.
 fn make_durable(
     found: &[Found],
     delivered: &Delivered,
     roots: &Roots,
     given_up: impl Fn() -> bool,
-) -> Option<Vec<String>> {
+) -> Result<bool, ReadError> {
     let own = delivered.folder();
     let is_left = |found: &&Found| {
         !(delivered.is_durable && found.place == Place::Run && Path::new(&found.artifact.path).starts_with(&own))
     };
-    let (mut files, mut folders) = (Vec::new(), BTreeSet::new());
-    for Found { place, artifact, .. } in found.iter().filter(is_left) {
-        let (root, path) = (roots.whole(*place, ""), roots.whole(*place, &artifact.path));
-        folders.extend(path.ancestors().skip(1).take_while(|folder| folder.starts_with(&root)).map(Path::to_owned));
-        files.push(path);
+    let left: Vec<&Found> = found.iter().filter(is_left).collect();
+    for place in Place::ALL {
+        let (mut files, mut folders) = (Vec::new(), BTreeSet::new());
+        for Found { artifact, .. } in left.iter().filter(|found| found.place == place) {
+            let above = Path::new(&artifact.path).ancestors().skip(1).filter_map(Path::to_str);
+            folders.extend(above.map(|folder| if folder.is_empty() { "." } else { folder }.to_owned()));
+            files.push(artifact.path.clone());
+        }
+        if files.is_empty() {
+            continue;
+        }
+        if given_up() {
+            return Ok(false);
+        }
+        let folders: Vec<_> = folders.into_iter().collect();
+        let synced = sync_all(roots.folder(place)?.dir(), &files, &folders);
+        synced.map_err(|obstacle| ReadError::Failed(format!("it cannot be made durable: {}", obstacle.reason)))?;
     }
-    if files.is_empty() {
-        return Some(Vec::new());
-    }
-    if given_up() {
-        return None;
-    }
-    let synced = sync_all(&files, &folders.into_iter().collect::<Vec<_>>());
-    Some(synced.err().map(|why| format!("it cannot be made durable: {}", why.reason)).into_iter().collect())
+    Ok(true)
 }
 
 /// The files in the attempt's own folder, and whether one of them describes another. A link is fine if it leads to something
 /// that is delivered anyway.
-fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> (Vec<String>, bool) {
+fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> Result<(Vec<String>, bool), ReadError> {
     let folder = roots.whole(Place::Run, own);
     let below = match below(&folder) {
-        Ok(below) => below,
+        Err(error) if Errno::from_io_error(&error).is_some_and(is_system_failure) => {
+            return Err(ReadError::Failed(format!("{own}: {error}")));
+        }
         Err(error) => {
             wrong.push(format!("{own}: it cannot be read: {error}"));
-            return (Vec::new(), false);
+            return Ok((Vec::new(), false));
         }
+        Ok(below) => below,
     };
     let is_described =
         below.files.iter().chain(below.others.iter().map(|(name, _)| name)).any(|name| name == manifest::NAME);
@@ -185,21 +242,23 @@ fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> (Vec<String>,
         wrong.push(format!("{own}/{name}: {why}, and only files can be delivered"));
     }
     let delivered = below.files.into_iter().filter(|name| name != manifest::NAME);
-    (delivered.map(|name| format!("{own}/{name}")).collect(), is_described)
+    Ok((delivered.map(|name| format!("{own}/{name}")).collect(), is_described))
 }
 
 /// The paths that a report names.
-fn reported(path: &Path) -> Vec<String> {
-    // Not there, or so odd that its outcome has said so.
-    let Ok(found) = std::fs::metadata(path) else { return Vec::new() };
-    if !found.is_file() || found.len() > limits::DISCOVERY_BYTES {
-        return Vec::new();
-    }
-    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+fn reported(path: &Path) -> Result<Vec<String>, ReadError> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(Vec::new());
+    };
+    let bytes = match ours::open(folder).and_then(|folder| folder.read(name, limits::DISCOVERY_BYTES)) {
+        Err(errno) if is_system_failure(errno) => return Err(ReadError::Failed(format!("{name}: {}", words(errno)))),
+        Err(_) => return Ok(Vec::new()), // not there, or so odd that its outcome has said so
+        Ok(bytes) => bytes,
+    };
     let file: Arc<str> = format!("{}/result.json", discovery::FOLDER).into();
     let folder = MemoryFolder::default().with(&file, bytes);
     let read = discovery::read(&mut Reading::new(&folder, discovery::FOLDER), &file);
-    read.map(|read| read.artifacts_produced).unwrap_or_default()
+    Ok(read.map(|read| read.artifacts_produced).unwrap_or_default())
 }
 
 enum Declared {
@@ -209,17 +268,18 @@ enum Declared {
 }
 
 /// What the worker's own manifest says.
-fn declared(own: &str, roots: &Roots) -> Declared {
+fn declared(own: &str, roots: &Roots) -> Result<Declared, ReadError> {
     let path = format!("{own}/{}", manifest::NAME);
     let bytes = match roots.read(Place::Run, &path, limits::DISCOVERY_BYTES) {
-        Err(ReadError::Missing) => return Declared::Nothing,
-        Err(why) => return Declared::Unusable(why.to_string()),
+        Err(ReadError::Missing) => return Ok(Declared::Nothing),
+        Err(why @ ReadError::Failed(_)) => return Err(why),
+        Err(why) => return Ok(Declared::Unusable(why.to_string())),
         Ok(bytes) => bytes,
     };
     let file: Arc<str> = path.into();
     let folder = MemoryFolder::default().with(&file, bytes);
     let mut reading = Reading::new(&folder, own);
-    match manifest::read(&mut reading, &file) {
+    Ok(match manifest::read(&mut reading, &file) {
         Some(manifest) => Declared::Artifact(Box::new(manifest.artifact)),
         None => {
             let mistakes = reading.findings.iter().filter(|finding| !UNDERSTOOD.contains(&finding.code));
@@ -227,7 +287,7 @@ fn declared(own: &str, roots: &Roots) -> Declared {
             let why = if why.is_empty() { "it does not describe an artifact".to_owned() } else { why.join("; ") };
             Declared::Unusable(why)
         }
-    }
+    })
 }
 
 /// A file as an artifact, by what its worker says of it and else by its path.

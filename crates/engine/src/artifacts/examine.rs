@@ -1,7 +1,7 @@
 //! The checks that need no program.
 
 use team_executor_core::{Artifact, ArtifactKind};
-use team_executor_files::markdown;
+use team_executor_files::{ReadError, markdown};
 
 use super::checks::{Checks, Demands};
 use super::collect::{Collected, Delivered, Found};
@@ -14,7 +14,7 @@ pub(super) fn examine(
     collected: &mut Collected,
     roots: &Roots,
     schemas: &mut Schemas,
-) -> Vec<String> {
+) -> Result<Vec<String>, ReadError> {
     let mut wrong = std::mem::take(&mut collected.wrong);
     for file in delivered.demands.own.files.iter().flatten() {
         let path = format!("{}/{}", delivered.folder(), file.trim_start_matches("./"));
@@ -23,13 +23,13 @@ pub(super) fn examine(
         }
     }
     for found in &mut collected.found {
-        let lines = one(found, &delivered.demands, roots, schemas);
+        let lines = one(found, &delivered.demands, roots, schemas)?;
         if !lines.is_empty() {
             found.artifact.validation_summary = Some(lines.join("; "));
         }
         wrong.extend(lines.into_iter().map(|line| format!("{}: {line}", found.artifact.path)));
     }
-    wrong
+    Ok(wrong)
 }
 
 /// The types of what was delivered, each once.
@@ -38,24 +38,26 @@ pub(super) fn kinds(collected: &Collected) -> Vec<ArtifactKind> {
     ArtifactKind::ALL.iter().filter(is_there).copied().collect()
 }
 
-fn one(found: &Found, demands: &Demands, roots: &Roots, schemas: &mut Schemas) -> Vec<String> {
+fn one(found: &Found, demands: &Demands, roots: &Roots, schemas: &mut Schemas) -> Result<Vec<String>, ReadError> {
     let Found { place, artifact, .. } = found;
     let Checks { not_empty, schema, sections, .. } = demands.of(artifact.kind);
     if artifact.file_size == Some(0) {
-        return if not_empty.unwrap_or(true) { vec!["it is empty".to_owned()] } else { Vec::new() };
+        return Ok(if not_empty.unwrap_or(true) { vec!["it is empty".to_owned()] } else { Vec::new() });
     }
     let schema = schema.filter(|_| ends_with(artifact, &["json"]));
     let sections = sections.filter(|_| ends_with(artifact, &["md", "markdown"]));
     if schema.is_none() && sections.is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let bytes = match roots.read(*place, &artifact.path, MAX_BYTES) {
         Ok(bytes) => bytes,
-        Err(why) => return vec![format!("it cannot be checked: {why}")],
+        Err(why @ ReadError::Failed(_)) => return Err(why),
+        Err(why) => return Ok(vec![format!("it cannot be checked: {why}")]),
     };
-    let mut wrong = schema.map(|schema| schemas.departures(&schema, &bytes)).unwrap_or_default();
+    let departures = schema.map(|schema| schemas.departures(&schema, &bytes)).transpose()?;
+    let mut wrong = departures.unwrap_or_default();
     wrong.extend(sections.iter().flat_map(|sections| missing_sections(sections, &bytes)));
-    wrong
+    Ok(wrong)
 }
 
 /// The headings that a markdown text does not have, whatever their level and case.

@@ -3,14 +3,13 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use team_executor_beneath::{How, open_file, read_regular};
 use team_executor_core::{Artifact, TaskId};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_files::{Findings, manifest, write};
-use team_executor_store::read_regular;
 use team_executor_store::run_folder::EXECUTOR;
 
 use super::places::Place;
@@ -56,11 +55,7 @@ impl What {
 impl Log {
     /// Opens the log of a run, which is made if it is missing, and reads it.
     pub(super) fn open(run: &Path) -> io::Result<(Self, Vec<Record>)> {
-        let path = run.join(EXECUTOR).join(NAME);
-        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
+        let mut file = open_file(&run.join(EXECUTOR).join(NAME), How::Append)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         if bytes.last().is_some_and(|last| *last != b'\n') {

@@ -1,11 +1,13 @@
 //! Where an artifact may be: in the run, in its session or in the project, and nowhere else.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use team_executor_beneath::{is_system_failure, words};
 use team_executor_files::paths::inside;
 use team_executor_files::{Folder as _, ReadError};
-use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, INTERACTIVE, LOGS};
+use team_executor_store::{DiskFolder, OpenError};
 
 use crate::views::TASKS;
 
@@ -25,7 +27,7 @@ pub enum Place {
 
 impl Place {
     /// From the innermost: a run and its session are usually in the project.
-    const ALL: [Self; 3] = [Self::Run, Self::Session, Self::Project];
+    pub(super) const ALL: [Self; 3] = [Self::Run, Self::Session, Self::Project];
 
     /// As it is written.
     pub const fn word(self) -> &'static str {
@@ -41,14 +43,15 @@ impl Place {
     }
 }
 
-/// The three folders. One that cannot be opened has nothing in it.
+/// The three folders, each opened when it is first needed. One that is not there has nothing in it; one that could not be
+/// opened for another reason is tried again the next time.
 #[derive(Debug)]
-pub(crate) struct Roots([(PathBuf, Option<DiskFolder>); 3]);
+pub(crate) struct Roots([(PathBuf, OnceLock<DiskFolder>); 3]);
 
 impl Roots {
-    /// Opens them.
-    pub(crate) fn open(run: &Path, session: &Path, project: &Path) -> Self {
-        Self([run, session, project].map(|path| (path.to_owned(), DiskFolder::open(path).ok())))
+    /// Those at these paths.
+    pub(crate) fn new(run: &Path, session: &Path, project: &Path) -> Self {
+        Self([run, session, project].map(|path| (path.to_owned(), OnceLock::new())))
     }
 
     /// How many bytes a file has, and their SHA-256.
@@ -66,6 +69,11 @@ impl Roots {
         self.folder(place)?.digest_unless(path, given_up)
     }
 
+    /// How many bytes a file has.
+    pub(super) fn length(&self, place: Place, path: &str) -> Result<u64, ReadError> {
+        self.folder(place)?.length(path)
+    }
+
     /// The bytes of a file.
     pub(super) fn read(&self, place: Place, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.folder(place)?.read(path, limit)
@@ -78,29 +86,43 @@ impl Roots {
 
     /// The file that a worker means by a path: absolute, or relative to its own folder, to where it works, to the session
     /// or to the run, whichever has it. What the executor writes there is no work of anybody.
-    pub(super) fn find(&self, path: &str, own: &str) -> Result<(Place, String), String> {
-        let (place, path) = self.located(path, own)?;
-        let first = path.split('/').next().unwrap_or_default();
-        if place == Place::Run && OWN.contains(&first) {
-            return Err("it is the executor's own".to_owned());
-        }
-        Ok((place, path))
+    pub(super) fn find(&self, path: &str, own: &str) -> Result<Result<(Place, String), String>, ReadError> {
+        Ok(match self.located(path, own)? {
+            Ok((Place::Run, path)) if OWN.contains(&path.split('/').next().unwrap_or_default()) => {
+                Err("it is the executor's own".to_owned())
+            }
+            located => located,
+        })
     }
 
-    fn located(&self, path: &str, own: &str) -> Result<(Place, String), String> {
+    fn located(&self, path: &str, own: &str) -> Result<Result<(Place, String), String>, ReadError> {
         if Path::new(path).is_absolute() {
-            return self
-                .named(Path::new(path))
-                .ok_or_else(|| "it is outside of the project and the session".to_owned());
+            let named = self.named(Path::new(path));
+            return Ok(named.ok_or_else(|| "it is outside of the project and the session".to_owned()));
         }
-        inside(path).map_err(|why| why.to_string())?;
+        if let Err(why) = inside(path) {
+            return Ok(Err(why.to_string()));
+        }
         let own = format!("{own}/{path}");
         let all = [(Place::Run, own.as_str()), (Place::Project, path), (Place::Session, path), (Place::Run, path)];
-        let there = |(place, path): &(Place, &str)| self.folder(*place).is_ok_and(|folder| folder.has(path));
-        let (place, path) = all.into_iter().find(there).ok_or_else(|| ReadError::Missing.to_string())?;
+        let mut there = None;
+        for (place, path) in all {
+            if self.has(place, path)? {
+                there = Some((place, path));
+                break;
+            }
+        }
+        let Some((place, path)) = there else { return Ok(Err(ReadError::Missing.to_string())) };
         let plain: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let plain = plain.join("/");
-        Ok(self.named(&self.whole(place, &plain)).unwrap_or((place, plain)))
+        Ok(Ok(self.named(&self.whole(place, &plain)).unwrap_or((place, plain))))
+    }
+
+    fn has(&self, place: Place, path: &str) -> Result<bool, ReadError> {
+        match self.folder(place)?.dir().stat(path) {
+            Err(errno) if is_system_failure(errno) => Err(ReadError::Failed(format!("{path}: {}", words(errno)))),
+            found => Ok(found.is_ok()),
+        }
     }
 
     /// How an absolute path is named, by the innermost folder that it is in.
@@ -115,8 +137,18 @@ impl Roots {
         below(path).or_else(|| below(&path.canonicalize().ok()?))
     }
 
-    fn folder(&self, place: Place) -> Result<&DiskFolder, ReadError> {
-        self.0[place as usize].1.as_ref().ok_or(ReadError::Missing)
+    pub(super) fn folder(&self, place: Place) -> Result<&DiskFolder, ReadError> {
+        let (path, held) = &self.0[place as usize];
+        if let Some(folder) = held.get() {
+            return Ok(folder);
+        }
+        match DiskFolder::open(path) {
+            Ok(folder) => Ok(held.get_or_init(|| folder)),
+            Err(OpenError::Missing | OpenError::NotAFolder) => Err(ReadError::Missing),
+            Err(OpenError::Refused(why) | OpenError::Failed(why)) => {
+                Err(ReadError::Failed(format!("{}: {why}", path.display())))
+            }
+        }
     }
 }
 
@@ -136,9 +168,10 @@ mod tests {
         let files = [run.join("artifacts/A/x"), session.join("docs/y"), project.join("src/z"), dir.path().join("out")];
         files.iter().for_each(|file| std::fs::write(file, "text").unwrap());
         std::os::unix::fs::symlink("../../out", project.join("src/link")).unwrap();
-        let roots = Roots::open(&run, &session, &project);
-        let found =
-            |path: &str| roots.find(path, "artifacts/A").map(|(place, path)| format!("{} {path}", place.word()));
+        let roots = Roots::new(&run, &session, &project);
+        let found = |path: &str| {
+            roots.find(path, "artifacts/A").unwrap().map(|(place, path)| format!("{} {path}", place.word()))
+        };
         assert_eq!(found("x").unwrap(), "run artifacts/A/x");
         assert_eq!(found("artifacts/A/x").unwrap(), "run artifacts/A/x");
         assert_eq!(found(".workflow/r/artifacts/A/x").unwrap(), "run artifacts/A/x");
@@ -155,7 +188,7 @@ mod tests {
         for path in ["none", "../out", "/etc/passwd", "", "~/x", files[3].to_str().unwrap()] {
             assert!(found(path).is_err(), "{path}");
         }
-        let (place, path) = roots.find("src/link", "artifacts/A").unwrap();
+        let (place, path) = roots.find("src/link", "artifacts/A").unwrap().unwrap();
         assert_eq!(roots.digest(place, &path), Err(ReadError::Outside));
         assert_eq!(roots.digest(Place::Run, "artifacts/A/x").unwrap().0, 4);
     }

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use team_executor_beneath::ours;
+use team_executor_store::DiskError;
 use team_executor_store::run_folder::component;
-use team_executor_store::{DiskError, RealDisk};
 
 use super::FOLDER;
 
@@ -20,28 +21,23 @@ pub(crate) fn place(run: &Path, task: &str, attempt: u32) -> PathBuf {
 /// Where what an attempt left was moved to, if it was.
 pub(crate) fn of(run: &Path, task: &str, attempt: u32) -> Option<PathBuf> {
     let folder = place(run, task, attempt);
-    folder.is_dir().then_some(folder)
+    ours::open(&folder).is_ok().then_some(folder)
 }
 
 /// Moves the folder of a task away if something is in it, and says where to. Nothing is deleted.
 pub(super) fn move_away(run: &Path, task: &str, attempt: u32) -> Result<Option<String>, DiskError> {
     let name = component(task);
-    let mut entries = std::fs::read_dir(run.join(FOLDER).join(&name)).into_iter().flatten();
-    if entries.next().is_none() {
-        return Ok(None);
-    }
     let failed = |errno| DiskError { action: "move away", name: format!("{FOLDER}/{name}"), errno };
-    let folder = RealDisk::open_folder(run).map_err(failed)?;
-    let (from, to) = (folder.subfolder(FOLDER).map_err(failed)?, folder.subfolder(QUARANTINE).map_err(failed)?);
-    for number in 1_u64.. {
-        let new = if number == 1 { format!("{name}.{attempt}") } else { format!("{name}.{attempt}-{number}") };
-        match from.move_new(&name, &to, &new) {
-            Ok(()) => return Ok(Some(format!("{QUARANTINE}/{new}"))),
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
+    let run = ours::open(run).map_err(failed)?;
+    let from = run.dir(FOLDER).map_err(failed)?;
+    match from.dir(&name).and_then(|folder| folder.count()) {
+        Ok(0) | Err(Errno::NOENT) => return Ok(None),
+        _ => {} // also a link or a file in the place of the folder
     }
-    Ok(None)
+    let to = run.make_dir(QUARANTINE).map_err(failed)?;
+    let new = from.move_free(&name, &to, &format!("{name}.{attempt}")).map_err(failed)?;
+    to.sync().and_then(|()| from.sync()).map_err(failed)?;
+    Ok(Some(format!("{QUARANTINE}/{new}")))
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! JSON Schemas that artifacts must follow. Each is read once; nothing that it refers to is fetched.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use jsonschema::{PatternOptions, Validator};
+use rustix::io::Errno;
 use serde_json::Value;
+use team_executor_beneath::{is_system_failure, ours, words};
+use team_executor_files::ReadError;
 
 /// The largest schema, and the largest file that is held against one.
 pub(super) const MAX_BYTES: u64 = 16 << 20;
@@ -17,16 +21,19 @@ pub(super) struct Schemas(HashMap<PathBuf, Result<Validator, String>>);
 
 impl Schemas {
     /// What is wrong with the bytes of a file, one line each.
-    pub(super) fn departures(&mut self, schema: &Path, bytes: &[u8]) -> Vec<String> {
-        let known = self.0.entry(schema.to_owned()).or_insert_with(|| read(schema));
-        let validator = match known {
-            Ok(validator) => validator,
-            Err(why) => return vec![format!("the schema {} cannot be used: {why}", schema.display())],
+    pub(super) fn departures(&mut self, schema: &Path, bytes: &[u8]) -> Result<Vec<String>, ReadError> {
+        let known = match self.0.entry(schema.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(match ours::read_chosen(schema, MAX_BYTES) {
+                Err(errno) if is_system_failure(errno) => return Err(ReadError::Failed(words(errno))),
+                read => usable_text(read),
+            }),
         };
-        match serde_json::from_slice::<Value>(bytes) {
-            Err(error) => vec![format!("it is not JSON: {error}")],
-            Ok(value) => departures(validator, &value),
-        }
+        Ok(match (known, serde_json::from_slice::<Value>(bytes)) {
+            (Err(why), _) => vec![format!("the schema {} cannot be used: {why}", schema.display())],
+            (Ok(_), Err(error)) => vec![format!("it is not JSON: {error}")],
+            (Ok(validator), Ok(value)) => departures(validator, &value),
+        })
     }
 }
 
@@ -41,15 +48,14 @@ pub(crate) fn departures(schema: &Validator, value: &Value) -> Vec<String> {
 
 /// Whether a file is a JSON Schema that can be used here; why not otherwise.
 pub fn usable(path: &Path) -> Result<(), String> {
-    read(path).map(drop)
+    usable_text(ours::read_chosen(path, MAX_BYTES)).map(drop)
 }
 
-fn read(path: &Path) -> Result<Validator, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !size.is_file() || size.len() > MAX_BYTES {
-        return Err(format!("it is not a file of at most {MAX_BYTES} bytes"));
+fn usable_text(read: Result<Vec<u8>, Errno>) -> Result<Validator, String> {
+    match read {
+        Err(Errno::FBIG | Errno::ISDIR | Errno::NXIO) => Err(format!("it is not a file of at most {MAX_BYTES} bytes")),
+        read => compiled(&read.map_err(words)?),
     }
-    compiled(&std::fs::read(path).map_err(|error| error.to_string())?)
 }
 
 /// A schema that can be used here; why not otherwise.
@@ -71,11 +77,11 @@ mod tests {
         std::fs::write(&path, r#"{"type":"object","required":["name"],"properties":{"age":{"type":"integer"}}}"#)
             .unwrap();
         let mut schemas = Schemas::default();
-        assert_eq!(schemas.departures(&path, br#"{"name":"a","age":1}"#), Vec::<String>::new());
-        let wrong = schemas.departures(&path, br#"{"age":"old"}"#);
+        assert_eq!(schemas.departures(&path, br#"{"name":"a","age":1}"#).unwrap(), Vec::<String>::new());
+        let wrong = schemas.departures(&path, br#"{"age":"old"}"#).unwrap();
         assert_eq!(wrong.len(), 2, "{wrong:?}");
         assert!(wrong.iter().any(|line| line.starts_with("/age: ")), "{wrong:?}");
-        assert!(schemas.departures(&path, b"{")[0].starts_with("it is not JSON: "));
+        assert!(schemas.departures(&path, b"{").unwrap()[0].starts_with("it is not JSON: "));
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Shelf {
         let artifacts = registry.entries().map(shelved).collect();
         // `.workflow/.csv-wave/` and `.workflow/.archive/` are in the project.
         let project = run.ancestors().nth(3).unwrap_or(run);
-        Ok(Self { run: run_at::name_of(run), artifacts, records, roots: Roots::open(run, folder, project) })
+        Ok(Self { run: run_at::name_of(run), artifacts, records, roots: Roots::new(run, folder, project) })
     }
 
     /// Every version of an artifact that was judged, the oldest first.

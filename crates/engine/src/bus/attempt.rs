@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_agents::callers::{self, Caller};
 use team_executor_agents::environment::ATTEMPT;
+use team_executor_agents::token::TOKEN;
 use team_executor_core::{Graph, Session, Task};
 use team_executor_files::load_tasks;
 use team_executor_store::run_folder::{AGENTS, EXECUTOR, JOURNAL};
@@ -11,7 +13,7 @@ use team_executor_store::{DiskFolder, glance, records};
 
 use super::Refusal;
 use crate::plan::Plan;
-use crate::{run_at, shell};
+use crate::{control, run_at, shell};
 
 /// An attempt at a task, as the environment of a worker names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct Attempt {
     pub number: u32,
     /// Names the attempt for ever.
     pub key: String,
+    /// The secret of the attempt, if the environment has it.
+    pub token: Option<String>,
 }
 
 impl Attempt {
@@ -42,7 +46,8 @@ impl Attempt {
                 && run_at::name_of(&folder) == run
                 && result == path(&folder, &task, number);
             let session = PathBuf::from(ours("SESSION")?);
-            agrees.then_some(Self { session, run: folder, task, number, key: key.clone() })
+            let token = variable(TOKEN);
+            agrees.then_some(Self { session, run: folder, task, number, key: key.clone(), token })
         };
         named().map(Some).ok_or_else(|| {
             Refusal::new(
@@ -55,7 +60,7 @@ impl Attempt {
     /// The task that the attempt has at this moment, by the ends of the journal of its run: the whole of it may be long, and
     /// this is asked at each call.
     pub fn verified<'s>(&self, session: &'s Session, graph: &Graph) -> Result<&'s Task, Refusal> {
-        let help = "a worker speaks for its own attempt only, and only while that goes on";
+        let help = "a worker may only report for its own running attempt";
         let id = run_at::name_of(&self.run);
         let journal = self.run.join(EXECUTOR).join(JOURNAL);
         let unreadable = |error: std::io::Error| Refusal::new(format!("{}: {error}", journal.display()), help);
@@ -65,9 +70,30 @@ impl Attempt {
         let is_own = plan.is_some_and(|plan| run_at::key(&id, plan.at, &self.task, self.number) == self.key);
         let last = glance::last(&journal, records::at_work(&self.task, self.number)).map_err(unreadable)?;
         let index = graph.index_of(&self.task).filter(|_| is_own && last == Some(true));
-        index
+        let task = index
             .and_then(|index| session.tasks.get(index.get()))
-            .ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))
+            .ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))?;
+        self.must_be_callers()?;
+        Ok(task)
+    }
+
+    /// Refuses a process that belongs to the worker of another attempt, whatever its environment says. One that belongs to
+    /// none, for instance in a container, must know the secret.
+    fn must_be_callers(&self) -> Result<(), Refusal> {
+        let ledgers = control::ledgers(&self.run);
+        let is_own = match control::called_by(&self.run) {
+            Caller::Worker(attempt) => attempt.as_ref() == Some(&self.key),
+            Caller::Outside | Caller::Unknown => {
+                self.token.as_ref().is_some_and(|token| callers::is_token(&ledgers, &self.key, token))
+            }
+        };
+        if is_own {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!("this process does not belong to the worker of {}", self.key),
+            "a worker may only report for its own running attempt; leave its TEAM_EXECUTOR_ variables as they are",
+        ))
     }
 
     /// Reads the tasks of the session that it is part of.
@@ -102,6 +128,8 @@ fn path(run: &Path, task: &str, attempt: u32) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_agents::ledger::Entry;
+    use team_executor_agents::token::proof;
     use team_executor_core::run::{Cadence, Event, Then, Work};
     use team_executor_core::{RoleName, SessionId, TaskId, TaskIndex, Timestamp};
     use team_executor_store::{Disk as _, Journal, RealDisk};
@@ -164,13 +192,21 @@ mod tests {
         let record = |event: &Event| records::write(event, |task| ["A", "B"][task.get()]);
         let claimed = record(&Event::Claimed { work, slot: 0, fast_advance: false, choice: 0, at });
         let ended = record(&Event::Interrupted { work, then: Then::Over, at });
+        // Nobody who calls is below a keeper here, so the secret decides.
+        let secret = std::cell::Cell::new("secret");
+        let key = run_at::key("EX-1", at, "A", 2);
+        let (proof, cgroup, folder) = (Some(proof("secret")), None, None);
+        let started = Entry::Started { key, keeper: 1, cgroup, folder, proof }.line().unwrap();
+        std::fs::create_dir(control::ledgers(&run)).unwrap();
+        std::fs::write(control::ledgers(&run).join("1-0"), started).unwrap();
         let journal = |all: &[&str]| {
             let lines = all.iter().map(|record| line(record)).collect::<Vec<_>>();
             std::fs::write(run.join(EXECUTOR).join(JOURNAL), lines.join(&b"no line\n".repeat(20_000)[..])).unwrap();
         };
         let verified = |task: &str, number: u32, begun: i64, session: &Session| {
             let key = run_at::key("EX-1", Timestamp::from_micros(begun), task, number);
-            let attempt = Attempt { session: place.clone(), run: run.clone(), task: task.to_owned(), number, key };
+            let (task, token) = (task.to_owned(), Some(secret.get().to_owned()));
+            let attempt = Attempt { session: place.clone(), run: run.clone(), task, number, key, token };
             attempt.verified(session, &graph).map(|task| task.id.to_string()).ok()
         };
         journal(&[&plan]);
@@ -180,6 +216,11 @@ mod tests {
         for (task, number, begun) in [("A", 1, 5), ("A", 3, 5), ("B", 2, 5), ("C", 2, 5), ("A", 2, 6)] {
             assert_eq!(verified(task, number, begun, &session), None, "{task} {number} {begun}");
         }
+        for other in ["", "secret2", "Secret"] {
+            secret.set(other);
+            assert_eq!(verified("A", 2, 5, &session), None, "{other:?} is not its secret");
+        }
+        secret.set("secret");
         let others = Session { tasks: session.tasks[..1].to_vec(), ..session.clone() };
         assert_eq!(verified("A", 2, 5, &others), None, "the session has other tasks");
         journal(&[&plan, &claimed, &ended, "{}"]);

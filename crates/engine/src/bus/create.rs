@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use team_executor_beneath::io_error;
 use team_executor_core::{RoleName, Session, Task, TaskId};
 use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load};
 use team_executor_store::run_folder::project_root;
@@ -113,7 +114,7 @@ fn refused(what: String, folder: &Path) -> Refusal {
 
 /// Replaces the file if it is still what the task was added to.
 fn write(folder: &Path, name: &str, before: &[u8], text: &str) -> Result<(), Refusal> {
-    let disk = RealDisk::open_folder(folder).map_err(|errno| Refusal::disk(name, std::io::Error::from(errno)))?;
+    let disk = RealDisk::open_folder(folder).map_err(|errno| Refusal::disk(name, io_error(errno)))?;
     if disk.read(name).ok().as_deref() != Some(before) {
         return Err(Refusal::new(format!("{name} was changed in this moment"), "try again"));
     }

@@ -1,6 +1,7 @@
 //! A worker tells what it found: one line at the end of `discoveries.ndjson`, the board of a session. What is there already
 //! is not written again.
 
+use team_executor_beneath::io_error;
 use team_executor_core::Discovery;
 use team_executor_files::json::{self, Kind};
 use team_executor_files::{board, limits};
@@ -40,7 +41,7 @@ pub fn discover(attempt: &Attempt, kind: &str, data: &str) -> Result<bool, Refus
     }
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the discovery was not written", error);
     let (_, turn) = turn(&attempt.session)?;
-    let folder = RealDisk::open_folder(&attempt.session).map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let folder = RealDisk::open_folder(&attempt.session).map_err(|errno| disk(&io_error(errno)))?;
     let mut log = Log::open(&folder, board::FILE, &turn).map_err(|error| disk(&error))?;
     if log.length().map_err(|error| disk(&error))? + line.len() as u64 > limits::LOG_BYTES {
         let what = format!("{} is as long as what is read of it", board::FILE);
@@ -79,6 +80,7 @@ mod tests {
             task: task.to_owned(),
             number: 1,
             key: String::new(),
+            token: None,
         };
         let (a, b) = (by("A"), by("B"));
         std::fs::write(dir.path().join(board::FILE), "torn \u{fffd} junk").unwrap();

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use team_executor_beneath::io_error;
 use team_executor_core::Message;
 use team_executor_files::json::{self, Kind, Layout, Writer};
 use team_executor_files::reading::Reading;
@@ -91,7 +92,7 @@ pub fn broadcast(session: &Path, draft: &Draft<'_>, book: Book) -> Result<Messag
 pub(crate) fn turn(session: &Path) -> Result<(RealDisk, Turn), Refusal> {
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("nothing can be said in this session", error);
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
-    let folder = folder.map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let folder = folder.map_err(|errno| disk(&io_error(errno)))?;
     let turn = Turn::take(&folder, TURN).map_err(|error| disk(&error))?;
     Ok((folder, turn))
 }
@@ -226,6 +227,7 @@ mod tests {
             task: "A".to_owned(),
             number: 1,
             key: "r~1/A/1".to_owned(),
+            token: None,
         };
         let of = |data, attempt| data_of(&Draft { data, attempt, ..SAID });
         let forged = r#"{"attempt":"r~1/B/7","n": 1}"#;

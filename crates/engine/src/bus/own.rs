@@ -190,6 +190,7 @@ mod tests {
             task: "A".to_owned(),
             number: 1,
             key: String::new(),
+            token: None,
         };
         let task = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("r").unwrap());
         for (report, why) in [

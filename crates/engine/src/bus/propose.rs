@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use team_executor_beneath::{io_error, ours};
 use team_executor_core::{Graph, Session, Task};
 use team_executor_files::{Dialect, time};
 use team_executor_store::run_folder::project_root;
@@ -67,7 +68,7 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
     }
     let (_, turn) = turn(&attempt.session)?;
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the proposal was not written", error);
-    let folder = RealDisk::open_folder(&attempt.run).map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let folder = RealDisk::open_folder(&attempt.run).map_err(|errno| disk(&io_error(errno)))?;
     let mut log = Log::open(&folder, FILE, &turn).map_err(|error| disk(&error))?;
     let lines = lines(&log.end(LOG_BYTES).map_err(|error| disk(&error))?);
     let proposed: Vec<Proposal> = lines.iter().filter_map(Proposal::of).collect();
@@ -96,7 +97,8 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
 
 /// What was proposed in the run in a folder and is not decided on, in the order in which it was proposed.
 pub fn proposals(run: &Path) -> Vec<Proposal> {
-    let lines = lines(&std::fs::read(run.join(FILE)).unwrap_or_default());
+    let read = ours::open(run).and_then(|run| run.read(FILE, LOG_BYTES));
+    let lines = lines(&read.unwrap_or_default());
     let is_open =
         |proposal: &Proposal| !lines.iter().any(|line| line["decided"].is_string() && line["id"] == *proposal.id);
     lines.iter().filter_map(Proposal::of).filter(is_open).collect()
@@ -135,7 +137,7 @@ pub fn decline(proposal: &Proposal, run: &Path, folder: &Path) -> Result<(), Ref
 fn decide(proposal: &Proposal, run: &Path, session: &Path, word: &str) -> Result<(), Refusal> {
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the decision was not written", error);
     let (_, turn) = turn(session)?;
-    let folder = RealDisk::open_folder(run).map_err(|errno| disk(&std::io::Error::from(errno)))?;
+    let folder = RealDisk::open_folder(run).map_err(|errno| disk(&io_error(errno)))?;
     let mut log = Log::open(&folder, FILE, &turn).map_err(|error| disk(&error))?;
     let line = json!({"ts": time::format(clock::now()), "id": proposal.id, "decided": word});
     log.append(&format!("{line}\n")).and_then(|()| log.sync(&folder)).map_err(|error| disk(&error))
@@ -181,7 +183,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let key = "r~1/A/1".to_owned();
         let (folder, task) = (dir.path().to_owned(), "A".to_owned());
-        let attempt = Attempt { session: folder.clone(), run: folder, task, number: 1, key };
+        let attempt = Attempt { session: folder.clone(), run: folder, task, number: 1, key, token: None };
         let own = Task::new(TaskId::parse("A").unwrap(), RoleName::parse("dev").unwrap());
         let session = Session { tasks: vec![own], ..Session::new(SessionId::parse("S").unwrap()) };
         let new =

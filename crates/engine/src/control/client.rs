@@ -1,17 +1,16 @@
 //! The other end of the socket: asks the executor of a run, if there is one.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_store::run_folder::EXECUTOR;
-
+use team_executor_beneath::{io_error, open_ours};
 use team_executor_store::lock::{Lock, LockError};
+use team_executor_store::run_folder::EXECUTOR;
 use team_executor_store::{RealDisk, run_folder::LOCK};
 
-use super::{Answer, LINE_BYTES, Request, SOCKET, server};
+use super::{Answer, LINE_BYTES, Request, SOCKET};
 use crate::options::Failure;
 
 /// How long an executor may take to answer: it may be at its disk.
@@ -19,7 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether an executor listens to requests to the run in this folder.
 pub fn is_heard(run: &Path) -> bool {
-    File::open(run.join(EXECUTOR)).and_then(|folder| UnixStream::connect(server::path(&folder))).is_ok()
+    connect(run).is_ok()
+}
+
+fn connect(run: &Path) -> io::Result<UnixStream> {
+    let folder = open_ours(&run.join(EXECUTOR))?;
+    UnixStream::connect(folder.socket(SOCKET).map_err(io_error)?)
 }
 
 /// Who has the run in this folder, whether or not it listens; nothing if nobody has.
@@ -33,21 +37,22 @@ pub fn holder(run: &Path) -> Option<String> {
 
 /// Asks the executor that has the run in this folder; nothing if there is none.
 pub fn send(run: &Path, request: &Request) -> Result<Option<Answer>, Failure> {
+    send_within(run, request, PATIENCE)
+}
+
+/// The same, and waits for so long at most.
+pub(super) fn send_within(run: &Path, request: &Request, patience: Duration) -> Result<Option<Answer>, Failure> {
     let line = request.write();
     if line.len() > LINE_BYTES {
         return Err(Failure::Control("too much was asked at once; name fewer tasks".to_owned()));
     }
     let socket = run.join(EXECUTOR).join(SOCKET);
     let failed = || Failure::disk("use", &socket);
-    let folder = match File::open(run.join(EXECUTOR)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        folder => folder.map_err(failed())?,
-    };
-    let mut stream = match UnixStream::connect(server::path(&folder)) {
+    let mut stream = match connect(run) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
         stream => stream.map_err(failed())?,
     };
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed())?;
+    stream.set_read_timeout(Some(patience)).map_err(failed())?;
     // Whoever has closed the other end has given no answer, or one that can still be read.
     stream.write_all(format!("{line}\n").as_bytes()).ok();
     let mut answer = String::new();
@@ -57,7 +62,7 @@ pub fn send(run: &Path, request: &Request) -> Result<Option<Answer>, Failure> {
         (Ok(0), _) => Err(Failure::Control("the executor gave no answer: it ended, or too many called".to_owned())),
         (Ok(_), None) => Err(Failure::Control("the executor is of another version".to_owned())),
         (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Err(Failure::Control(format!("the executor did not answer in {} seconds", PATIENCE.as_secs())))
+            Err(Failure::Control(format!("the executor did not answer in {} seconds", patience.as_secs())))
         }
         (Err(error), _) => Err(failed()(error)),
     }

@@ -19,19 +19,44 @@ pub use request::{Permission, Request, Wanted};
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
-use team_executor_store::run_folder::EXECUTOR;
+use team_executor_agents::callers;
+pub use team_executor_agents::callers::Caller;
+use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
 /// Longer lines are refused. As many tasks fit in as a system lets one name in a command.
 const LINE_BYTES: usize = 2 << 20;
+/// How long it takes at most to be told who one is: whoever asks can go on without.
+const GLANCE: Duration = Duration::from_secs(2);
 /// What both ends speak.
 const VERSION: i64 = 1;
 
 /// Where the executor of the run in this folder listens.
 pub(crate) fn socket(run: &Path) -> PathBuf {
     run.join(EXECUTOR).join(SOCKET)
+}
+
+/// Where the ledgers of the keepers of the run in this folder are.
+pub(crate) fn ledgers(run: &Path) -> PathBuf {
+    run.join(EXECUTOR).join(KEEPERS)
+}
+
+/// What this process is to the run in a folder, whatever its environment says. Where it cannot see its keeper, for instance
+/// from a namespace of its own, the executor can.
+pub fn called_by(run: &Path) -> Caller {
+    let seen = callers::this_process(&ledgers(run));
+    if matches!(seen, Caller::Worker(_)) {
+        return seen;
+    }
+    match client::send_within(run, &Request::Whose, GLANCE) {
+        Ok(Some(Answer { outcome: Ok(attempt), .. })) if !attempt.is_empty() => {
+            Caller::Worker(attempt.into_iter().find(|attempt| !attempt.is_empty()))
+        }
+        _ => seen,
+    }
 }
 
 /// A request, and who waits for the answer.

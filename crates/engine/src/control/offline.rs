@@ -124,8 +124,10 @@ fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure>
     if !at.is_moved || harvest.is_from_here(&key) {
         harvest.sweep(&[&key]).map_err(Failure::disk("end what is left of", &at.path))?;
     }
-    let ended = harvest.exit(&key).map(|exit| &exit.ended);
-    Ok(matches!(ended, None | Some(Ended::Interrupted | Ended::Stopped)) && ends::reported(at, task, work).is_none())
+    let exit = harvest.exit(&key);
+    let was_ended = exit.is_none_or(|exit| matches!(exit.ended, Ended::Interrupted | Ended::Stopped));
+    let may_have_finished = exit.is_some_and(|exit| exit.well) && at.has_result(task.id.as_str(), work.attempt);
+    Ok(was_ended && !may_have_finished && ends::reported(at, task, work)?.is_none())
 }
 
 /// The part of a step up to where an executor would start something or ask somebody: the next one derives the rest again.

@@ -46,6 +46,8 @@ pub enum Request {
     },
     /// An agent wants to be allowed something, and a person is to be asked.
     Ask(Permission),
+    /// Which attempt the process that asks belongs to.
+    Whose,
 }
 
 /// What an agent wants to be allowed.
@@ -91,7 +93,7 @@ impl Request {
         text("request", self.word());
         match self {
             Self::Pause { reason } => text("reason", reason),
-            Self::Resume | Self::Drain | Self::Stop => {}
+            Self::Resume | Self::Drain | Self::Stop | Self::Whose => {}
             Self::Skip { task, reason } => {
                 text("task", task);
                 text("reason", reason);
@@ -140,6 +142,7 @@ impl Request {
             "resume" => (Self::Resume, &[]),
             "drain" => (Self::Drain, &[]),
             "stop" => (Self::Stop, &[]),
+            "whose" => (Self::Whose, &[]),
             "retry" => {
                 let downstream = fields.root.get("downstream").and_then(Value::as_bool);
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
@@ -185,7 +188,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Ask(_) => return Err("nobody is there to be asked".to_owned()),
+            Self::Ask(_) | Self::Whose => return Err("nobody is there to be asked".to_owned()),
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
@@ -221,6 +224,7 @@ impl Request {
             Self::Skip { .. } => "skip",
             Self::Decide { .. } => "decide",
             Self::Ask(_) => "ask",
+            Self::Whose => "whose",
         }
     }
 }
@@ -279,6 +283,7 @@ mod tests {
             Request::Resume,
             Request::Drain,
             Request::Stop,
+            Request::Whose,
             Request::Retry { which: Wanted::Failed, downstream: false },
             Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
             Request::Skip { task: "A".to_owned(), reason: String::new() },

@@ -2,21 +2,25 @@
 //! time. It waits for events only, so it costs nothing while nobody calls, and nobody who calls and says nothing is waited
 //! for: there are few places, and whoever has been silent for longest makes room.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread::{Builder, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{AtFlags, FileType, Mode, chmodat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, chmodat};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 
+use team_executor_agents::callers::{Caller, Peer};
+use team_executor_beneath::{Dir, open_ours};
+
 use super::{Answer, Asked, LINE_BYTES, Request, SOCKET};
 
+/// Why somebody is refused who may be a worker.
+const GONE: &str = "the process that asked has ended, so it may have been a worker";
 /// How many callers are heard at a time.
 const PLACES: usize = 64;
 /// How many wait to be let in.
@@ -27,7 +31,7 @@ const REST: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// The socket of a run, there as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Server {
-    folder: File,
+    folder: Dir,
     /// Closed to end the thread.
     lifeline: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
@@ -37,7 +41,7 @@ impl Server {
     /// Opens the socket in the executor's folder of a run whose lock is held: a socket that is there belongs to nobody.
     /// Requests are handed over until that says no.
     pub(crate) fn open(folder: &Path, hand_over: impl Fn(Asked) -> bool + Send + 'static) -> io::Result<Self> {
-        let folder = File::open(folder)?;
+        let folder = open_ours(folder)?;
         let listener = UnixListener::from(open_socket(&folder)?);
         let (lifeline, end) = UnixStream::pair()?;
         let thread = Builder::new().name("control".to_owned()).spawn(move || serve(&listener, &end, hand_over))?;
@@ -49,7 +53,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // If it stays, the next executor replaces it.
-        unlinkat(&self.folder, SOCKET, AtFlags::empty()).ok();
+        self.folder.remove(SOCKET).ok();
         drop(self.lifeline.take());
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
@@ -57,16 +61,11 @@ impl Drop for Server {
     }
 }
 
-/// A way to the socket that is never too long for the system.
-pub(super) fn path(folder: &File) -> PathBuf {
-    format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()).into()
-}
-
 /// A socket that listens, for the user alone from the first moment on.
-fn open_socket(folder: &File) -> io::Result<OwnedFd> {
-    match statat(folder, SOCKET, AtFlags::SYMLINK_NOFOLLOW) {
+fn open_socket(folder: &Dir) -> io::Result<OwnedFd> {
+    match folder.stat(SOCKET) {
         Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Socket => {
-            unlinkat(folder, SOCKET, AtFlags::empty())?;
+            folder.remove(SOCKET)?;
         }
         Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "what has its name is no socket")),
         Err(Errno::NOENT) => {}
@@ -74,14 +73,14 @@ fn open_socket(folder: &File) -> io::Result<OwnedFd> {
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    bind(&socket, &SocketAddrUnix::new(path(folder))?)?;
+    bind(&socket, &SocketAddrUnix::new(folder.short(SOCKET))?)?;
     chmodat(folder, SOCKET, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
     listen(&socket, BACKLOG)?;
     Ok(socket)
 }
 
 fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) -> bool) {
-    let mut callers: Vec<Caller> = Vec::new();
+    let mut callers: Vec<Calling> = Vec::new();
     let mut resting = false;
     loop {
         let door = if resting { PollFlags::empty() } else { PollFlags::IN };
@@ -105,7 +104,8 @@ fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) ->
                     if callers.len() == PLACES {
                         callers.remove(0);
                     }
-                    callers.push(Caller { stream, heard: Vec::new() });
+                    let caller = Peer::of(&stream);
+                    callers.push(Calling { stream, caller, heard: Vec::new() });
                 }
                 Err(error) => resting = !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
             }
@@ -114,12 +114,14 @@ fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) ->
 }
 
 /// Somebody who called. One line is heard, one is answered, and that was it.
-struct Caller {
+struct Calling {
     stream: UnixStream,
+    /// Held as long as it is heard, so that its number stays its own.
+    caller: Option<Peer>,
     heard: Vec<u8>,
 }
 
-impl Caller {
+impl Calling {
     /// Hears what there is to hear, and says whether there may be more.
     fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> bool {
         let mut bytes = [0; 16 << 10];
@@ -131,7 +133,7 @@ impl Caller {
         let before = self.heard.len();
         self.heard.extend_from_slice(&bytes[..count]);
         let answer = match bytes[..count].iter().position(|byte| *byte == b'\n').map(|end| before + end) {
-            Some(end) if end <= LINE_BYTES => answer(&self.heard[..end], hand_over),
+            Some(end) if end <= LINE_BYTES => answer(&self.heard[..end], &self.caller, hand_over),
             None if self.heard.len() <= LINE_BYTES => return true,
             _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
         };
@@ -141,15 +143,43 @@ impl Caller {
     }
 }
 
-fn answer(line: &[u8], hand_over: &impl Fn(Asked) -> bool) -> Answer {
+fn answer(line: &[u8], caller: &Option<Peer>, hand_over: &impl Fn(Asked) -> bool) -> Answer {
     let read = std::str::from_utf8(line).map_err(|_| "the request is not UTF-8".to_owned()).and_then(Request::read);
     let request = match read {
         Ok(request) => request,
         Err(why) => return refused(why),
     };
+    let caller = caller.as_ref().map_or(Caller::Unknown, Peer::calls_executor);
+    if request == Request::Whose {
+        return told(caller);
+    }
+    if let Err(why) = may_ask(&caller, &request) {
+        return refused(why.to_owned());
+    }
     let (reply, answer) = mpsc::channel();
     let answer = if hand_over(Asked { request, reply }) { answer.recv().ok() } else { None };
     answer.unwrap_or_else(|| Answer::refused("over", "the executor has ended".to_owned()))
+}
+
+/// Tells a process which attempt it belongs to: none, one that is not known any more, or this one.
+fn told(caller: Caller) -> Answer {
+    let attempt = match caller {
+        Caller::Outside => Vec::new(),
+        Caller::Worker(attempt) => vec![attempt.unwrap_or_default()],
+        Caller::Unknown => return refused(GONE.to_owned()),
+    };
+    Answer { stage: "unknown".to_owned(), outcome: Ok(attempt) }
+}
+
+/// Refuses a worker of this run, whatever it says about itself: it may ask a person for its own attempt, and nothing else.
+fn may_ask(caller: &Caller, request: &Request) -> Result<(), &'static str> {
+    match (caller, request) {
+        (Caller::Outside, _) => Ok(()),
+        (Caller::Worker(Some(own)), Request::Ask(asked)) if asked.attempt == *own => Ok(()),
+        (Caller::Worker(_), Request::Ask(_)) => Err("a worker asks for its own attempt only"),
+        (Caller::Worker(_), _) => Err("a worker does not steer the run that it is part of"),
+        (Caller::Unknown, _) => Err(GONE),
+    }
 }
 
 fn refused(why: String) -> Answer {
@@ -167,7 +197,7 @@ mod tests {
     use crate::control::{self, client};
 
     /// A run's folder far away, and an executor that does whatever it is asked.
-    fn world() -> (tempfile::TempDir, PathBuf) {
+    fn world() -> (tempfile::TempDir, std::path::PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("far".repeat(40)).join("away".repeat(40));
         std::fs::create_dir_all(run.join(".executor")).unwrap();
@@ -194,8 +224,8 @@ mod tests {
     }
 
     fn connect(run: &Path) -> UnixStream {
-        let folder = File::open(run.join(".executor")).unwrap();
-        UnixStream::connect(path(&folder)).unwrap()
+        let folder = open_ours(&run.join(".executor")).unwrap();
+        UnixStream::connect(folder.short(SOCKET)).unwrap()
     }
 
     /// What is answered to some bytes.
@@ -259,8 +289,8 @@ mod tests {
     #[test]
     fn a_socket_that_a_killed_executor_left_is_replaced_and_anything_else_is_not() {
         let (_dir, run) = world();
-        let folder = File::open(run.join(".executor")).unwrap();
-        drop(UnixListener::bind(path(&folder)).unwrap()); // the file stays
+        let folder = open_ours(&run.join(".executor")).unwrap();
+        drop(UnixListener::bind(folder.short(SOCKET)).unwrap()); // the file stays
         assert_eq!(client::send(&run, &Request::Resume).unwrap(), None, "nobody is behind it");
         let (server, asked) = open(&run);
         let obeying = obey(asked);

@@ -11,12 +11,14 @@ use crate::artifacts::Looked;
 use crate::checking::{Checking, Next, Scene};
 use crate::ends::{self, End};
 use crate::notice::Notice;
+use crate::options::Failure;
+use crate::patience::patiently;
 use crate::worker::Worker;
 use crate::{capability, clock, judgement, outcome, resident};
 
 impl Dispatcher<'_> {
     /// What runs in a slot has ended; without a word if its keeper died.
-    pub(super) fn ended(&mut self, slot: usize, exit: Option<&Exit>) -> Option<Input> {
+    pub(super) fn ended(&mut self, slot: usize, exit: Option<&Exit>) -> Result<Option<Input>, Failure> {
         if self.checking.has(slot) {
             if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
                 self.tell_check_waits(slot, reason, *lack);
@@ -25,17 +27,18 @@ impl Dispatcher<'_> {
             let next = checking.ran(&scene, slot, exit);
             return self.judged(slot, next);
         }
-        let work = *self.slots.get(&slot)?;
+        let Some(work) = self.slots.get(&slot).copied() else { return Ok(None) };
         if let Some(aside) = exit.and_then(|exit| exit.aside.as_deref()) {
             self.tell_aside(work, "folder", aside);
         }
         let outcome = match exit {
-            Some(exit) => self.outcome(work, exit),
-            None => self.lost(work, None),
+            Some(exit) => self.outcome(work, exit)?,
+            None => self.lost(work, None)?,
         };
         let (checking, scene) = self.checks();
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
-            let next = checking.begin(&scene, slot, work, outcome);
+            let is_durable = exit.is_some_and(|exit| exit.undurable.is_none());
+            let next = checking.begin(&scene, slot, work, outcome, is_durable);
             return self.judged(slot, next);
         }
         self.judged(slot, Next::Over(outcome))
@@ -49,7 +52,7 @@ impl Dispatcher<'_> {
     }
 
     /// The checker has looked at what the attempt in a slot delivered.
-    pub(super) fn looked(&mut self, slot: usize, looked: Looked) -> Option<Input> {
+    pub(super) fn looked(&mut self, slot: usize, looked: Looked) -> Result<Option<Input>, Failure> {
         let (checking, scene) = self.checks();
         let mut problems = Vec::new();
         let next = checking.looked(&scene, slot, looked, &mut problems);
@@ -58,29 +61,29 @@ impl Dispatcher<'_> {
     }
 
     /// Tries commands again for which the system had no means; says which attempts are over.
-    pub(super) fn try_checks_again(&mut self) -> Vec<Input> {
+    pub(super) fn try_checks_again(&mut self) -> Result<Vec<Input>, Failure> {
         let (checking, scene) = self.checks();
         let all = checking.try_again(&scene);
-        all.into_iter().filter_map(|(slot, next)| self.judged(slot, next)).collect()
+        all.into_iter().filter_map(|(slot, next)| self.judged(slot, next).transpose()).collect()
     }
 
     /// Goes on with an attempt; an input when it is over.
-    fn judged(&mut self, slot: usize, next: Next) -> Option<Input> {
+    fn judged(&mut self, slot: usize, next: Next) -> Result<Option<Input>, Failure> {
         match next {
-            Next::Wait => None,
-            Next::Run(assignment) => {
-                self.keepers.start(slot, *assignment);
-                None
-            }
+            Next::Wait => {}
+            Next::Run(assignment) => self.keepers.start(slot, *assignment),
             Next::Over(outcome) => {
-                let work = self.slots.remove(&slot)?;
-                Some(Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } })
+                let outcome = self.unless_full(outcome);
+                let work = self.slots.remove(&slot);
+                return Ok(work.map(|work| Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } }));
             }
-            Next::Leave => {
-                self.slots.remove(&slot);
-                None
+            Next::Leave => drop(self.slots.remove(&slot)),
+            Next::Fail(reason) => {
+                let path = self.at.path.clone();
+                return Err(Failure::Disk { action: "check what was delivered in", path, reason });
             }
         }
+        Ok(None)
     }
 
     /// Ends when nothing is left but attempts that were not judged to their end: the rules wait for them, and the next
@@ -102,29 +105,23 @@ impl Dispatcher<'_> {
     }
 
     /// What an attempt came to, with what its dialect demands.
-    pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Outcome {
+    pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Result<Outcome, Failure> {
         if let Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) }) = &exit.ended {
             if *lack == Lack::Room {
                 self.conductor.disk_is_full();
             }
             let error = format!("could not start: {reason}");
-            return Outcome::Failed { class: ErrorClass::Shortage, error };
+            return Ok(Outcome::Failed { class: ErrorClass::Shortage, error });
+        }
+        if exit.undurable.as_ref().is_some_and(|obstacle| obstacle.lack == Some(Lack::Room)) {
+            self.conductor.disk_is_full();
         }
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
-        let end = ends::of(self.options, &self.at, task, work, worker, exit);
-        match (self.concluded(work, end), &exit.undurable) {
-            (Outcome::Completed { .. }, Some(Obstacle { reason, lack })) => {
-                if *lack == Some(Lack::Room) {
-                    self.conductor.disk_is_full();
-                }
-                let class = lack.map_or(ErrorClass::Transient, |_| ErrorClass::Shortage);
-                Outcome::Failed { class, error: format!("what it delivered cannot be made durable: {reason}") }
-            }
-            (outcome, _) => outcome,
-        }
+        let end = ends::of(self.options, &self.at, task, work, worker, exit)?;
+        self.concluded(work, end)
     }
 
-    fn concluded(&mut self, work: Work, end: End) -> Outcome {
+    fn concluded(&mut self, work: Work, end: End) -> Result<Outcome, Failure> {
         let End { result, outcome, used, problems } = end;
         if result.is_none() {
             self.silent.insert(work);
@@ -134,13 +131,16 @@ impl Dispatcher<'_> {
         tell_problems(problems, self.tell);
         let gap = result.as_deref().and_then(capability::of_result);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
-        let outcome = self.views.judged(&task.id, outcome);
+        let judged = patiently(|| self.views.judged(&task.id, outcome.clone()));
+        let outcome =
+            judged.map_err(|errno| Failure::disk("read the discoveries in", &self.options.folder)(errno.into()))?;
         let said = result.or_else(|| self.views.left(&task.id));
         if let (Outcome::Completed { .. }, Some(unread)) = (&outcome, said.as_deref().and_then(judgement::unread)) {
             (self.tell)(Notice::Warning(format!("{}: {unread}", task.id)));
         }
         let outcome = self.of_row(work, outcome, said.as_deref());
-        outcome::judged(outcome, judgement::of(said.as_deref(), task, work.task, self.rules().graph()))
+        let said = judgement::of(said.as_deref(), task, work.task, self.rules().graph());
+        Ok(outcome::judged(outcome, said))
     }
 
     /// Notes what an attempt used, to be told with the next inputs.
@@ -155,13 +155,13 @@ impl Dispatcher<'_> {
     }
 
     /// A worker was lost; what it used is not, nor what it had reported.
-    pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Outcome {
+    pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Result<Outcome, Failure> {
         let task = &self.session.tasks[work.task.get()];
         let worker = self.worker(work.task);
         let used = worker.and_then(|worker| ends::used_by_lost(self.options, &self.at, task, work, worker, exit));
-        let Some(end) = ends::reported(&self.at, task, work) else {
+        let Some(end) = ends::reported(&self.at, task, work)? else {
             self.count(work, used);
-            return Outcome::Interrupted;
+            return Ok(Outcome::Interrupted);
         };
         self.concluded(work, End { used, ..end })
     }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use team_executor_beneath::ours;
 use team_executor_core::run::{AtCheckpoint, Cause, Ending, Input, Stage};
 use team_executor_core::{CheckpointAction, TaskIndex};
 
@@ -74,7 +75,7 @@ impl Dispatcher<'_> {
         Judged {
             task: self.id(task).to_owned(),
             findings: said.to_owned(),
-            folder: folder.exists().then_some(folder),
+            folder: ours::open(&folder).is_ok().then_some(folder),
             rounds: view.map_or(0, |view| view.rounds),
         }
     }

@@ -26,25 +26,30 @@ impl Dispatcher<'_> {
         let graces = self.options.workers.iter().filter_map(|worker| worker.limits.grace_ms);
         let patience = KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0));
         let harvest = Harvest::insist(&ledgers, &all, patience).map_err(Failure::disk("look at", &ledgers))?;
-        let harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
-        harvest.remove_empty_folders(&self.at.path.join(artifacts::FOLDER));
+        let mut harvest = harvest.ok_or_else(|| Failure::StillRunning(self.at.id.clone()))?;
+        let artifacts = self.at.path.join(artifacts::FOLDER);
+        harvest.remove_empty_folders(&artifacts);
         // Of the others a keeper says that nothing is left.
-        let unknown = all.iter().map(String::as_str).filter(|key| harvest.exit(key).is_none());
+        let unknown = all.iter().map(String::as_str).filter(|key| !harvest.is_gone(key));
         // Of a run that was copied, the workers may be those of the other one.
         let unknown: Vec<&str> = unknown.filter(|key| !self.at.is_moved || harvest.is_from_here(key)).collect();
         harvest.sweep(&unknown).map_err(Failure::disk("end what is left of", &self.at.path))?;
+        harvest.complete(&artifacts);
         let (mut harvested, mut due) = (Vec::new(), Vec::new());
         for (work, key) in at_work.into_iter().zip(keys) {
             let outcome = match harvest.exit(&key) {
-                Some(exit) if exit.ended != Ended::Interrupted => self.outcome(work, exit),
-                exit => self.lost(work, exit),
+                Some(exit) if exit.well || exit.ended != Ended::Interrupted => self.outcome(work, exit)?,
+                exit => self.lost(work, exit)?,
             };
             let artifacts = harvest.exit(&key).map_or(0, |exit| exit.artifacts);
             let slot = self.rules().view(work.task).and_then(|view| view.slot);
             let (checking, scene) = self.checks();
             match slot.filter(|_| checking.is_due(&scene, work, &outcome, artifacts)) {
                 Some(slot) => due.push((slot as usize, work, outcome)),
-                None => harvested.push(WorkEnded { work, outcome }),
+                None => {
+                    let outcome = self.unless_full(outcome);
+                    harvested.push(WorkEnded { work, outcome });
+                }
             }
         }
         let alive = due.iter().map(|(_, work, _)| *work).collect();
@@ -57,7 +62,7 @@ impl Dispatcher<'_> {
         // Until they are judged, the ledgers say that their workers ended well.
         for (slot, work, outcome) in due {
             let (checking, scene) = self.checks();
-            checking.begin(&scene, slot, work, outcome);
+            checking.begin(&scene, slot, work, outcome, false);
         }
         Ok(())
     }

@@ -1,12 +1,37 @@
 //! What people are told when there are fewer workers than were chosen.
 
+use std::path::PathBuf;
+
 use team_executor_agents::Lack;
-use team_executor_core::run::{AT_FIRST, ErrorClass, Event};
+use team_executor_core::run::{AT_FIRST, ErrorClass, Event, Outcome};
+use team_executor_store::file_system;
 
 use super::Dispatcher;
 use crate::notice::Notice;
 
 impl Dispatcher<'_> {
+    /// What an attempt came to. One that failed while the disk is full may have failed for that, so it spends no retry, and the
+    /// run stops until there is room.
+    pub(super) fn unless_full(&mut self, outcome: Outcome) -> Outcome {
+        let error = match &outcome {
+            Outcome::Failed { class: ErrorClass::Transient | ErrorClass::Rejected | ErrorClass::Fatal, error }
+            | Outcome::TimedOut { error }
+            | Outcome::CouldNotStart { error } => error,
+            _ => return outcome,
+        };
+        let temporary = std::env::temp_dir();
+        let places = [&self.cwd, &self.at.path, &self.options.folder, &temporary];
+        let is_full = |path: &&PathBuf| file_system(path).is_ok_and(|found| found.is_full());
+        match places.into_iter().find(is_full) {
+            None => outcome,
+            Some(path) => {
+                self.conductor.disk_is_full();
+                let error = format!("the disk of {} is full: {error}", path.display());
+                Outcome::Failed { class: ErrorClass::Shortage, error }
+            }
+        }
+    }
+
     /// Says once that there are fewer workers, why, and what helps.
     pub(super) fn tell_shortage(&mut self, event: &Event) {
         let Event::Failed { class: ErrorClass::Shortage, error, .. } = event else { return };

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
-use team_executor_agents::Keepers;
 use team_executor_agents::environment::depth;
+use team_executor_agents::{Keepers, guard_executor};
 use team_executor_core::{Reconciliation, Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_store::SyncThread;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
 
+use super::pace::Pace;
 use super::rendering::Rendered;
-use super::{COMMIT_WITHIN, Dispatcher, tell_problems};
+use super::{Dispatcher, tell_problems};
 use crate::adopt::Resumed;
 use crate::capability::Gaps;
 use crate::checking::Checking;
@@ -38,7 +39,7 @@ const CHANGES_TOLD: usize = 20;
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left. The tasks of the
 /// options may be changed by it.
 pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
-    depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    let depth = depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
     let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
     let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
@@ -110,6 +111,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     {
         tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
     }
+    if let Err(error) = layout::begin_board(&options.folder) {
+        tell(Notice::Warning(format!("the board of the session was not made: {error}")));
+    }
 
     let (signals, requests) = (outbox.clone(), outbox.clone());
     let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
@@ -119,8 +123,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
     }
     talk::close_doors(&at);
+    guard_executor(depth > 0);
     let keepers = Keepers::new(options.exe.clone(), at.ledgers(), conductor.epoch());
-    let prompts = Prompts::new(at.agents()).map_err(Failure::disk("open", at.agents()))?;
+    let prompts = Prompts::new(&at.agents()).map_err(Failure::disk("open", at.agents()))?;
     let cwd = project_root(&options.folder, &options.current);
     let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
     let gaps = Gaps::from_now(&options.folder);
@@ -152,9 +157,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         asking: false,
         permissions: VecDeque::new(),
         patience: None,
-        undurable: None,
         knowledge: Knowledge::default(),
-        commit_within: COMMIT_WITHIN,
+        pace: Pace::new(),
         rendered,
         tell,
     };

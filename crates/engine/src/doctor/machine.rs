@@ -16,7 +16,10 @@ pub fn machine() -> Vec<Check> {
     let mut checks = vec![
         Check::fine("lifeline", "a keeper notices the death of the executor by a pipe and ends its worker"),
         if found.subreaper {
-            Check::fine("subreaper", "a keeper takes over whatever its workers leave behind, and ends it")
+            Check::fine(
+                "subreaper",
+                "a keeper ends what its workers leave behind, the executor what a killed keeper leaves",
+            )
         } else {
             Check::bad("subreaper", "this kernel gives orphans to nobody else than init", "use Linux 3.4 or newer")
         },
@@ -35,7 +38,10 @@ pub fn machine() -> Vec<Check> {
                 let home = home.display();
                 Check::fine(
                     "cgroup",
-                    format!("each keeper has a cgroup below {home}: nothing outlives a killed keeper"),
+                    format!(
+                        "each keeper has a cgroup below {home}; only a process that leaves it, clears its environment \
+                         and kills keeper and executor outlives them"
+                    ),
                 )
             }
             None => Check::weak(
@@ -94,6 +100,7 @@ pub fn place(project: &Path) -> Vec<Check> {
 }
 
 /// What an executor that is gone has left.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
 fn left(cgroup: &Path) -> Check {
     let shown = cgroup.display();
     let is_empty = std::fs::read_to_string(cgroup.join("cgroup.procs")).is_ok_and(|inside| inside.is_empty());

@@ -1,10 +1,9 @@
 //! The repairs that lose nothing which could still be used: a damaged journal is cut after a copy was made, and what a crash
 //! left unfinished is removed. What people read is rendered again by the next run.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
+use team_executor_beneath::make_ours;
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, LOCK};
 use team_executor_store::{DiskError, Holder, Lock, LockError, cut_damage, sweep};
@@ -28,7 +27,7 @@ pub fn repair(path: &Path) -> Result<Repaired, Failure> {
         |error: DiskError| Failure::Disk { action: "repair", path: path.to_owned(), reason: error.to_string() };
     let folder = path.join(EXECUTOR);
     // Somebody may have removed it.
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(Failure::disk("make", &folder))?;
+    make_ours(&folder).map_err(Failure::disk("make", &folder))?;
     let executor = open(&folder)?;
     let mut lock = Lock::take(&executor, LOCK, PATIENCE).map_err(|error| match error {
         LockError::Held { by } => Failure::Held(by),

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use team_executor_agents::Harvest;
+use team_executor_beneath::{io_error, ours, read_regular};
 use team_executor_core::{Graph, Session};
 use team_executor_files::json::{self, Value};
 use team_executor_files::limits;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE};
-use team_executor_store::{Disk as _, Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, read_regular, strays};
+use team_executor_store::{Disk as _, Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, strays};
 
 use super::Check;
 use crate::options::Failure;
@@ -45,7 +46,7 @@ pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Res
     let mut checks = vec![journal(&found, &texts, named)];
     checks.extend(reserve(&executor, &texts));
     let given_up = if found.damage.is_some() { given_up(&bytes, &found) } else { Vec::new() };
-    if !executor.is_dir() {
+    if ours::open(&executor).is_err() {
         return Ok(RunChecks { id, checks, given_up });
     }
     let disk = open(&executor)?;
@@ -76,7 +77,7 @@ fn texts<'b>(bytes: &'b [u8], found: &Examined) -> Vec<&'b str> {
 }
 
 pub(super) fn open(path: &Path) -> Result<RealDisk, Failure> {
-    RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(error.into()))
+    RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(io_error(error)))
 }
 
 fn journal(found: &Examined, texts: &[&str], named: &str) -> Check {
@@ -115,7 +116,7 @@ fn reserve(executor: &Path, texts: &[&str]) -> Option<Check> {
     if is_finished || texts.is_empty() {
         return None;
     }
-    let kept = std::fs::metadata(executor.join(RESERVE)).map_or(0, |file| file.len());
+    let kept = ours::open(executor).ok().and_then(|executor| executor.length(RESERVE)).unwrap_or(0);
     Some(if kept >= RESERVE_BYTES as u64 {
         Check::fine("reserve", "room is kept for the journal: if the disk gets full, workers can finish")
     } else {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use team_executor_beneath::ours;
 use team_executor_core::run::TaskView;
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_files::csv_job::RowState;
@@ -43,7 +44,7 @@ fn row(view: &TaskView<'_>, id: &str, agents: &Path) -> RowState {
 
 /// When a file was last written.
 fn written(file: &Path) -> Option<Timestamp> {
-    let at = std::fs::metadata(file).and_then(|found| found.modified()).ok()?;
-    let since = at.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?))
+    let found = ours::look_at(file).ok()?;
+    let micros = i64::try_from(found.st_mtime_nsec).ok()? / 1000;
+    Some(Timestamp::from_micros(found.st_mtime.checked_mul(1_000_000)?.checked_add(micros)?))
 }

@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{open_regular, ours, read_regular};
 use team_executor_core::Session;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, component, project_root, run_path};
-use team_executor_store::{Derived, History, Holder, examine, open_regular, read_regular, recover};
+use team_executor_store::{Derived, History, Holder, examine, recover};
 
 use super::{RENDERED, archive, name_of, runs, session_name};
 use crate::options::Failure;
@@ -60,8 +61,7 @@ pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
 
 /// What each run was made for, and its name.
 pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
-    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("EX-"));
+    let names = ours::list(runs).unwrap_or_default().into_iter().filter(|name| name.starts_with("EX-"));
     names.filter_map(|name| {
         let mut bytes = Vec::new();
         let journal = open_regular(&runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
@@ -77,7 +77,7 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
 /// a run of which only the name says whose it may be. Nothing if a run of the session can be read.
 pub(crate) fn closed(runs: &Path, session: &Path) -> Option<PathBuf> {
     let is_denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
-    if std::fs::read_dir(runs).is_err_and(|error| is_denied(&error)) {
+    if ours::list(runs).is_err_and(|error| is_denied(&error)) {
         return Some(runs.to_owned());
     }
     let journal = |name: &String| open_regular(&runs.join(name).join(EXECUTOR).join(JOURNAL));
@@ -94,9 +94,7 @@ pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
 /// The runs whose names say that they may be of this session.
 fn named_after(runs: &Path, session: &Path) -> impl Iterator<Item = String> {
     let of_session = format!("EX-{}-", component(session_name(&name_of(session))));
-    let entries = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(move |name| {
+    ours::list(runs).unwrap_or_default().into_iter().filter(move |name| {
         name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
     })
 }
@@ -121,8 +119,8 @@ pub(crate) fn is_nameless(run: &Path) -> bool {
 /// Whether there is anything that a run leaves only after its first record.
 fn has_lived(run: &Path) -> bool {
     let executor = run.join(EXECUTOR);
-    let is_file = |path: PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let has_any = |path: PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    let is_file = |path: PathBuf| open_regular(&path).is_ok();
+    let has_any = |path: PathBuf| ours::open(&path).and_then(|folder| folder.count()).is_ok_and(|count| count > 0);
     [run.join(TASKS), executor.join(DERIVED), executor.join(RENDERED)].into_iter().any(is_file)
         || [run.join(LOGS), executor.join(KEEPERS)].into_iter().any(has_any)
 }
@@ -130,8 +128,7 @@ fn has_lived(run: &Path) -> bool {
 /// Whether a repair has found nothing that could be kept.
 fn was_given_up(run: &Path) -> bool {
     let copy = format!("{JOURNAL}.damaged-");
-    let entries = std::fs::read_dir(run.join(EXECUTOR)).into_iter().flatten().filter_map(Result::ok);
-    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&copy))
+    ours::list(&run.join(EXECUTOR)).unwrap_or_default().iter().any(|name| name.starts_with(&copy))
 }
 
 /// How long the journal of a run must be at least: what was rendered from it says so.
@@ -148,8 +145,8 @@ pub(crate) fn durable(run: &Path) -> u64 {
 /// again.
 pub(crate) fn must_be_whole(run: &Path) -> Result<(), Failure> {
     let (journal, durable) = (run.join(EXECUTOR).join(JOURNAL), durable(run));
-    let length = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.len();
-    if length >= durable {
+    let length = ours::look_at(&journal).map_err(Failure::disk("look at", &journal))?.st_size;
+    if u64::try_from(length).unwrap_or(0) >= durable {
         return Ok(());
     }
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;

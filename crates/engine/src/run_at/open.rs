@@ -1,19 +1,18 @@
 //! Opening: a run is found or made, locked, and its journal is opened.
 
-use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, TryLockError};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use team_executor_beneath::{Dir, io_error, make_ours, make_shared, ours, read_regular};
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{
     AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, project_root, run_id, run_path,
 };
 use team_executor_store::{
-    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, read_regular, records,
-    recover, sweep,
+    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, records, recover, sweep,
 };
 
 use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, session_name, sign};
@@ -49,7 +48,7 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     if found.is_network && !options.allow_network {
         return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
     }
-    make_runs(&runs).map_err(Failure::disk("make", &runs))?;
+    make_runs(&runs)?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &Holder::this_process(0), &runs)?;
@@ -65,18 +64,18 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     };
     opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
     let journal = opened.run.journal();
-    opened.run.inode = std::fs::metadata(&journal).map_err(Failure::disk("look at", &journal))?.ino();
+    opened.run.inode = ours::look_at(&journal).map_err(Failure::disk("look at", &journal))?.st_ino;
     Ok(opened)
 }
 
 /// Keeps executors away that would run the session from the folder of another project. Where a folder cannot be locked
 /// there is only the lock of the run.
-fn hold_session(folder: &Path) -> Result<Option<File>, Failure> {
-    let Ok(held) = File::open(folder) else { return Ok(None) };
-    match held.try_lock() {
+fn hold_session(folder: &Path) -> Result<Option<Dir>, Failure> {
+    let Ok(held) = Dir::open(folder) else { return Ok(None) };
+    match flock(&held, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(held)),
-        Err(TryLockError::WouldBlock) => Err(Failure::Held("its run is in another folder".to_owned())),
-        Err(TryLockError::Error(_)) => Ok(None),
+        Err(Errno::WOULDBLOCK) => Err(Failure::Held("its run is in another folder".to_owned())),
+        Err(_) => Ok(None),
     }
 }
 
@@ -88,12 +87,12 @@ fn chosen(options: &Options, runs: &Path) -> Option<String> {
 /// Keeps every executor away from a run, and from making one, for as long as the locks live.
 pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Failure> {
     let runs = runs(project);
-    std::fs::create_dir_all(&runs).map_err(Failure::disk("make", &runs))?;
+    make_runs(&runs)?;
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &Holder::this_process(0), &runs)?;
     let executor = run.join(EXECUTOR);
     // Somebody may have removed it.
-    DirBuilder::new().recursive(true).mode(0o700).create(&executor).map_err(Failure::disk("make", &executor))?;
+    make_ours(&executor).map_err(Failure::disk("make", &executor))?;
     let own = lock(&open_folder(&executor)?, LOCK, PATIENCE, run)?;
     Ok([turn, own])
 }
@@ -101,7 +100,7 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     let id = run_id(session_name(&name_of(&options.folder)), &clock::today(), |id| {
         let path = run_path(project, id);
-        path.exists() && !is_unborn(&path)
+        ours::look_at(&path).is_ok() && !is_unborn(&path)
     });
     let mut run = enter(project, id)?;
     sign(&mut run.lock, &Holder::this_process(1), &run.path)?;
@@ -130,9 +129,8 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
 
 /// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
 fn is_unborn(path: &Path) -> bool {
-    let Ok(mut entries) = std::fs::read_dir(path) else { return false };
-    let is_ours = |name: &OsStr| FOLDERS.iter().any(|folder| name == *folder);
-    if !entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.file_name()))) {
+    let Ok(names) = ours::open(path).and_then(|folder| folder.list()) else { return false };
+    if !names.iter().all(|name| FOLDERS.contains(&name.as_str())) {
         return false;
     }
     match read_regular(&path.join(EXECUTOR).join(JOURNAL)) {
@@ -172,26 +170,23 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
 }
 
 /// Makes the folder of all runs if it is missing, for good: what is in it would be lost with its name.
-fn make_runs(runs: &Path) -> std::io::Result<()> {
-    let missing: Vec<&Path> = runs.ancestors().take_while(|folder| !folder.is_dir()).collect();
-    std::fs::create_dir_all(runs)?;
-    missing.iter().filter_map(|folder| folder.parent()).try_for_each(|above| File::open(above)?.sync_all())
+pub(crate) fn make_runs(runs: &Path) -> Result<(), Failure> {
+    make_shared(runs).map(drop).map_err(Failure::disk("make", runs))
 }
 
 /// Makes the folders of a run where they are missing, for good, and takes its lock.
 fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let path = run_path(project, &id);
+    let dir = private(make_ours(&path), &path)?;
     for folder in FOLDERS {
-        let folder = path.join(folder);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(Failure::disk("make", &folder))?;
+        private(dir.make_dir(folder).map_err(io_error), &path.join(folder))?;
     }
-    let disk = open_folder(&path)?;
+    let disk = RealDisk::from(dir);
     let executor = open_folder(&path.join(EXECUTOR))?;
     let agents = path.join(AGENTS);
     let results = Results::open(&agents).map_err(Failure::disk("open", agents))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
-    std::fs::create_dir_all(&ledgers).map_err(Failure::disk("make", &ledgers))?;
+    private(make_ours(&ledgers), &ledgers)?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
     let swept = sweep(&disk).and_then(|_| sweep(&executor));
     swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
@@ -200,6 +195,13 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
         folder.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
     }
     Ok(RunAt { id, path, begun: clock::now(), executor, results, is_moved: false, inode: 0, session: None, lock })
+}
+
+/// A folder of a run, for its owner only: one that was cloned or copied may be open to others.
+fn private(dir: std::io::Result<Dir>, path: &Path) -> Result<Dir, Failure> {
+    let dir = dir.map_err(Failure::disk("make", path))?;
+    dir.keep_private().map_err(|errno| Failure::disk("keep others out of", path)(io_error(errno)))?;
+    Ok(dir)
 }
 
 fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use rustix::io::Errno;
+use team_executor_beneath::is_system_failure;
 use team_executor_core::run::{ErrorClass, Outcome};
 use team_executor_core::{Task, TaskId, TaskStatus};
 use team_executor_files::discovery::{FOLDER, TaskDiscovery, read, write};
 use team_executor_files::reading::Reading;
 use team_executor_files::{MemoryFolder, json};
 use team_executor_store::run_folder::component;
-use team_executor_store::{Disk, Durability, Kind, ReplaceError, replace, set_aside};
+use team_executor_store::{Disk, DiskError, Durability, Kind, ReplaceError, replace, set_aside};
 
 /// What is known of a task that is over.
 pub(super) fn discovery(task: &Task) -> TaskDiscovery {
@@ -31,12 +33,12 @@ pub(super) fn attempt_begins<D: Disk>(disk: &D, task: &TaskId) -> Result<(), Rep
 }
 
 /// What an attempt came to, with what it left in the folder: to say nothing at all is to have failed, and so is to say
-/// that one has.
-pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outcome {
-    let Outcome::Completed { findings, judgement } = outcome else { return outcome };
+/// that one has. Fails only if the disk or the system does.
+pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Result<Outcome, Errno> {
+    let Outcome::Completed { findings, judgement } = outcome else { return Ok(outcome) };
     let findings = findings.filter(|findings| !findings.trim().is_empty());
     let failed = |error: String| Outcome::Failed { class: ErrorClass::Transient, error };
-    match Left::of(disk, task) {
+    Ok(match Left::of(disk, task)? {
         Left::Nothing if findings.is_none() => failed("No discovery file produced".to_owned()),
         Left::Nothing => Outcome::Completed { findings, judgement },
         Left::Unreadable => failed(format!("its discovery {FOLDER}/{} cannot be read", name(task))),
@@ -48,7 +50,7 @@ pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Outc
             let findings = findings.or(said);
             Outcome::Completed { findings, judgement }
         }
-    }
+    })
 }
 
 /// The text of a task's discovery, if there is one.
@@ -65,7 +67,8 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
     let name = name(&task.id);
     let ours = discovery(task);
     let put = |text: String| replace(disk, &name, text.as_bytes(), Durability::Rendered);
-    match Left::of(disk, &task.id) {
+    let left = Left::of(disk, &task.id).map_err(|errno| DiskError { action: "read", name: name.clone(), errno })?;
+    match left {
         Left::Nothing => put(write(&ours, None)).map(|()| None),
         Left::Discovery(found, original) if agrees(&found, task) => {
             let Some(original) = original else { return Ok(None) };
@@ -109,17 +112,21 @@ enum Left {
 }
 
 impl Left {
-    fn of<D: Disk>(disk: &D, task: &TaskId) -> Self {
+    fn of<D: Disk>(disk: &D, task: &TaskId) -> Result<Self, Errno> {
         let name = name(task);
-        let Ok(bytes) = disk.read(&name) else {
-            return if is_there(disk, task) { Self::Unreadable } else { Self::Nothing };
+        let bytes = match disk.read(&name) {
+            Err(errno) if is_system_failure(errno) => return Err(errno),
+            Err(_) if is_there(disk, task) => return Ok(Self::Unreadable),
+            Err(_) => return Ok(Self::Nothing),
+            Ok(bytes) => bytes,
         };
         let file: Arc<str> = format!("{FOLDER}/{name}").into();
         let folder = MemoryFolder::default().with(&file, bytes.clone());
         let mut reading = Reading::new(&folder, FOLDER);
-        let Some(found) = read(&mut reading, &file) else { return Self::Unreadable };
+        let Some(found) = read(&mut reading, &file) else { return Ok(Self::Unreadable) };
         let departs = reading.findings.iter().next().is_some();
-        Self::Discovery(Box::new(found), departs.then(|| String::from_utf8_lossy(&bytes).into_owned()))
+        let text = departs.then(|| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Self::Discovery(Box::new(found), text))
     }
 }
 
@@ -148,19 +155,19 @@ mod tests {
     #[test]
     fn a_worker_that_says_nothing_has_failed() {
         let (dir, disk, task) = world();
-        assert_eq!(error(judged(&disk, &task.id, completed(" "))), "No discovery file produced");
-        assert_eq!(judged(&disk, &task.id, completed("done")), completed("done"));
+        assert_eq!(error(judged(&disk, &task.id, completed(" ")).unwrap()), "No discovery file produced");
+        assert_eq!(judged(&disk, &task.id, completed("done")).unwrap(), completed("done"));
         let write = |text: &str| std::fs::write(dir.path().join("A.json"), text).unwrap();
         write(r#"{"status":"completed","findings":"theirs"}"#);
-        assert_eq!(judged(&disk, &task.id, completed("")), completed("theirs"));
-        assert_eq!(judged(&disk, &task.id, completed("ours")), completed("ours"));
+        assert_eq!(judged(&disk, &task.id, completed("")).unwrap(), completed("theirs"));
+        assert_eq!(judged(&disk, &task.id, completed("ours")).unwrap(), completed("ours"));
         write(r#"{"status":"completed","data":{"key_findings":["one","two"]}}"#);
-        assert_eq!(judged(&disk, &task.id, completed("")), completed("one; two"));
+        assert_eq!(judged(&disk, &task.id, completed("")).unwrap(), completed("one; two"));
         write(r#"{"status":"failed","error":"no time"}"#);
-        assert_eq!(error(judged(&disk, &task.id, completed("done"))), "no time");
+        assert_eq!(error(judged(&disk, &task.id, completed("done")).unwrap()), "no time");
         write("{");
         assert_eq!(
-            error(judged(&disk, &task.id, completed("done"))),
+            error(judged(&disk, &task.id, completed("done")).unwrap()),
             "its discovery discoveries/A.json cannot be read"
         );
         attempt_begins(&disk, &task.id).unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use team_executor_beneath::io_error;
 use team_executor_core::run::{Cadence, Ending, Run};
 use team_executor_core::{Session, SessionStatus};
 use team_executor_files::Dialect;
@@ -68,9 +69,8 @@ pub struct Folders<D> {
 impl Folders<RealDisk> {
     /// Opens them. A session that cannot be opened or written to can still be run.
     pub(crate) fn open(run: &Path, session: &Path, dialect: Dialect) -> Result<Self, Failure> {
-        let open = |path: &Path| {
-            RealDisk::open_folder(path).map_err(|errno| Failure::disk("open", path)(std::io::Error::from(errno)))
-        };
+        let open =
+            |path: &Path| RealDisk::open_folder(path).map_err(|errno| Failure::disk("open", path)(io_error(errno)));
         let of_session = RealDisk::open_folder(session).ok();
         let demands = dialect == Dialect::TasksJson;
         let discoveries = of_session.as_ref().filter(|_| demands).and_then(|disk| disk.subfolder(FOLDER).ok());

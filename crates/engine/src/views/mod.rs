@@ -22,6 +22,7 @@ mod wave;
 
 use std::collections::BTreeSet;
 
+use rustix::io::Errno;
 use team_executor_core::run::{Cadence, Event, Outcome, Run, Then};
 use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
 use team_executor_files::{Dialect, limits, tasks_csv};
@@ -122,10 +123,10 @@ impl<D: Disk> Views<D> {
     }
 
     /// What an attempt came to, together with what it left where the dialect demands something.
-    pub fn judged(&self, task: &TaskId, outcome: Outcome) -> Outcome {
+    pub fn judged(&self, task: &TaskId, outcome: Outcome) -> Result<Outcome, Errno> {
         match &self.folders.discoveries {
             Some(disk) => discoveries::judged(disk, task, outcome),
-            None => outcome,
+            None => Ok(outcome),
         }
     }
 

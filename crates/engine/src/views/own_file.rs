@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use team_executor_beneath::Dir;
 use team_executor_core::{Graph, Session};
 use team_executor_files::{Dialect, tasks_csv, write};
 
@@ -9,7 +10,7 @@ use team_executor_files::{Dialect, tasks_csv, write};
 pub(crate) fn name(dialect: Dialect, folder: &Path) -> &'static str {
     match dialect {
         Dialect::Tc => "team-session.json",
-        Dialect::Tls if folder.join("team-session.json").exists() => "team-session.json",
+        Dialect::Tls if Dir::open(folder).is_ok_and(|folder| folder.has("team-session.json")) => "team-session.json",
         Dialect::Tls => "session.json",
         Dialect::TasksJson => "tasks.json",
         Dialect::TasksCsv => "tasks.csv",

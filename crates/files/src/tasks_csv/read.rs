@@ -80,6 +80,7 @@ fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<
     }
     let has_verdicts = reader.header.column("supervision_verdict").is_some();
     rules(&drafts, has_verdicts, findings);
+    drafts.tasks.iter_mut().for_each(tasks_json::complete);
     Some(drafts)
 }
 

@@ -14,7 +14,7 @@ use team_executor_core::{
 };
 
 pub use self::rules::incomplete;
-pub(crate) use self::rules::{NO_FINDINGS, NO_REASON};
+pub(crate) use self::rules::{NO_FINDINGS, NO_REASON, complete};
 pub use self::shape::{ABOUT, SHAPE};
 pub(crate) use self::shape::{OBJECT, TASK};
 use crate::code::Code;
@@ -41,7 +41,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             session
         });
         rules::check(root, &tasks, &mut reading.findings);
-        tasks.tasks.iter_mut().for_each(rules::complete);
+        tasks.tasks.iter_mut().for_each(complete);
         draft = Some(Draft { session, tasks });
     }
     reading.sources.insert(file, Source::new(text));

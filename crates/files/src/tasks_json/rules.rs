@@ -53,7 +53,7 @@ pub fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
 }
 
 /// Puts into words what must go with a status and was not said, so that what is written lacks nothing. A verdict is not made up.
-pub(super) fn complete(task: &mut Task) {
+pub(crate) fn complete(task: &mut Task) {
     match task.status {
         TaskStatus::Completed if task.findings.is_none() => task.findings = Some(NO_FINDINGS.to_owned()),
         TaskStatus::Failed | TaskStatus::Skipped if task.error.is_none() => {

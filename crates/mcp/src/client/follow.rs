@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use rmcp::model::ProgressNotificationParam;
+use rmcp::model::{PingRequest, ProgressNotificationParam, ServerRequest};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use team_executor_engine::bus::Refusal;
@@ -20,6 +20,8 @@ const TOLD: usize = 20;
 pub(super) const HELD: u64 = 4;
 /// How long it is waited then.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
+/// How long a client may take to answer the ping that follows the last progress.
+const HEARING: Duration = Duration::from_secs(5);
 
 /// Tells a client how far a call has come.
 pub(super) struct Follower {
@@ -42,12 +44,22 @@ impl Follower {
         Self { context }
     }
 
-    /// Follows a command to an event of this type, or for so long.
-    pub(super) async fn follow(
+    /// Follows a command to an event of this type, or for so long. The client has heard the last progress before it returns.
+    pub(super) async fn follow(&self, events: Events, last: &str, patience: Option<Duration>) -> Result<Came, Refusal> {
+        let mut has_told = false;
+        let came = self.watch(events, last, patience, &mut has_told).await;
+        if has_told && !self.context.ct.is_cancelled() {
+            self.settle().await;
+        }
+        came
+    }
+
+    async fn watch(
         &self,
         mut events: Events,
         last: &str,
         patience: Option<Duration>,
+        has_told: &mut bool,
     ) -> Result<Came, Refusal> {
         let began = Instant::now();
         let (mut end, mut counts, mut run) = (None, Value::Null, Value::Null);
@@ -65,7 +77,7 @@ impl Follower {
                 }
             }
             if counts != before {
-                self.tell(&counts).await;
+                *has_told |= self.tell(&counts).await;
             }
             match end {
                 Some(event) if is_over => {
@@ -92,9 +104,16 @@ impl Follower {
         timeout(time, self.context.ct.cancelled()).await.is_ok()
     }
 
-    /// Tells how many of how many tasks are over. Who does not listen misses nothing.
-    async fn tell(&self, counts: &Value) {
-        let Some(token) = self.context.meta.get_progress_token() else { return };
+    /// Waits until the client has dealt with everything that it was sent. A client that reads progress and answer in one
+    /// piece may forget the call before it looks at the progress: the official SDK for TypeScript does.
+    async fn settle(&self) {
+        let ping = ServerRequest::PingRequest(PingRequest::default());
+        let _unanswered = timeout(HEARING, self.context.peer.send_request(ping)).await;
+    }
+
+    /// Tells how many of how many tasks are over, and says whether the client listens. A deaf one misses nothing.
+    async fn tell(&self, counts: &Value) -> bool {
+        let Some(token) = self.context.meta.get_progress_token() else { return false };
         let count = |name: &str| counts[name].as_f64().unwrap_or(0.0);
         let words = format!(
             "{} completed, {} failed, {} skipped, {} running",
@@ -102,7 +121,7 @@ impl Follower {
         );
         let over = count("completed") + count("failed") + count("skipped");
         let progress = ProgressNotificationParam::new(token, over).with_total(count("total")).with_message(words);
-        let _unheard = self.context.peer.notify_progress(progress).await;
+        self.context.peer.notify_progress(progress).await.is_ok()
     }
 }
 

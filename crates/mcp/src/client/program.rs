@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde_json::Value;
+use team_executor_beneath::{Dir, How, io_error};
 use team_executor_engine::bus::Refusal;
 
 use super::room::ANSWER_BYTES;
@@ -126,14 +127,15 @@ fn unnamed() -> io::Result<(File, File)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("team-executor-{}-{number}", std::process::id()));
-        let file = match File::options().append(true).create_new(true).mode(0o600).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            file => file?,
+        let name = format!("team-executor-{}-{number}", std::process::id());
+        let folder = Dir::open(&std::env::temp_dir()).map_err(io_error)?;
+        let file = match folder.file(&name, How::CreateNew) {
+            Err(Errno::EXIST) => continue,
+            file => file.map_err(io_error)?,
         };
-        let read = File::open(&path);
-        std::fs::remove_file(&path)?;
-        return Ok((file, read?));
+        let read = folder.file(&name, How::Read);
+        folder.remove(&name).map_err(io_error)?;
+        return Ok((file, read.map_err(io_error)?));
     }
 }
 

@@ -1,8 +1,11 @@
 //! What a client can read: of each session its report and its graph, and what was delivered.
 
+use std::path::Path;
+
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
+use team_executor_beneath::Dir;
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
@@ -27,12 +30,17 @@ pub(super) async fn list(call: &Call<'_>) -> Vec<Resource> {
         let sessions = listing["sessions"].as_array().into_iter().flatten().filter(|row| row["kind"] == "session");
         let paths = sessions.filter_map(|row| Some(root.join(row["path"].as_str()?)));
         let mut paths: Vec<_> = paths.collect();
-        paths.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|found| found.modified()).ok()));
+        paths.sort_by_key(|path| std::cmp::Reverse(changed_at(path)));
         for path in paths.into_iter().take(SESSIONS) {
             of_session(call, &path.display().to_string(), &mut found).await;
         }
     }
     found
+}
+
+/// When something was put into a folder or removed from it, in seconds.
+fn changed_at(folder: &Path) -> Option<i64> {
+    Dir::open(folder).and_then(rustix::fs::fstat).ok().map(|found| found.st_mtime)
 }
 
 async fn of_session(call: &Call<'_>, session: &str, found: &mut Vec<Resource>) {

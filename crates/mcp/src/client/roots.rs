@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rmcp::service::{RequestContext, RoleServer};
+use team_executor_beneath::Dir;
 use team_executor_engine::bus::Refusal;
 use team_executor_engine::runs;
 use tokio::time::timeout;
@@ -38,7 +39,7 @@ impl Roots {
 
     /// These folders, or the current one where none is declared.
     fn declared(uris: &[String], current: &Path) -> Result<Self, Refusal> {
-        let real = |path: PathBuf| path.canonicalize().ok().filter(|path| path.is_dir());
+        let real = |path: PathBuf| path.canonicalize().ok().filter(|path| Dir::open(path).is_ok());
         let folders: Vec<_> = match uris {
             [] => real(current.to_owned()).into_iter().collect(),
             uris => uris.iter().filter_map(|root| real(PathBuf::from(uri::file(root)?))).collect(),

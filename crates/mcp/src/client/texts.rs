@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use team_executor_beneath::{Dir, How, words};
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
@@ -45,20 +46,21 @@ pub(super) fn text_of(call: &Call<'_>, path: &str, limit: u64) -> Result<String,
 
 /// The text of a file in a root, up to so many bytes, and how many more there are.
 fn beginning(call: &Call<'_>, path: &str, limit: u64) -> Result<(String, u64), Refusal> {
-    let Inside { path: real, .. } = call.roots.existing(path)?;
+    let Inside { path: real, root } = call.roots.existing(path)?;
     let failed = |error: std::io::Error| not_shown(path, &error.to_string());
-    let found = std::fs::metadata(&real).map_err(failed)?;
-    if !found.is_file() {
-        return Err(not_shown(path, "it is not a file"));
-    }
+    // From the root on no link is followed: one may have been put there since.
+    let below = real.strip_prefix(&root).ok().and_then(Path::to_str).unwrap_or_default();
+    let file = Dir::open(&root).and_then(|root| root.file(below, How::ReadAnything));
+    let file = file.map_err(|errno| not_shown(path, &words(errno)))?;
+    let length = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
-    std::fs::File::open(&real).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
     if let Err(error) = str::from_utf8(&bytes)
         && error.error_len().is_none()
     {
         bytes.truncate(error.valid_up_to()); // a character that was cut in two
     }
-    let left_out = found.len().saturating_sub(bytes.len() as u64);
+    let left_out = length.saturating_sub(bytes.len() as u64);
     String::from_utf8(bytes).map(|text| (text, left_out)).map_err(|_| not_shown(path, "it is not text"))
 }
 

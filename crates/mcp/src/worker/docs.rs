@@ -89,7 +89,7 @@ fn the_documentation_has_every_tool_with_its_schema_and_an_example() {
 fn every_example_is_understood() {
     let nowhere = Path::new("/nowhere").to_owned();
     let (task, key) = ("A".to_owned(), String::new());
-    let worker = Worker::new(Attempt { session: nowhere.clone(), run: nowhere, task, number: 1, key }, 1);
+    let worker = Worker::new(Attempt { session: nowhere.clone(), run: nowhere, task, number: 1, key, token: None }, 1);
     for (name, example) in EXAMPLES {
         let refused = worker.call(name, serde_json::from_str(example).unwrap()).unwrap().unwrap_err();
         assert_eq!(refused.what, "the session /nowhere cannot be opened", "{name}");

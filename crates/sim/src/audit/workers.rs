@@ -165,7 +165,7 @@ fn end_of(line: &str) -> Option<(Work, End)> {
     let attempt = key.next()?.parse().ok()?;
     let task = index(task(key.next()?)?);
     let end = match record.number("exit") {
-        _ if !right || !body.starts_with("{\"ended\"") => return None,
+        _ if !right || !["{\"exited\"", "{\"ended\""].iter().any(|kind| body.starts_with(kind)) => return None,
         Some(code) => {
             let codes = [End::Completed, End::Transient, End::Quota, End::Fatal, End::Auth];
             codes.get(usize::try_from(code).ok()?).copied()?

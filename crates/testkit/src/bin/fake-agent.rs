@@ -4,13 +4,14 @@
 //! are no text. `env`: its environment. `fds`: its open files. `group`: whether it leads one. `read-stdin`: all of its input.
 //! `write FILE TEXT`: a file. `beat PIPE`: shows in a `Pulse` that it lives, until it is dead. `hold PIPE`: waits until
 //! another process opens the pipe and closes it. `hang`: for ever. `close-output`: its output goes nowhere from now on.
-//! `ignore-term`: from now on. `exit CODE`, `signal NUMBER`: ends by it.
+//! `say SOCKET LINE`: prints the line that a socket answers. `ignore-term`: from now on. `exit CODE`, `signal NUMBER`: ends by it.
 //! `spawn … ;`: a child that does what stands there. `spawn-and-wait … ;`: likewise, and waits for it. `daemon … ;`: a
 //! process without parents, without output and in a session of its own.
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -61,6 +62,13 @@ impl Script {
                 "hang" => loop {
                     std::thread::park();
                 },
+                "say" => {
+                    let mut socket = UnixStream::connect(self.arg()?)?;
+                    writeln!(socket, "{}", self.arg()?)?;
+                    let mut answer = String::new();
+                    BufReader::new(socket).read_line(&mut answer)?;
+                    write!(out, "{answer}")?;
+                }
                 "close-output" => {
                     let nowhere = File::options().write(true).open("/dev/null")?;
                     rustix::stdio::dup2_stdout(&nowhere)?;

@@ -1,11 +1,13 @@
 //! The server with literal requests of each wire format.
 
-use std::io::{BufRead as _, PipeReader};
+use std::io::PipeReader;
 use std::net::SocketAddr;
 
 use tempfile::TempDir;
 
 use super::*;
+use crate::limited::LIMIT;
+use crate::limited::LimitedLines as _;
 
 const SCRIPT: &str =
     r#"{"turns": [{"do": {"shell": "ls"}, "usage": {"input": 30, "output": 4}}, {"do": {"text": "bye"}}]}"#;
@@ -26,6 +28,7 @@ fn model(script: &str) -> (TempDir, SocketAddr, BufReader<PipeReader>) {
 /// Everything that is answered.
 fn post(address: SocketAddr, path: &str, body: &str) -> String {
     let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(LIMIT)).unwrap();
     let length = body.len();
     write!(connection, "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
     let mut answer = String::new();
@@ -34,8 +37,7 @@ fn post(address: SocketAddr, path: &str, body: &str) -> String {
 }
 
 fn line(log: &mut BufReader<PipeReader>) -> String {
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
+    let line = log.limited_line().unwrap_or_default();
     line.trim_end().to_owned()
 }
 
@@ -81,6 +83,7 @@ fn a_reply_that_hangs_or_waits_is_noted_before_and_ends_with_the_agent() {
     let (_folder, address, mut log) = model(script);
     let body = format!("{{{TOOLS}}}");
     let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(LIMIT)).unwrap();
     write!(connection, "POST /s/v1/messages HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
     assert_eq!(line(&mut log), r#"{"did":"hang","status":0,"turn":0,"worker":"s"}"#);
     connection.shutdown(std::net::Shutdown::Write).unwrap();

@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use team_executor_beneath::{ours, words};
 use team_executor_engine::job::usable;
 use team_executor_files::csv_job::{Job, Rows, Template};
-use team_executor_files::{Code, Finding, Findings, Folder as _, Source, Sources, limits};
-use team_executor_store::{DiskFolder, sha256};
+use team_executor_files::{Code, Finding, Findings, Source, Sources, limits};
+use team_executor_store::sha256;
 
 use crate::args::{Csv, Format};
 use crate::commands::report;
@@ -125,9 +126,5 @@ fn is_schema(given: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let real = path.canonicalize().map_err(|error| error.to_string())?;
-    let name = real.file_name().and_then(|name| name.to_str()).ok_or("it has no name")?;
-    let folder =
-        DiskFolder::open(real.parent().unwrap_or(Path::new("/"))).map_err(|_| "its folder cannot be opened")?;
-    folder.read(name, limits::CSV_BYTES).map_err(|error| error.to_string())
+    ours::read_chosen(path, limits::CSV_BYTES).map_err(words)
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use team_executor_beneath::{Dir, io_error, read_regular};
 use team_executor_core::TaskStatus;
 use team_executor_files::csv_job::{self, Job, RowState, Rows};
 use team_executor_files::{Code, Finding};
@@ -76,7 +77,7 @@ impl Output {
         self.check()?;
         let rendered = Rendered::of(text.as_bytes(), 0);
         let mut written = self.written();
-        let there = std::fs::read(&self.path).ok().map(|bytes| Rendered::of(&bytes, rendered.journal));
+        let there = self.there().ok().map(|bytes| Rendered::of(&bytes, rendered.journal));
         written.next(&self.name(), rendered, there);
         self.note(&written)?;
         let name = self.path.file_name().and_then(|name| name.to_str());
@@ -93,11 +94,11 @@ impl Output {
             self.written().versions(&self.name()).iter().any(|version| version.sha256 == sha256)
         };
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        if !folder.is_dir() {
+        if Dir::open(folder).is_err() {
             return Err(io::Error::other(format!("{} is no folder to write the results to", folder.display())));
         }
-        match std::fs::read(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.path.is_symlink() => Ok(()),
+        match self.there() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Ok(bytes) if is_ours(&bytes) => Ok(()),
             Ok(_) => {
                 Err(io::Error::other(format!("{} is there, and this job has not written it", self.path.display())))
@@ -106,12 +107,16 @@ impl Output {
         }
     }
 
+    fn there(&self) -> io::Result<Vec<u8>> {
+        read_regular(&self.path)
+    }
+
     fn name(&self) -> String {
         self.path.display().to_string()
     }
 
     fn written(&self) -> Derived {
-        let text = std::fs::read_to_string(self.session.join(WRITTEN)).ok();
+        let text = super::sessions::text(&self.session, WRITTEN);
         text.and_then(|text| Derived::from_text(&text)).unwrap_or_default()
     }
 
@@ -126,7 +131,7 @@ fn beside(input: &Path, suffix: &str) -> PathBuf {
 }
 
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let disk = RealDisk::open_folder(folder)?;
+    let disk = RealDisk::open_folder(folder).map_err(io_error)?;
     replace(&disk, name, bytes, Durability::Durable).map_err(io::Error::other)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::{Dir, ours};
 use team_executor_core::SessionId;
 use team_executor_files::csv_job::FILE;
 use team_executor_files::pipeline::naming;
@@ -45,14 +46,21 @@ pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
         })?;
         let folder = PathBuf::from(WORKFLOW).join(SESSIONS).join(&name);
         let place = Place { id, suffix, folder };
-        if place.folder.symlink_metadata().is_err() {
+        if ours::look_at(&place.folder).is_err() {
             return Ok(last.filter(|_| !is_new).unwrap_or(place));
         }
-        if std::fs::read_to_string(place.folder.join(FILE)).is_ok_and(|known| known == text) {
+        if self::text(&place.folder, FILE).is_some_and(|known| known == text) {
             last = Some(place);
         }
     }
     Err(Finding::error(Code::Usage, "there is no name left for the job").help("rename the table").into())
+}
+
+/// The text of a file of a session.
+pub(super) fn text(session: &Path, name: &str) -> Option<String> {
+    let bytes =
+        Dir::open(session).and_then(|session| session.read(name, team_executor_files::limits::CSV_BYTES)).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// How the names of all jobs of a table begin.
@@ -63,7 +71,7 @@ pub(super) fn prefix(table: &Path) -> String {
 
 /// Makes the session, unless it is there.
 pub(super) fn make(place: &Place, input: &Input<'_>) -> Result<(), Failure> {
-    if place.folder.is_dir() {
+    if ours::open(&place.folder).is_ok() {
         return Ok(());
     }
     let tasks = input.rows.tasks(&input.template, place.id.clone()).ok_or_else(|| {

@@ -1,10 +1,11 @@
 //! The stage of a rehearsal: a copy of the session in a project of its own, which the next rehearsal replaces.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
+use team_executor_beneath::{Dir, How, io_error, make_shared};
 use team_executor_files::csv_job;
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{Holder, Lock, LockError, RealDisk, RealFile};
@@ -35,12 +36,9 @@ impl Stage {
     pub(super) fn set(project: &Path, session: &Path) -> Result<Self, Refusal> {
         let base = project.join(WORKFLOW).join(REHEARSAL);
         let refused = |what: &str, path: &Path, error| Refusal::Disk(format!("{what} {}", path.display()), error);
-        std::fs::create_dir_all(&base).map_err(|error| refused("make", &base, error))?;
-        if base.is_symlink() {
-            // What is replaced below it might be somebody else's.
-            return Err(refused("use", &base, io::Error::other("it is a link")));
-        }
-        let disk = RealDisk::open_folder(&base).map_err(|error| refused("open", &base, error.into()))?;
+        // A link is refused: what is replaced below it might be of others.
+        let dir = make_shared(&base).map_err(|error| refused("make", &base, error))?;
+        let disk = RealDisk::from(dir.clone());
         let mut lock = Lock::take(&disk, LOCK, Duration::ZERO).map_err(|error| match error {
             LockError::Held { by } => Refusal::Held(by),
             LockError::Disk(error) => refused("lock", &base, io::Error::other(error.to_string())),
@@ -48,32 +46,36 @@ impl Stage {
         let signed = lock.sign(&Holder::this_process(0));
         signed.map_err(|error| refused("lock", &base, io::Error::other(error.to_string())))?;
         let inner = base.join(WORKFLOW);
-        match std::fs::remove_dir_all(&inner) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(refused("replace", &inner, error)),
-            _ => {}
+        match dir.remove_all(WORKFLOW) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(refused("replace", &inner, io_error(errno))),
         }
-        let target = inner.join(".team").join(session.file_name().unwrap_or(OsStr::new("session")));
-        copy(session, &target).map_err(|error| refused("copy the session to", &target, error))?;
+        let name = session.file_name().and_then(|name| name.to_str()).unwrap_or("session");
+        let target = inner.join(".team").join(name);
+        let copied = Dir::open(session).and_then(|session| {
+            let target = dir.make_shared_dir(&format!("{WORKFLOW}/.team/{name}"))?;
+            copy(&session, &target)
+        });
+        copied.map_err(|errno| refused("copy the session to", &target, io_error(errno)))?;
         Ok(Self { session: target, lock })
     }
 }
 
 /// Copies the files of a session. A link to a file in it becomes that file; other links are left out, because what is
 /// written through them would not be the copy's, and so is what is no file.
-fn copy(session: &Path, target: &Path) -> io::Result<()> {
-    let mut folders = vec![(session.to_owned(), target.to_owned())];
-    while let Some((from, to)) = folders.pop() {
-        std::fs::create_dir_all(&to)?;
-        for entry in std::fs::read_dir(&from)? {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            let is_inside = || path.canonicalize().is_ok_and(|real| real.starts_with(session) && real.is_file());
-            if kind.is_dir() && entry.file_name() != WORKFLOW {
-                folders.push((path, to.join(entry.file_name())));
-            } else if entry.file_name() == csv_job::FILE {
-                // Who rehearses has no results.
-            } else if kind.is_file() || (kind.is_symlink() && is_inside()) {
-                std::fs::copy(&path, to.join(entry.file_name()))?;
+fn copy(session: &Dir, target: &Dir) -> Result<(), Errno> {
+    let mut folders = vec![".".to_owned()];
+    while let Some(within) = folders.pop() {
+        let (from, to) = (session.dir(&within)?, target.make_shared_dir(&within)?);
+        for name in from.list()? {
+            let path = format!("{within}/{name}");
+            if from.has_dir(&name) {
+                folders.extend((name != WORKFLOW).then_some(path));
+            } else if name != csv_job::FILE // a rehearsal has no results
+                && let Ok(mut source) = session.file_inside(&path, How::ReadAnything)
+            {
+                let mut copy = to.file(&name, How::CreateShared)?;
+                io::copy(&mut source, &mut copy).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
             }
         }
     }

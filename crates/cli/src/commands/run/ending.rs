@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use clap::Parser as _;
+use team_executor_beneath::read_regular;
 use team_executor_core::run::{Ending, Halt, Measure, Scope};
 use team_executor_engine::Report;
 use team_executor_engine::budget::Halted;
@@ -154,9 +155,9 @@ pub(super) fn choices(report: &Report, printer: &mut Printer) -> Result<(), Fail
 /// Shows the report.
 pub(in crate::commands) fn results(report: &Report, printer: &mut Printer) -> Result<(), Failure> {
     let path = report.folder.join("context.md");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            for line in text.lines() {
+    match read_regular(&path) {
+        Ok(bytes) => {
+            for line in String::from_utf8_lossy(&bytes).lines() {
                 writeln!(printer.out(), "{}", escape::line(line))?;
             }
         }

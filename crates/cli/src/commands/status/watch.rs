@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
+use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session};
 use team_executor_engine::{Status, control};
 
@@ -32,7 +33,7 @@ pub(super) struct Watched<'a> {
 pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
     let journal = journal(status);
     let watch = Watch::new(&[&journal]);
-    let length = || std::fs::metadata(&journal).map_or(0, |file| file.len());
+    let length = || ours::look_at(&journal).map_or(0, |file| file.st_size);
     let mut painter = Painter::default();
     loop {
         let (began, seen) = (Instant::now(), length());

@@ -63,7 +63,7 @@ pub(super) fn accept(
     wanted: &TaskNames,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    must_not_be_its_own(&caller.place.folder)?;
+    must_not_be_its_own(&caller.place)?;
     let (run, chosen) = chosen(caller, wanted)?;
     let opened = caller.open(&options.reading)?;
     let mut session: Session = open::runnable(&opened)?.0.clone();
@@ -82,7 +82,7 @@ pub(super) fn decline(
     wanted: &TaskNames,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    must_not_be_its_own(&caller.place.folder)?;
+    must_not_be_its_own(&caller.place)?;
     let (run, chosen) = chosen(caller, wanted)?;
     for proposal in &chosen {
         propose::decline(proposal, &run, &caller.place.folder).map_err(failure)?;

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 use team_executor_testkit::ScriptedModel;
+use team_executor_testkit::limited::*;
 
 use super::{installed, script};
 use crate::csv::{REPORTS, rows, table};
@@ -51,8 +52,9 @@ fn claude_codex_and_gemini_give_a_table_to_workers() {
         let path = std::env::var("PATH").unwrap_or_default();
         command.args(&words[1..]).current_dir(world.dir()).env_clear().env("PATH", path).envs(recipe.env);
         let prompt = world.write("prompt.md", "Greet everybody.");
-        let output = command.stdin(fs::File::open(prompt).expect("a prompt")).stderr(Stdio::piped()).output();
-        let output = output.expect("it runs");
+        let output =
+            command.stdin(fs::File::open(prompt).expect("a prompt")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = output.spawn().expect("it starts").limited_output();
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{name}: {said}");
         assert!(rows(&world).iter().all(|row| row["status"] == "completed"), "{name}: {said}");

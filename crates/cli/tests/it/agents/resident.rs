@@ -4,6 +4,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Asked, ScriptedModel, World};
 
 use super::{Kind, Part, RUN, found, script, team, turns};
@@ -72,7 +73,7 @@ fn a_resident_that_a_kill_cut_off_goes_on_in_its_conversation() {
         let mut executor = executor.expect("it starts");
         while model.asked().status != 0 {}
         executor.kill().expect("it can be killed");
-        executor.wait().expect("it ends");
+        executor.limited_wait();
         let run = world.run(&RUN);
         assert_eq!(run.code, Some(0), "{agent}: {run}");
         check(&world);

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Asked, World};
 
 use super::{Kind, Part, RUN, found, script, team, turns};
@@ -38,7 +39,7 @@ fn a_session_of_three_agents_goes_on_after_a_kill_without_doing_anything_twice()
         asked.push(model.asked());
     }
     executor.kill().expect("it can be killed");
-    executor.wait().expect("it ends");
+    executor.limited_wait();
     let run = world.run(&RUN);
     assert_eq!(run.code, Some(0), "{run}");
     check(&world);

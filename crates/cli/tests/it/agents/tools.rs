@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use super::{Kind, Part, RUN, script, team, turns};
 use crate::run::{column, folder, read};
@@ -67,7 +68,7 @@ fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
         let mut executor = executor.expect("it starts");
         while model.asked().turn < 2 {}
         executor.kill().expect("it can be killed");
-        executor.wait().expect("it ends");
+        executor.limited_wait();
         let run = world.run(&RUN);
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(column(&world, "findings"), [format!("{} by a tool", part.task)]);
@@ -87,7 +88,7 @@ fn agents_that_the_program_does_not_know_are_told_of_the_tools_by_hand() {
     let words_of = |agent: &str| -> Vec<String> {
         let line = docs.lines().find(|line| line.contains(agent)).expect("the docs have a line");
         let command = line.split('`').nth(1).expect("a command").replace("\"team-executor\"", &format!("{program:?}"));
-        let words = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output().expect("a shell");
+        let words = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {command}")).limited_output();
         String::from_utf8_lossy(&words.stdout).lines().skip(2).map(str::to_owned).collect()
     };
     let mut config = read(world.dir().join("team-executor.toml"));

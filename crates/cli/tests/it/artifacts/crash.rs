@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::{SESSION, folder, one, registered, tasks};
@@ -32,13 +33,13 @@ fn a_check_that_a_kill_cut_off_is_done_again_without_the_worker_however_often() 
         assert_eq!(registered(&world), one("A/a.md", "validating 1.0"));
         assert_eq!(read(world.dir().join("worked")), "A\n", "B waits until it passed");
         executor.kill().expect("killed");
-        executor.wait().expect("it ends");
+        executor.limited_wait();
         pulse.wait_dead();
     }
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     gate.open();
-    assert_eq!(executor.wait().expect("it ends").code(), Some(0));
+    assert_eq!(executor.limited_wait().code(), Some(0));
     assert_eq!(read(world.dir().join("worked")), "A\nB\n");
     assert_eq!(read(world.dir().join("judged")).lines().count(), 4);
     assert_eq!(registered(&world)["A/a.md"], "passed 1.0");
@@ -51,7 +52,7 @@ fn a_check_that_is_stopped_is_done_again_by_the_next_executor() {
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
-    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    assert_eq!(executor.limited_wait().code(), Some(130));
     pulse.wait_dead();
     assert_eq!(column(&world, "status"), ["pending", "pending"], "nobody works on it");
     let shown = world.run(&["status", SESSION]).stdout;
@@ -59,8 +60,32 @@ fn a_check_that_is_stopped_is_done_again_by_the_next_executor() {
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     gate.open();
-    assert_eq!(executor.wait().expect("it ends").code(), Some(0));
+    assert_eq!(executor.limited_wait().code(), Some(0));
     assert_eq!(read(world.dir().join("worked")), "A\nB\n");
+}
+
+#[test]
+fn check_of_recalled_work_is_not_done_again() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("REVIEW-001", "A")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let [gate, review] = ["gate", "review"].map(|name| Gate::new(world.dir().join(name)));
+    let check = format!("echo check >> log; [ -e rejected ] || {{ printf . > {}; cat {}; }}", pulse.arg(), gate.arg());
+    world.write("team-executor.toml", format!("[tasks.B.checks]\nverify = \"{check}\"\n"));
+    let rejects = r#"{"status":"completed","findings":"no","data":{"verdict":"reject","rejects":["A"]}}"#;
+    // The first review waits until the delivery of B is being checked, and sends back what it was built on.
+    let worker = format!(
+        "echo $TEAM_EXECUTOR_TASK >> log; case $TEAM_EXECUTOR_TASK in A) ;; B) echo text > $TEAM_EXECUTOR_ARTIFACTS/b.md;; *) \
+         [ -e rejected ] || {{ cat {}; touch rejected; echo '{rejects}' > $TEAM_EXECUTOR_RESULT; exit; }};; esac; echo did it",
+        review.arg()
+    );
+    let mut executor = start(&world, &worker);
+    pulse.wait_alive(1);
+    review.open();
+    assert_eq!(executor.limited_wait().code(), Some(0));
+    let log = read(world.dir().join("log"));
+    let order: Vec<_> = log.lines().filter(|line| ["A", "check"].contains(line)).collect();
+    assert_eq!(order, ["A", "check", "A", "check"], "{log}");
+    assert_eq!(column(&world, "status"), ["completed"; 3]);
 }
 
 #[test]
@@ -77,9 +102,9 @@ fn no_check_begins_while_the_executor_ends() {
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
-    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    assert_eq!(executor.limited_wait().code(), Some(130));
     assert!(!world.dir().join("judged").exists());
-    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(start(&world, &worker).limited_wait().code(), Some(0));
     assert_eq!(["worked", "judged"].map(|name| read(world.dir().join(name))), ["A\n", "judged\n"]);
     assert_eq!(column(&world, "findings"), ["done"]);
 }
@@ -87,21 +112,19 @@ fn no_check_begins_while_the_executor_ends() {
 #[test]
 fn a_stop_does_not_wait_for_a_large_file_to_be_read() {
     let world = tasks(&[("A", "")]);
-    let worker = "echo A >> worked; truncate -s 64G $TEAM_EXECUTOR_ARTIFACTS/big; echo did it";
+    let worker = "echo A >> worked; truncate -s 15G $TEAM_EXECUTOR_ARTIFACTS/big; echo did it";
     let mut executor = start(&world, worker);
     let big = folder_of(&world, &executor).join("artifacts/A/big");
     let open_files = format!("/proc/{}/fd", executor.id());
     let is_open = || {
         let open = std::fs::read_dir(&open_files).expect("it lives").flatten();
-        open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file == big)
+        open.filter_map(|file| std::fs::read_link(file.path()).ok()).find(|file| *file == big)
     };
-    while !is_open() {
-        std::thread::yield_now();
-    }
+    limited_until("the file is read", is_open);
     assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
-    assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+    assert_eq!(executor.limited_wait().code(), Some(130));
     std::fs::write(&big, "small").expect("written");
-    assert_eq!(start(&world, worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(start(&world, worker).limited_wait().code(), Some(0));
     assert_eq!(read(world.dir().join("worked")), "A\n");
     assert_eq!(registered(&world), one("A/big", "passed 1.0"));
 }
@@ -109,14 +132,11 @@ fn a_stop_does_not_wait_for_a_large_file_to_be_read() {
 /// The folder of the run, as soon as there is one.
 fn folder_of(world: &World, executor: &std::process::Child) -> std::path::PathBuf {
     let runs = world.dir().join(".workflow/.csv-wave");
-    loop {
+    limited_until("the run has a folder", || {
         assert!(std::path::Path::new(&format!("/proc/{}", executor.id())).exists());
-        let found = std::fs::read_dir(&runs).into_iter().flatten().flatten().map(|entry| entry.path());
-        if let Some(run) = found.into_iter().find(|path| path.join("artifacts/A").exists()) {
-            return run;
-        }
-        std::thread::yield_now();
-    }
+        let mut found = std::fs::read_dir(&runs).into_iter().flatten().flatten().map(|entry| entry.path());
+        found.find(|path| path.join("artifacts/A").exists())
+    })
 }
 
 #[test]
@@ -133,9 +153,9 @@ fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     executor.kill().expect("killed");
-    executor.wait().expect("it ends");
+    executor.limited_wait();
     pulse.wait_dead();
-    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(start(&world, &worker).limited_wait().code(), Some(0));
     assert_eq!(registered(&world), one("A/b.md", "passed 1.0"));
     assert_eq!(read(folder(&world).join("quarantine/A.1/a.md")), "half\n");
 }
@@ -174,7 +194,7 @@ fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_wa
     let mut executor = start(&world, &worker);
     pulse.wait_alive(1);
     executor.kill().expect("killed");
-    executor.wait().expect("it ends");
+    executor.limited_wait();
     pulse.wait_dead();
     let run = folder(&world);
     let left = run.join("artifacts/B");
@@ -185,7 +205,7 @@ fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_wa
     let mine = artifacts.join("mine");
     std::fs::create_dir(&mine).expect("made");
     world.write("go", "");
-    assert_eq!(start(&world, &worker).wait().expect("it ends").code(), Some(0));
+    assert_eq!(start(&world, &worker).limited_wait().code(), Some(0));
     let there = std::fs::read_dir(artifacts).expect("a folder").map(|entry| entry.expect("it is read").path());
     assert_eq!(there.collect::<Vec<_>>(), [mine]);
     assert!(registered(&world).is_empty());

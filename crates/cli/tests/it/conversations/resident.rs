@@ -1,6 +1,7 @@
 //! Inner-loop roles: one worker, one conversation, also after a kill.
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 
 use super::{ACP, RUN, pulse, put, start, world};
 use crate::run::{column, read};
@@ -59,7 +60,7 @@ fn a_conversation_that_a_kill_cut_off_is_taken_up_by_its_name() {
     let mut executor = start(&world);
     pulse.wait_alive(1);
     executor.kill().expect("killed");
-    executor.wait().expect("gone");
+    executor.limited_wait();
     let run = world.run(&RUN);
     assert_eq!(run.code, Some(0), "{run}");
     assert_eq!(column(&world, "findings"), ["went on"]);

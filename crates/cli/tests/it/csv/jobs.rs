@@ -2,6 +2,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use team_executor_testkit::Diary;
+use team_executor_testkit::limited::*;
 
 use super::{REPORTS, arguments, outputs, rows, rows_of, run, session, table};
 use crate::mcp::{answers, calls};
@@ -124,7 +125,7 @@ fn a_killed_job_goes_on_and_no_row_that_is_done_is_done_again() {
         let mut executor = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         lines.extend((0..count).map(|_| diary.line()));
         executor.kill().expect("it can be killed");
-        executor.wait().expect("it ends");
+        executor.limited_wait();
     }
     let last = run(&world, &worker, &["-c", "4"]);
     assert_eq!(last.code, Some(0), "{last}");

@@ -37,7 +37,7 @@ fn what_is_wrong_with_a_job_is_said_with_its_place_before_anything_is_made() {
     insta::assert_snapshot!(csv(&["none.csv", "--instruction", "x"]), @r"
     $ team-executor csv none.csv --instruction x -y --agent-command true
     ------- stderr -------
-    error: none.csv cannot be read: No such file or directory (os error 2)
+    error: none.csv cannot be read: no such file or directory
     help: check the path: team-executor csv FILE
     [exit status: 2]
     ");

@@ -1,10 +1,11 @@
 //! The disk is full, files may not grow, folders vanish, and the standard streams are closed.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, World};
 
 use super::{completions, lacks_strace, run_after, said, traced};
@@ -18,19 +19,20 @@ impl SmallDisk {
     fn new(path: PathBuf, kib: u32) -> Option<Self> {
         std::fs::create_dir(&path).expect("a folder");
         let options = format!("size={kib}k,mode=700");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "small"]).arg(&path).output();
-        mounted.is_ok_and(|mounted| mounted.status.success()).then_some(Self(path))
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &options, "small"]).arg(&path).stderr(Stdio::null());
+        mount.spawn().is_ok_and(|mut mount| mount.limited_wait().success()).then_some(Self(path))
     }
 }
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        Command::new("umount").arg("-l").arg(&self.0).status().expect("umount runs");
+        Command::new("umount").arg("-l").arg(&self.0).limited_status();
     }
 }
 
 fn run_in(folder: &Path, world: &World, worker: &str) -> Output {
-    world.command(&arguments("--session=S", worker, &[])).current_dir(folder).output().expect("it runs")
+    world.command(&arguments("--session=S", worker, &[])).current_dir(folder).limited_output()
 }
 
 /// The one run of a project.
@@ -69,6 +71,37 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
     assert!(all.iter().all(|(task, _)| completions(&run, task) == 1));
 }
 
+#[test]
+fn workers_that_fail_on_a_full_disk_spend_no_retry_and_no_dependent_is_skipped() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B"), ("E", "C")]);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
+        println!("no file system may be mounted here; a full disk was not tried");
+        return;
+    };
+    let project = &disk.0;
+    world.copy_tree(world.dir().join("S"), "small/S");
+    // B leaves room for the journal, which has a reserve, and none for anybody else.
+    let worker = "if [ $TEAM_EXECUTOR_TASK = B ] && [ ! -e fill ]; then cat /dev/zero >fill; exit 1; fi; \
+                  head -c 100000 /dev/zero >out.$TEAM_EXECUTOR_TASK || exit 1; echo $TEAM_EXECUTOR_TASK >>../ran";
+    let run = || {
+        let arguments = arguments("--session=S", worker, &["--retries=0"]);
+        world.command(&arguments).current_dir(project).limited_output()
+    };
+    for _ in 0..3 {
+        let full = run();
+        let text = said(&full) + &String::from_utf8_lossy(&full.stdout);
+        assert_eq!(full.status.code(), Some(74), "{text}");
+        assert!(text.contains("make room on the disk"), "{text}");
+        assert!(!text.contains("skipped"), "{text}");
+    }
+    std::fs::write(project.join("fill"), "").expect("room again");
+    let continued = run();
+    assert_eq!(continued.status.code(), Some(0), "{}", said(&continued));
+    let mut ran: Vec<String> = read(world.dir().join("ran")).lines().map(str::to_owned).collect();
+    ran.sort();
+    assert_eq!(ran, ["A", "B", "C", "D", "E"]);
+}
+
 /// R: W-05
 #[test]
 fn a_session_that_cannot_be_written_to_is_run_once_and_no_edit_of_it_is_lost() {
@@ -81,8 +114,8 @@ fn a_session_that_cannot_be_written_to_is_run_once_and_no_edit_of_it_is_lost() {
     let session = disk.0.join("S");
     let remount = |how: &str| {
         let options = format!("remount,{how}");
-        let mounted = Command::new("mount").args(["-o", &options]).arg(&disk.0).status();
-        assert!(mounted.expect("mount runs").success());
+        let mounted = Command::new("mount").args(["-o", &options]).arg(&disk.0).limited_status();
+        assert!(mounted.success());
     };
     let run = |worker: &str| {
         let argument = format!("--session={}", session.display());
@@ -120,10 +153,10 @@ fn a_run_can_be_looked_at_where_nothing_can_be_written() {
     };
     world.copy_tree(world.dir().join("S"), "small/S");
     assert_eq!(run_in(&disk.0, &world, DID).status.code(), Some(0));
-    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status();
-    assert!(remounted.expect("mount runs").success());
+    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).limited_status();
+    assert!(remounted.success());
     for command in [["doctor", "--session=S"], ["status", "--session=S"]] {
-        let looked = world.command(&command).current_dir(&disk.0).output().expect("it runs");
+        let looked = world.command(&command).current_dir(&disk.0).limited_output();
         let text = String::from_utf8_lossy(&looked.stdout).into_owned() + &said(&looked);
         assert!(looked.status.code().is_some_and(|code| code != 74), "{text}");
         assert!(!text.contains("cannot look at"), "{text}");
@@ -180,13 +213,14 @@ fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room
     };
     let mut full = command().spawn().expect("it starts");
     // A is let go when the run has said that it stops; until then it is at work.
-    let mut said = BufReader::new(full.stderr.take().expect("its words")).lines().map_while(Result::ok);
+    let mut lines = BufReader::new(full.stderr.take().expect("its words"));
+    let mut said = std::iter::from_fn(|| lines.limited_line());
     assert!(said.any(|line| line.contains("the disk is full")), "it never says so");
     let while_full = filled.journal();
     assert!(while_full.contains("\"type\":\"halted\",\"no_room\":true"), "{while_full}");
     filled.gate.open();
     let rest: Vec<String> = said.collect();
-    let ended = full.wait_with_output().expect("it ends");
+    let ended = full.limited_output();
     let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert_eq!(ended.status.code(), Some(74), "{printed} {rest:?}");
     for expected in ["the disk is full", "help: make room on the disk", "Resume with: team-executor run --session=S "] {
@@ -201,20 +235,19 @@ fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room
     let run = run_of(&filled.disk.0);
     let done = |id: &String| completions(&run, id);
     assert!(filled.ids.iter().map(done).sum::<usize>() < filled.ids.len(), "{journal}");
-    let doctor =
-        filled.world.command(&["doctor", "--session=S"]).current_dir(&filled.disk.0).output().expect("it runs");
+    let doctor = filled.world.command(&["doctor", "--session=S"]).current_dir(&filled.disk.0).limited_output();
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(doctor.contains("less room is kept for the journal than it may need"), "{doctor}");
 
     // What the reserve left is filled too: the next one gets no further than the odd page lets it, and halts as well.
     let mut fill = std::fs::File::options().append(true).open(filled.disk.0.join("fill")).expect("the file");
     while fill.write_all(&[0; 512]).is_ok() {}
-    let still_full = command().output().expect("it ends");
+    let still_full = command().limited_output();
     assert_eq!(still_full.status.code(), Some(74), "{still_full:?}");
 
     drop(fill);
     std::fs::remove_file(filled.disk.0.join("fill")).expect("room again");
-    let continued = command().output().expect("it ends");
+    let continued = command().limited_output();
     assert_eq!(continued.status.code(), Some(0), "{continued:?}");
     assert!(filled.ids.iter().all(|id| done(id) == 1), "{}", filled.journal());
     let ran = read(filled.world.dir().join("ran"));
@@ -264,7 +297,7 @@ fn nobody_waits_for_a_pipe_in_the_place_of_a_file_of_a_run() {
         assert_eq!(run(&world, DID, &[]).code, Some(0));
         let path = folder(&world).join(file);
         std::fs::remove_file(&path).ok();
-        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo runs").success());
+        assert!(Command::new("mkfifo").arg(&path).limited_status().success());
         for command in [
             &["status", "--session=S"][..],
             &["doctor", "--session=S"],
@@ -366,6 +399,26 @@ fn a_result_is_on_the_disk_before_the_end_of_its_attempt_is() {
 }
 
 #[test]
+fn table_shows_nothing_that_the_journal_may_lose() {
+    if lacks_strace("a disk that takes its time") {
+        return;
+    }
+    let world = tasks(&[("A", ""), ("B", "")]);
+    // B is at work until the table says that A is done.
+    let worker = "[ $TEAM_EXECUTOR_TASK = A ] || until grep -q ^A,.*completed .workflow/.csv-wave/*/tasks.csv; do :; done; echo did it";
+    let trace = ["-e", "trace=fdatasync,pwrite64,write", "-e", "inject=fdatasync:delay_enter=600000"];
+    let run = traced(&world, worker, &["-c2"], &[&["-f", "-y", "-s", "1000", "-o", "calls"][..], &trace].concat());
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    let calls = read(world.dir().join("calls"));
+    let lines: Vec<&str> = calls.lines().collect();
+    let at = |what: &[&str]| lines.iter().position(|call| what.iter().all(|part| call.contains(part)));
+    let happened = at(&["pwrite64", "\\\"type\\\":\\\"completed\\\",\\\"task\\\":\\\"A\\\""]).expect("it is recorded");
+    let shown = at(&["write", ",completed,"]).expect("it is shown");
+    let is_synced = lines[happened..shown].iter().any(|call| call.contains("fdatasync") && call.contains("= 0"));
+    assert!(is_synced, "{happened} {shown}: {calls}");
+}
+
+#[test]
 fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
     if lacks_strace("that artifacts are made durable") {
         return;
@@ -381,12 +434,12 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
 }
 
 #[test]
-fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
+fn delivery_that_cannot_be_made_durable_stops_the_run_and_is_not_done_again() {
     if lacks_strace("a disk that does not keep artifacts") {
         return;
     }
     let world = tasks(&[("A", "")]);
-    let deliver = "echo text >$TEAM_EXECUTOR_ARTIFACTS/a.md";
+    let deliver = "echo text >$TEAM_EXECUTOR_ARTIFACTS/a.md; echo did >> ran";
     // The folder of the run must be there to be named.
     assert_eq!(world.run(&arguments("--session=S", "exit 1", &["--retries=0"])).code, Some(1));
     let (table, artifacts) = (folder(&world).join("tasks.csv"), folder(&world).join("artifacts"));
@@ -398,13 +451,15 @@ fn what_was_delivered_and_cannot_be_made_durable_does_not_count() {
         let strace = ["-f", "-o", "/dev/null", "-P", artifacts, "-e", "trace=fsync", "-e", &inject];
         traced(&world, deliver, &["--retries=0"], &strace)
     };
-    let broken = run("EIO");
-    assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
-    assert!(said(&broken).contains("what it delivered cannot be made durable: "), "{}", said(&broken));
-    again();
-    let full = run("ENOSPC");
-    assert_eq!(full.status.code(), Some(74), "{}", said(&full));
-    assert_eq!(world.run(&arguments("--session=S", deliver, &[])).code, Some(0));
+    // The first one runs the worker; no later one does.
+    for error in ["EIO", "ENOSPC", "EIO"] {
+        let broken = run(error);
+        assert_eq!(broken.status.code(), Some(74), "{}", said(&broken));
+        assert!(said(&broken).contains("cannot be made durable: "), "{}", said(&broken));
+    }
+    let whole = world.run(&arguments("--session=S", deliver, &[]));
+    assert_eq!(whole.code, Some(0), "{whole}");
+    assert_eq!(read(world.dir().join("ran")), "did\n");
 }
 
 /// R: W-05
@@ -441,7 +496,7 @@ fn a_network_file_system_is_refused_unless_it_is_allowed() {
     let run = |more: &[&str]| {
         let mut command = Command::new("strace");
         command.args(["-o", "/dev/null", "-e", "trace=statfs", "-e", nfs, env!("CARGO_BIN_EXE_team-executor")]);
-        command.args(arguments("--session=S", DID, more)).current_dir(world.dir()).output().expect("it runs")
+        command.args(arguments("--session=S", DID, more)).current_dir(world.dir()).limited_output()
     };
     let refused = run(&[]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
@@ -474,4 +529,64 @@ fn the_files_of_a_run_are_private_whatever_the_umask() {
     // What workers make is the user's, as the user's umask says.
     let printed = world.run(&["logs", "A", "--session=S"]);
     assert!(printed.stdout.starts_with("0000\n"), "{printed}");
+}
+
+#[test]
+fn error_of_the_system_on_session_files_is_no_invalid_session() {
+    if lacks_strace("errors of the system on session files") {
+        return;
+    }
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let table = world.dir().join("S/tasks.csv");
+    let table = table.to_str().expect("text");
+    let validated = |strace: &[&str]| {
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-o", "/dev/null"]).args(strace).arg(env!("CARGO_BIN_EXE_team-executor"));
+        command.args(["validate", "--session=S"]).current_dir(world.dir()).limited_output()
+    };
+    let broken = validated(&["-P", table, "-e", "trace=read", "-e", "inject=read:error=EIO"]);
+    assert_eq!(broken.status.code(), Some(74), "{}", said(&broken));
+    assert!(said(&broken).contains("error: cannot read S/tasks.csv: input/output error\n"), "{}", said(&broken));
+    for errno in ["EIO", "EMFILE", "ENFILE", "ENOMEM"] {
+        let inject = format!("inject=openat2:error={errno}");
+        let broken = validated(&["-e", "trace=openat2", "-e", &inject]);
+        assert_eq!(broken.status.code(), Some(74), "{errno}: {}", said(&broken));
+        assert!(!said(&broken).contains("Invalid session"), "{errno}: {}", said(&broken));
+    }
+    let interrupted = validated(&["-e", "trace=openat2", "-e", "inject=openat2:error=EINTR:when=1..3"]);
+    assert_eq!(interrupted.status.code(), Some(0), "{}", said(&interrupted));
+}
+
+#[test]
+fn one_error_of_the_system_while_a_delivery_is_checked_repeats_nothing() {
+    if lacks_strace("errors of the system while a delivery is checked") {
+        return;
+    }
+    let worker = "echo text >$TEAM_EXECUTOR_ARTIFACTS/a.md; echo $TEAM_EXECUTOR_TASK >>ran; \
+                  echo '{\"status\":\"completed\",\"findings\":\"f\"}' >$TEAM_EXECUTOR_RESULT";
+    let faults = [
+        ("read", "artifacts/A/a.md", "EIO", 0),
+        ("fsync", "artifacts/A/a.md", "EIO", 0),
+        ("getdents64", "artifacts/A", "EIO", 0),
+        ("read", "agents/A.2.result.json", "EIO", 0),
+        ("read", "artifacts/A/a.md", "EIO:when=1+", 74),
+        ("read", "agents/A.2.result.json", "EIO:when=1+", 74),
+    ];
+    for (call, path, error, code) in faults {
+        let world = tasks(&[("A", "")]);
+        // The folder of the run must be there to be named.
+        assert_eq!(world.run(&arguments("--session=S", "exit 1", &["--retries=0"])).code, Some(1));
+        let table = folder(&world).join("tasks.csv");
+        std::fs::write(&table, read(table.clone()).replace(",failed,", ",pending,")).expect("it is edited");
+        let path = folder(&world).join(path).display().to_string();
+        let once = if error.contains("when") { "" } else { ":when=1" };
+        let (trace, inject) = (format!("trace={call}"), format!("inject={call}:error={error}{once}"));
+        let run = traced(&world, worker, &[], &["-f", "-o", "trace", "-P", &path, "-e", &trace, "-e", &inject]);
+        let what = format!("{call} {path} {error}: {}", said(&run));
+        assert!(read(world.dir().join("trace")).contains("(INJECTED)"), "{what}");
+        assert_eq!(run.status.code(), Some(code), "{what}");
+        let again = world.run(&arguments("--session=S", worker, &[]));
+        assert_eq!(again.code, Some(0), "{what}: {again}");
+        assert_eq!(read(world.dir().join("ran")), "A\n", "{what}");
+    }
 }

@@ -20,6 +20,27 @@ fn a_worker_that_kills_its_keeper_is_ended_and_its_task_done_by_another() {
     assert_eq!((completions(&folder(&world), "A"), completions(&folder(&world), "B")), (1, 1));
 }
 
+/// What it leaves has no mark and no parents, and is in the cgroup of nobody: it is a child of the executor then.
+/// R: A-03
+#[test]
+fn worker_that_hides_and_kills_its_keeper_is_ended() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let leave = "tree=$(grep ' cgroup2 ' /proc/mounts | cut -d' ' -f2); own=$(grep ^0:: /proc/self/cgroup | cut -d: -f3); \
+                 echo $$ >\"$tree${own%/*}/cgroup.procs\"";
+    let hidden = "sh -c \"kill -9 $PPID; exec sleep 600\"";
+    let worker = format!(
+        "if [ $TEAM_EXECUTOR_TASK = A ] && mkdir once; then exec 9>{}; printf . >&9; {leave}; \
+         exec env -i PATH=\"$PATH\" setsid -w {hidden}; fi; {DID}",
+        pulse.arg()
+    );
+    let run = run(&world, &worker, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    pulse.wait_dead();
+    assert!(run.stderr.contains("▶ A (worker, attempt 2"), "{run}");
+    assert_eq!((completions(&folder(&world), "A"), completions(&folder(&world), "B")), (1, 1));
+}
+
 #[test]
 fn a_worker_that_kills_the_executor_is_ended_and_the_next_start_continues() {
     let world = tasks(&[("A", ""), ("B", "A")]);

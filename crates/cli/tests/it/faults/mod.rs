@@ -3,6 +3,7 @@
 
 mod disk;
 mod hostile;
+mod paths;
 mod programs;
 mod shortage;
 mod two;
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use crate::run::{arguments, read};
 
@@ -19,7 +21,7 @@ fn run_after(world: &World, first: &str, worker: &str, more: &[&str]) -> Output 
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &format!("{first}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_team-executor")]);
     command.args(arguments("--session=S", worker, more)).current_dir(world.dir()).env_clear();
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().expect("a shell")
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").limited_output()
 }
 
 /// What a run said about itself; it never panics, whatever happens to it.
@@ -38,8 +40,8 @@ fn completions(run: &Path, task: &str) -> usize {
 /// Whether system calls cannot be looked at and changed here; says what is not tried then.
 #[expect(clippy::print_stdout, reason = "whoever runs the tests must know")]
 fn lacks_strace(untried: &str) -> bool {
-    let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).status();
-    let lacks = !tried.is_ok_and(|status| status.success());
+    let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).spawn();
+    let lacks = !tried.is_ok_and(|mut tried| tried.limited_wait().success());
     if lacks {
         println!("strace cannot be used here; {untried} was not tried");
     }
@@ -50,5 +52,5 @@ fn lacks_strace(untried: &str) -> bool {
 fn traced(world: &World, worker: &str, more: &[&str], strace: &[&str]) -> Output {
     let mut command = Command::new("strace");
     command.args(strace).arg(env!("CARGO_BIN_EXE_team-executor")).args(arguments("--session=S", worker, more));
-    command.current_dir(world.dir()).output().expect("it runs")
+    command.current_dir(world.dir()).limited_output()
 }

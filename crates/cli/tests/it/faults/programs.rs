@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Pulse, fake_agent};
 
 use crate::run::{arguments, column, folder, run, tasks};
@@ -34,7 +35,7 @@ fn a_program_that_only_a_relative_folder_of_path_has_is_refused_before_anything_
 fn without_a_path_programs_are_found_where_the_system_has_them() {
     let world = tasks(&[("A", "")]);
     let mut command = world.command(&arguments("--session=S", "echo did it", &[]));
-    let output = command.env_remove("PATH").output().expect("it runs");
+    let output = command.env_remove("PATH").limited_output();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(column(&world, "findings"), ["did it"]);
 }
@@ -46,7 +47,7 @@ fn a_project_whose_path_is_no_text_is_refused_before_anything_starts() {
     std::fs::create_dir(&odd).expect("a folder");
     std::fs::rename(world.dir().join("S"), odd.join("S")).expect("it is moved");
     let mut command = world.command(&arguments("--session=S", "echo did it", &[]));
-    let output = command.current_dir(&odd).output().expect("it runs");
+    let output = command.current_dir(&odd).limited_output();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("is not UTF-8, so no worker can be told it\n") && said.contains("\nhelp: "), "{said}");

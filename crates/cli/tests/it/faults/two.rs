@@ -2,6 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::completions;
@@ -16,7 +17,7 @@ fn of_two_that_start_at_once_one_does_the_work_and_the_other_says_so() {
         let world = tasks(&[("A", "")]);
         let worker = "echo ran >>ran; echo done";
         let both = [start(&world, worker), start(&world, worker)];
-        let ends = both.map(|one| one.wait_with_output().expect("it ends"));
+        let ends = both.map(|one| one.limited_output());
         let codes = ends.each_ref().map(|end| end.status.code());
         assert!(codes.contains(&Some(0)), "race {race}: {ends:?}");
         assert!(codes.iter().all(|code| matches!(code, Some(0 | 4))), "race {race}: {ends:?}");
@@ -32,7 +33,7 @@ fn a_session_that_is_run_from_another_folder_is_held() {
     let elsewhere = held.world.dir().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a folder");
     let mut second = held.world.command(&arguments("--session=../S", "echo again >>../again", &[]));
-    let second = second.current_dir(&elsewhere).output().expect("it runs");
+    let second = second.current_dir(&elsewhere).limited_output();
     let said = super::said(&second);
     assert!(second.status.code() == Some(4) && said.contains("another executor holds this session"), "{said}");
     assert!(!held.world.dir().join("again").exists());
@@ -66,14 +67,14 @@ impl Held {
     /// Lets the worker go on, and the run to its end.
     fn finish(mut self) -> World {
         self.gate.open();
-        assert_eq!(self.first.wait().expect("it ends").code(), Some(0));
+        assert_eq!(self.first.limited_wait().code(), Some(0));
         self.pulse.wait_dead();
         assert_eq!(["A", "B"].map(|task| completions(&folder(&self.world), task)), [1, 1]);
         self.world
     }
 
     fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.first.id().to_string()]).status().expect("kill runs");
+        let sent = Command::new("kill").args([signal, &self.first.id().to_string()]).limited_status();
         assert!(sent.success());
     }
 }
@@ -111,11 +112,11 @@ fn another_path_to_the_session_leads_to_the_same_run() {
 fn a_copy_of_a_running_session_is_run_by_itself() {
     let held = Held::new();
     let copy = held.world.dir().with_file_name("copy");
-    let copied = Command::new("cp").arg("-r").arg(held.world.dir()).arg(&copy).status().expect("cp runs");
+    let copied = Command::new("cp").arg("-r").arg(held.world.dir()).arg(&copy).limited_status();
     assert!(copied.success());
     let args = arguments("--session=S", "echo copied $TEAM_EXECUTOR_TASK", &[]);
     let mut command = held.world.command(&args);
-    let output = command.current_dir(&copy).stdout(Stdio::piped()).output().expect("it runs");
+    let output = command.current_dir(&copy).stdout(Stdio::piped()).limited_output();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let runs = copy.join(".workflow/.csv-wave").read_dir().expect("runs").flatten();
     let runs: Vec<_> = runs.map(|run| run.path()).filter(|path| path.is_dir()).collect();
@@ -140,14 +141,14 @@ fn a_project_that_is_moved_after_a_crash_has_no_worker_beside_the_one_that_a_cra
     let keepers = std::fs::read_to_string(format!("/proc/{executor}/task/{executor}/children")).expect("its children");
     // It cannot do anything about the death of its keeper.
     for (signal, pids) in [("-STOP", executor.as_str()), ("-KILL", keepers.as_str()), ("-KILL", executor.as_str())] {
-        let sent = Command::new("kill").arg(signal).args(pids.split_whitespace()).status();
-        assert!(sent.expect("kill runs").success());
+        let sent = Command::new("kill").arg(signal).args(pids.split_whitespace()).limited_status();
+        assert!(sent.success());
     }
-    first.wait().expect("it ends");
+    first.limited_wait();
     let moved = beside("moved");
     std::fs::rename(world.dir(), &moved).expect("it is moved");
     let mut command = world.command(&arguments("--session=.workflow/S", DID, &[]));
-    let output = command.current_dir(&moved).output().expect("it runs");
+    let output = command.current_dir(&moved).limited_output();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     pulse.wait_dead();
 }

@@ -1,11 +1,12 @@
 //! How a story is told: the scripted worker, what is done to the executor at each step, and what must be so afterwards.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus, Stdio};
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 use super::Step::{self, Completed, Damaged, Killed, KilledWaiting, Paused, Resumed, Revised};
@@ -66,7 +67,7 @@ pub(super) fn told(story: &Story) -> World {
             KilledWaiting(at) => {
                 let mut executor = waits(&world, at);
                 executor.kill().expect("killed");
-                assert_eq!(executor.wait().expect("it ends").signal(), Some(9), "{what}");
+                assert_eq!(executor.limited_wait().signal(), Some(9), "{what}");
             }
             Paused(_) => assert_eq!(run(&world).code, Some(3), "{what}"),
             Revised(at, task) => {
@@ -197,16 +198,14 @@ fn start(world: &World, more: &[&str]) -> Child {
 #[track_caller]
 fn waits(world: &World, at: &str) -> Child {
     let mut executor = start(world, &["--checkpoint-wait", "10m"]);
-    let mut lines = BufReader::new(executor.stderr.as_mut().expect("a pipe")).lines();
+    let mut lines = BufReader::new(executor.stderr.as_mut().expect("a pipe"));
     let asked = format!("Checkpoint after {at}: ");
-    let found = lines.by_ref().map_while(Result::ok).any(|line| line.starts_with(&asked));
+    let found = std::iter::from_fn(|| lines.limited_line()).any(|line| line.starts_with(&asked));
     assert!(found, "it ended before the checkpoint after {at}");
     executor
 }
 
 /// How an executor ended; what it still says is read, so that it never waits for us.
-fn ended(mut executor: Child) -> ExitStatus {
-    let mut rest = Vec::new();
-    executor.stderr.take().expect("a pipe").read_to_end(&mut rest).expect("read");
-    executor.wait().expect("it ends")
+fn ended(executor: Child) -> ExitStatus {
+    executor.limited_output().status
 }

@@ -7,7 +7,7 @@ use super::{BIN, answers, calls, lines, logged};
 use crate::run::{column, folder, read, run, tasks};
 
 /// The end of a call that is not heard.
-const NOT_AT_WORK: &str = "is not at work\nhelp: a worker speaks for its own attempt only, and only while that goes on";
+const NOT_AT_WORK: &str = "is not at work\nhelp: a worker may only report for its own running attempt";
 
 #[test]
 fn a_worker_cannot_speak_for_another_task_or_with_an_old_token() {
@@ -73,7 +73,7 @@ fn lines_that_are_too_long_too_deep_or_no_text_cost_only_themselves() {
     assert_eq!(column(&world, "findings")[0], "still there", "{}", read(world.dir().join("good.out")));
     let answered = answers(&world, "good");
     assert!(answered[0].as_ref().is_err_and(|said| said.starts_with("refused: no JSON: ")), "{answered:?}");
-    assert!(!world.dir().join("S/discoveries.ndjson").exists());
+    assert_eq!(read(world.dir().join("S/discoveries.ndjson")), "");
 }
 
 #[test]

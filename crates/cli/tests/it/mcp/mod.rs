@@ -18,7 +18,7 @@ pub(crate) use self::client::sdk;
 const BIN: &str = env!("CARGO_BIN_EXE_team-executor");
 
 /// The lines of a client that introduces itself and makes these calls, numbered from 1.
-fn lines(calls: &[(&str, Value)]) -> String {
+pub(crate) fn lines(calls: &[(&str, Value)]) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
         {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});

@@ -2,6 +2,7 @@
 
 use std::process::{Child, Stdio};
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::asked::{ask, said};
@@ -186,7 +187,8 @@ fn a_task_is_skipped_while_nothing_runs() {
 fn the_task_that_was_at_work_when_the_executor_was_killed_can_be_skipped() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
-    executor.kill().and_then(|()| executor.wait()).expect("it is killed");
+    executor.kill().expect("it is killed");
+    executor.limited_wait();
     let skipped = ask(&waiting.world, &["skip", "A"]);
     let words = "Run EX is finished\n  A is skipped: skipped by hand\n  B is skipped: dependency A was skipped\n  \
                  every task is over\n";

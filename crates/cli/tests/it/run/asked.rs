@@ -1,5 +1,6 @@
 //! What a run is asked while an executor has it, and while none has.
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
 
 use super::ends::{Waiting, end, wait_for};
@@ -104,6 +105,44 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     assert!(skipped.starts_with("Run EX is stopped\n  B is skipped"), "{skipped}");
 }
 
+/// A run whose worker of `A` ends with 0 when it is asked to, after this command.
+fn stopped_at_its_end(last: &str) -> World {
+    let world = tasks(&[("A", "")]);
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let trap = format!("trap '{last} exit 0' TERM");
+    let executor =
+        start(&world, &format!("{trap}; exec 9>{}; printf . >&9; while :; do sleep 0.05; done", pulse.arg()));
+    pulse.wait_alive(1);
+    assert_eq!(ask(&world, &["stop", "--now"]).code, Some(0));
+    end(executor);
+    pulse.wait_dead();
+    world
+}
+
+#[test]
+fn stopped_worker_that_hands_in_its_result_has_completed() {
+    let result = "{\"status\":\"completed\",\"findings\":\"just in time\"}";
+    let world = stopped_at_its_end(&format!("echo {result:?} > $TEAM_EXECUTOR_RESULT;"));
+    let resumed = run(&world, "exit 9", &[]);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert_eq!((column(&world, "status"), column(&world, "findings")), (one("completed"), one("just in time")));
+}
+
+#[test]
+fn stopped_worker_without_result_has_not_completed() {
+    let failed = format!("echo {:?} > $TEAM_EXECUTOR_RESULT;", "{\"status\":\"failed\",\"error\":\"cut off\"}");
+    for last in ["", "echo done;", &failed] {
+        let world = stopped_at_its_end(last);
+        assert_eq!((column(&world, "status"), column(&world, "error")), (one("pending"), one("")), "{last}");
+        let resumed = run(&world, DID, &[]);
+        assert_eq!((resumed.code, column(&world, "findings")), (Some(0), one("did A")), "{last}: {resumed}");
+    }
+}
+
+fn one(text: &str) -> Vec<String> {
+    vec![text.to_owned()]
+}
+
 /// What is answered is durable: it outlives the executor, and so does its socket, which nobody is behind then.
 ///
 /// R: E-05
@@ -114,7 +153,7 @@ fn a_run_whose_executor_was_killed_is_not_said_to_go_on() {
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
     assert!(shown.starts_with("Run EX is going on\n[") && shown.contains("1 running"), "{shown}");
     executor.kill().expect("killed");
-    executor.wait().expect("gone");
+    executor.limited_wait();
     waiting.pulse.wait_dead();
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
     assert!(shown.starts_with("Run EX is unfinished\n[") && shown.contains("1 cut off"), "{shown}");
@@ -127,7 +166,7 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let mut executor = waiting.start();
     assert_eq!(ask(&waiting.world, &["pause"]).code, Some(0));
     executor.kill().expect("killed");
-    executor.wait().expect("gone");
+    executor.limited_wait();
     waiting.pulse.wait_dead();
     assert!(folder(&waiting.world).join(".executor/control").exists(), "nobody removed it");
     let shown = ask(&waiting.world, &["status"]);
@@ -136,7 +175,7 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     let program = env!("CARGO_BIN_EXE_team-executor");
     let mut elsewhere = std::process::Command::new(program);
     elsewhere.args(["status", "--session=S"]).current_dir(waiting.world.dir()).env("PATH", "/usr/bin");
-    let shown = String::from_utf8(elsewhere.output().expect("it runs").stdout).expect("text");
+    let shown = String::from_utf8(elsewhere.limited_output().stdout).expect("text");
     assert!(shown.ends_with(&format!("Go on with: {program} resume --session=S\n")), "{shown}");
     for request in ["pause", "stop"] {
         let nobody = ask(&waiting.world, &[request]);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStringExt as _;
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 use super::{arguments, column, folder, read, run, tasks};
@@ -105,7 +106,7 @@ fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
     // Whoever keeps the environment of an attempt that is over speaks for nobody.
     let env = folder(&world).join("artifacts/A/env");
     let script = format!(". {}; exec {BIN} msg log late", env.display());
-    let late = std::process::Command::new("sh").args(["-c", &script]).output().expect("it runs");
+    let late = std::process::Command::new("sh").args(["-c", &script]).limited_output();
     assert_eq!(late.status.code(), Some(2));
     let error = String::from_utf8_lossy(&late.stderr).into_owned();
     assert!(error.contains("/A/1 is not at work\nhelp: "), "{error}");
@@ -176,7 +177,7 @@ fn hostile_lines_cost_only_themselves_and_are_named() {
     assert_eq!(warnings.as_array().map(Vec::len), Some(3), "{warnings}");
     // Bytes that are no text are refused before anything is written.
     let bytes = std::ffi::OsString::from_vec(b"a\xff".to_vec());
-    let odd = world.command(&["msg", "log", "--session=S"]).arg(bytes).output().expect("it runs");
+    let odd = world.command(&["msg", "log", "--session=S"]).arg(bytes).limited_output();
     assert_eq!(odd.status.code(), Some(2));
     assert_eq!(messages(&world).len(), 3);
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json as value;
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use super::{DID, arguments, folder, json, read, run, tasks};
 use crate::fixtures::world as fixture;
@@ -101,7 +102,7 @@ fn a_person_on_a_terminal_chooses() {
         let mut child = script.spawn().expect("script runs");
         let mut input = child.stdin.take().expect("its input");
         input.write_all(answers.as_bytes()).expect("typed");
-        let output = child.wait_with_output().expect("it ends");
+        let output = child.limited_output();
         drop(input);
         (world, String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -342,8 +343,8 @@ fn who_steers_a_run_that_is_archived_is_told_so_and_how_it_comes_back() {
     let repair = world.run(&["doctor", "--session=S", "--repair", "-y"]);
     assert!(repair.stderr.contains("error: the run of the session is archived in "), "{repair}");
     let looked = world.run(&["doctor", "--session=S"]);
-    let moved = Command::new("sh").args(["-c", &back(&looked.stdout)]).current_dir(world.dir()).status();
-    assert!(moved.expect("it runs").success());
+    let moved = Command::new("sh").args(["-c", &back(&looked.stdout)]).current_dir(world.dir()).limited_status();
+    assert!(moved.success());
     let retried = world.run(&["retry", "--failed", "--session=S"]);
     assert_eq!(retried.code, Some(0), "{retried}");
     assert_eq!(run(&world, "true", &[]).code, Some(0));

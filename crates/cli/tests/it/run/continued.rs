@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, Run, Terminal, World};
 
 use super::{DID, arguments, tasks};
@@ -73,7 +74,8 @@ fn a_run_moves_with_its_project() {
     let mut first = world.command(&arguments("--session=p/.workflow/.team/S", &waits, &[]));
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     pulse.wait_alive(1);
-    first.kill().and_then(|()| first.wait()).expect("it is killed");
+    first.kill().expect("it is killed");
+    first.limited_wait();
     pulse.wait_dead();
     std::fs::rename(world.dir().join("p"), world.dir().join("q")).expect("it is moved");
     let session = "--session=q/.workflow/.team/S";
@@ -102,19 +104,20 @@ fn a_run_that_is_copied_while_it_goes_on_leaves_the_workers_of_the_original_alon
     };
     let mut original = start("--session=p/.workflow/.team/S", &waits);
     pulse.wait_alive(1);
-    let copied = std::process::Command::new("cp").args(["-r", "p", "q"]).current_dir(world.dir()).status();
-    assert!(copied.expect("cp runs").success());
+    let copied = std::process::Command::new("cp").args(["-r", "p", "q"]).current_dir(world.dir()).limited_status();
+    assert!(copied.success());
     let session = "--session=q/.workflow/.team/S";
     // Also when the copy is killed in turn, and begun once more.
     let (mut beside, never) = (Pulse::new(world.dir().join("beside")), Gate::new(world.dir().join("never")));
     let mut copy = start(session, &format!("exec 9>{}; printf . >&9; cat {}", beside.arg(), never.arg()));
     beside.wait_alive(1);
-    copy.kill().and_then(|()| copy.wait()).expect("it is killed");
+    copy.kill().expect("it is killed");
+    copy.limited_wait();
     beside.wait_dead();
     let went_on = world.run(&arguments(session, "echo ${TEAM_EXECUTOR_ATTEMPT#*/} >>ran", &[]));
     assert_eq!(went_on.code, Some(0), "{went_on}");
     gate.open();
-    assert_eq!(original.wait().expect("it ends").code(), Some(0));
+    assert_eq!(original.limited_wait().code(), Some(0));
     pulse.wait_dead();
     assert_eq!(["p/ran", "q/ran"].map(|ran| super::read(world.dir().join(ran))), ["A/1\nB/1\n", "A/3\nB/1\n"]);
 }
@@ -147,7 +150,7 @@ fn three_workers_run_at_once_unless_it_is_told_otherwise_and_nobody_is_asked_wit
         let shown = world.run(&["status", "--session=S"]);
         assert!(shown.stdout.contains(&format!("\n{most} running, {} ready\n", 5 - most)), "{shown}");
         assert_eq!(world.run(&["stop", "--now", "--session=S"]).code, Some(0));
-        assert_eq!(executor.wait().expect("it ends").code(), Some(130));
+        assert_eq!(executor.limited_wait().code(), Some(130));
     }
 }
 

@@ -98,6 +98,25 @@ fn rule_6_the_discovery_board_is_only_appended_to() {
     assert!(text.starts_with(line) && text.lines().count() == 5, "{text}");
 }
 
+/// R: W-11
+#[test]
+fn board_is_there_from_the_start_of_a_run() {
+    let looks =
+        "test -f $TEAM_EXECUTOR_SESSION/discoveries.ndjson && wc -c < $TEAM_EXECUTOR_SESSION/discoveries.ndjson";
+    for (before, found) in [(None, "0"), (Some("kept\n"), "5")] {
+        let world = tasks(&[("A", "")]);
+        let path = world.dir().join("S/discoveries.ndjson");
+        before.into_iter().for_each(|text| drop(world.write("S/discoveries.ndjson", text)));
+        assert_eq!(run(&world, looks, &[]).code, Some(0));
+        assert_eq!((column(&world, "findings"), read(path)), (vec![found.to_owned()], before.unwrap_or("").to_owned()));
+    }
+    // What is no file is left alone, wherever it leads.
+    let world = tasks(&[("A", "")]);
+    std::os::unix::fs::symlink("../outside", world.dir().join("S/discoveries.ndjson")).expect("a link");
+    assert_eq!(run(&world, "echo did it", &[]).code, Some(0));
+    assert!(!world.dir().join("outside").exists());
+}
+
 /// R: W-19
 #[test]
 fn rule_7_what_depends_on_a_failure_is_skipped_whatever_its_mode() {

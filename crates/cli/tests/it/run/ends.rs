@@ -1,9 +1,10 @@
 //! How a run ends, and how it goes on from there.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::asked::ask;
@@ -38,13 +39,13 @@ impl Waiting {
 
 /// Reads what a run says until it says this.
 pub(crate) fn wait_for(child: &mut Child, words: &str) {
-    let mut lines = BufReader::new(child.stderr.as_mut().expect("its errors")).lines();
-    let said = lines.by_ref().map_while(Result::ok).any(|line| line.contains(words));
+    let mut lines = BufReader::new(child.stderr.as_mut().expect("its errors"));
+    let said = std::iter::from_fn(|| lines.limited_line()).any(|line| line.contains(words));
     assert!(said, "it never said {words:?}");
 }
 
 pub(crate) fn end(child: Child) -> (Option<i32>, String) {
-    let Output { status, stdout, .. } = child.wait_with_output().expect("it ends");
+    let Output { status, stdout, .. } = child.limited_output();
     (status.code(), String::from_utf8(stdout).expect("UTF-8"))
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn end(child: Child) -> (Option<i32>, String) {
 pub(super) fn resume(world: &World, said: &str) -> Output {
     let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
     let program = env!("CARGO_BIN_EXE_team-executor");
-    Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).output().expect("it runs")
+    Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).limited_output()
 }
 
 /// Who has the program by a path only can type what it says.
@@ -74,8 +75,8 @@ fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_t
         let run = run(&world, DID, &kept);
         let line = run.stdout.lines().find_map(|line| line.split_once("Resume with: ")).expect("a command").1;
         assert!(line.starts_with(&format!("{program} run --session=S ")), "{run}");
-        let again = Command::new("sh").args(["-c", line]).current_dir(world.dir()).env("PATH", path).output();
-        assert_eq!(again.expect("a shell").status.code(), Some(0), "{line}");
+        let again = Command::new("sh").args(["-c", line]).current_dir(world.dir()).env("PATH", path).limited_output();
+        assert_eq!(again.status.code(), Some(0), "{line}");
     }
 }
 
@@ -83,7 +84,7 @@ fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_t
 fn a_session_that_is_run_from_within_is_named_by_a_dot() {
     let world = tasks(&[("A", "")]);
     let mut command = world.command(&arguments("--session=.", DID, &[]));
-    let done = command.current_dir(world.dir().join("S")).output().expect("it runs");
+    let done = command.current_dir(world.dir().join("S")).limited_output();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(said.contains("\nSession         .\n"), "{said}");
 }
@@ -97,7 +98,7 @@ fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
     command.args(arguments("--session=S", &waiting.worker, &[])).current_dir(waiting.world.dir());
     let executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     waiting.pulse.wait_alive(1);
-    let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).limited_status();
     assert!(sent.success());
     waiting.gate.open();
     assert_eq!((end(executor).0, column(&waiting.world, "findings")), (Some(0), vec!["did A".into(), "did B".into()]));
@@ -112,7 +113,8 @@ fn a_task_whose_worker_is_lost_again_and_again_has_failed_and_that_is_told() {
     for _ in 0..6 {
         let mut executor = start(&world, &worker);
         pulse.wait_alive(1);
-        executor.kill().and_then(|()| executor.wait()).expect("it is killed");
+        executor.kill().expect("it is killed");
+        executor.limited_wait();
         pulse.wait_dead();
     }
     let last = run(&world, &worker, &[]);
@@ -152,20 +154,24 @@ fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
 ///
 /// R: X-03
 #[test]
-fn whoever_hangs_up_twice_ends_no_worker() {
+fn second_sighup_is_ignored() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
+    let mut lines = BufReader::new(executor.stderr.take().expect("its errors"));
     let hang_up = |executor: &Child| {
-        let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).status().expect("kill runs");
+        let sent = Command::new("kill").args(["-HUP", &executor.id().to_string()]).limited_status();
         assert!(sent.success());
     };
     hang_up(&executor);
-    wait_for(&mut executor, "Stopping after 1 running worker");
+    let mut said = std::iter::from_fn(|| lines.limited_line());
+    assert!(said.any(|line| line.contains("Stopping after 1 running worker")), "it stops");
     hang_up(&executor);
     // It has time to hear of the second one before it answers.
     ask(&waiting.world, &["stop"]);
     waiting.gate.open();
-    assert_eq!(end(executor).0, Some(3));
+    assert_eq!(executor.limited_wait().code(), Some(3));
+    let rest: Vec<String> = said.collect();
+    assert!(!rest.iter().any(|line| line.contains("warning") || line.contains("Stopping")), "{rest:?}");
     assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
 }
 

@@ -23,6 +23,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use team_executor_files::csv;
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Run, World};
 
 /// A worker that says which task it did.
@@ -61,7 +62,7 @@ pub(crate) fn start(world: &World, worker: &str) -> Child {
 }
 
 pub(crate) fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).limited_status();
     assert!(sent.success());
 }
 

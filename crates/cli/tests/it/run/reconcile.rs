@@ -2,6 +2,7 @@
 
 use serde_json::json as value;
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 use super::{arguments, folder, json, read, run, tasks};
 use crate::fixtures::world as fixture;
@@ -60,7 +61,7 @@ fn a_worker_of_an_earlier_run_is_ended_and_never_duplicated() {
     let worker = "exec 9>alive; flock -n 9 || { echo twice >> twice; exit 1; }; if mkdir once; then kill -9 $(cut -d' ' -f4 \
                   /proc/$PPID/stat); trap '' TERM; while :; do read -t 9 x < fifo; done; fi; echo done";
     world.write("x", "");
-    assert!(std::process::Command::new("mkfifo").arg(world.dir().join("fifo")).status().expect("mkfifo").success());
+    assert!(std::process::Command::new("mkfifo").arg(world.dir().join("fifo")).limited_status().success());
     let worker = format!("exec bash -c '{}'", worker.replace('\'', "'\\''"));
     assert_eq!(run(&world, &worker, &[]).code, None, "the executor is killed");
     let done = run(&world, &worker, &["--retries", "0"]);

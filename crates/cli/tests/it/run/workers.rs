@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use team_executor_testkit::{Gate, Pulse};
 
-use super::{arguments, column, folder, read, rows, run, tasks};
+use super::{DID, arguments, column, folder, read, rows, run, tasks};
 use crate::fixtures::world as fixture;
 
 /// However many ends become durable at once.
@@ -125,7 +125,7 @@ fn a_result_decides_and_without_one_the_exit_status() {
     let unreadable = [0, 5, 8].map(|at| errors[at].strip_prefix("its result cannot be read: ").expect("it says so"));
     assert_eq!(
         unreadable,
-        ["it has 2000038 bytes, and at most 1048576 are read", "it is a folder", "it is no regular file"]
+        ["it has 2000038 bytes, and at most 1048576 are read", "it is a folder", "it is not a regular file"]
     );
 }
 
@@ -242,4 +242,16 @@ fn what_workers_say_cannot_steer_the_terminal() {
     }
     assert!(run.stderr.contains("c␛[31md␊e\u{FFFD}\n"), "{run}");
     assert!(run.stderr.contains("f␛]0;title␇g␍␊h\n"), "{run}");
+}
+
+/// The limit is there for the test to end: without the heartbeat the task is over only when its limit and more is.
+#[test]
+fn keeper_that_its_worker_stopped_is_woken_and_that_is_told() {
+    let world = tasks(&[("A", "")]);
+    let began = std::time::Instant::now();
+    let done = run(&world, &format!("kill -STOP $PPID; {DID}"), &["--time-limit", "20s", "--retries", "0"]);
+    assert_eq!((done.code, column(&world, "findings")), (Some(0), vec!["did A".to_owned()]), "{done}");
+    let told = "warning: A: its keeper was stopped (SIGSTOP); team-executor woke it";
+    assert!(done.stderr.contains(told), "{done}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
 }

@@ -40,6 +40,31 @@ fn nothing_outside_of_the_roots_of_a_client_is_looked_at_or_written() {
 }
 
 #[test]
+fn links_in_a_run_show_nothing_outside_of_the_roots() {
+    const SECRET: &str = "the-secret-of-another-project";
+    let world = tasks(&[("A", "")]);
+    let root = world.dir().join("root");
+    let secret = world.write("outside/secret", SECRET);
+    world.copy_tree(world.dir().join("S"), "root/S");
+    let mut client = Served::with_roots(&world, &["--agent-command", "echo did"], &[&root]);
+    client.call("run", &json!({"session": "S"})).expect("it is done");
+    let runs = std::fs::read_dir(root.join(".workflow/.csv-wave")).expect("runs").flatten();
+    let run = runs.map(|run| run.path()).find(|path| path.is_dir()).expect("a run");
+    for name in ["logs/A.1.out", "context.md", "results.csv", "tasks.csv"] {
+        std::fs::remove_file(run.join(name)).expect("it was written");
+        symlink(&secret, run.join(name)).expect("a link");
+    }
+    for (tool, arguments) in [
+        ("logs", json!({"session": "S", "task": "A"})),
+        ("report", json!({"session": "S"})),
+        ("status", json!({"session": "S"})),
+    ] {
+        let answer = format!("{:?}", client.call(tool, &arguments));
+        assert!(!answer.contains(SECRET), "{tool}: {answer}");
+    }
+}
+
+#[test]
 fn only_the_user_says_what_is_run() {
     let world = tasks(&[("A", "")]);
     let mut client = Served::new(&world, &[]);

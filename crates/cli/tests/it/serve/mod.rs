@@ -5,12 +5,13 @@ mod sdk;
 mod sessions;
 mod tables;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 use team_executor_testkit::World;
+use team_executor_testkit::limited::*;
 
 /// A server that is being talked to.
 struct Served {
@@ -22,6 +23,8 @@ struct Served {
     roots: Vec<PathBuf>,
     /// What it has told about progress.
     progress: Vec<Value>,
+    /// How much progress it had told before each of its pings.
+    pings: Vec<usize>,
 }
 
 impl Served {
@@ -37,7 +40,15 @@ impl Served {
         let (input, output) = (child.stdin.take().expect("input"), child.stdout.take().expect("output"));
         let roots: Vec<_> = roots.iter().map(|root| root.to_path_buf()).collect();
         let capabilities = if roots.is_empty() { json!({}) } else { json!({"roots": {}}) };
-        let mut served = Self { child, input, output: BufReader::new(output), next: 0, roots, progress: Vec::new() };
+        let mut served = Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            next: 0,
+            roots,
+            progress: Vec::new(),
+            pings: Vec::new(),
+        };
         let who = json!({"name": "test", "version": "1"});
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": who});
         served.ask("initialize", &hello);
@@ -64,14 +75,17 @@ impl Served {
 
     fn wait(&mut self, id: u64) -> Value {
         loop {
-            let mut line = String::new();
-            assert!(self.output.read_line(&mut line).expect("it answers") > 0, "the server is gone");
+            let line = self.output.limited_line().expect("the server is there");
             let message: Value = serde_json::from_str(&line).expect("JSON");
             match message["method"].as_str() {
                 Some("roots/list") => {
                     let root = |root: &PathBuf| json!({"uri": format!("file://{}", root.display())});
                     let roots: Vec<_> = self.roots.iter().map(root).collect();
                     self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": roots}}));
+                }
+                Some("ping") => {
+                    self.pings.push(self.progress.len());
+                    self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {}}));
                 }
                 Some("notifications/progress") => self.progress.push(message["params"].clone()),
                 _ if message["id"] == id => return message,
@@ -101,7 +115,7 @@ impl Served {
     /// Kills the server.
     fn kill(mut self) {
         self.child.kill().expect("it can be killed");
-        self.child.wait().expect("it ends");
+        self.child.limited_wait();
     }
 }
 
@@ -109,7 +123,9 @@ impl Drop for Served {
     fn drop(&mut self) {
         // It may be dead already.
         let _killed = self.child.kill();
-        let _ended = self.child.wait();
+        if !std::thread::panicking() {
+            self.child.limited_wait();
+        }
     }
 }
 

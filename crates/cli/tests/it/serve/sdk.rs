@@ -1,6 +1,7 @@
 use std::process::Command;
 
 use serde_json::Value;
+use team_executor_testkit::limited::*;
 
 use crate::csv::{REPORTS, rows, table};
 use crate::mcp::sdk;
@@ -13,7 +14,7 @@ fn a_client_with_the_official_sdk_gives_fifty_rows_to_sixteen_workers() {
     let client = world.write("client.mjs", include_str!("client.mjs"));
     let mut node = Command::new("node");
     node.arg(client).args([&sdk, env!("CARGO_BIN_EXE_team-executor")]).arg(world.dir()).arg(REPORTS);
-    let output = node.current_dir(world.dir()).output().expect("node runs");
+    let output = node.current_dir(world.dir()).limited_output();
     let told = String::from_utf8_lossy(&output.stdout);
     let told: Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told} {output:?}"));
     assert_eq!(told["tools"].as_array().map(Vec::len), Some(12));

@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use team_executor_testkit::limited::*;
 use team_executor_testkit::{Diary, World};
 
 use super::{Served, answer};
@@ -44,6 +45,8 @@ fn a_client_gives_fifty_rows_to_sixteen_workers_and_hears_how_far_they_are() {
     let progress: Vec<_> = client.progress.iter().map(|one| one["progress"].as_f64().expect("a number")).collect();
     assert!(progress.is_sorted() && progress.last() == Some(&50.0), "{progress:?}");
     assert!(client.progress.iter().all(|one| one["progressToken"] == "p" && one["total"] == 50.0));
+    // The pong shows that the client has dealt with the last progress; only then it is answered.
+    assert_eq!(client.pings, [client.progress.len()], "{:?}", client.progress);
     let again = client.call("spawn_agents_on_csv", &wanted()).expect("it was done");
     assert_eq!(again["output_csv_path"], job["output_csv_path"]);
 }
@@ -97,8 +100,8 @@ fn kill_executor(world: &World) {
     };
     for (pid, _) in found {
         assert_ne!(session(&pid.to_string()), session("self"), "it is in a session of its own");
-        let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
-        assert!(killed.is_ok());
+        let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).limited_status();
+        assert!(killed.success());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is understood of tables that are not as the format says, and what is said about them.
 
-use team_executor_core::{ExecMode, Priority, RunOn, TaskStatus};
+use team_executor_core::{ExecMode, Priority, RunOn, Task, TaskStatus};
 
 use super::*;
 use crate::Code;
@@ -232,4 +232,18 @@ fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
     assert_eq!(rewritten(&text), text.replace("p0", "P0"));
     let typo = format!("{HEADER},run_on\n1,x,,,,csv-wave,r,1,pending,,,faliure\n");
     assert_eq!(found(&typo), pairs(&[("!Invalid session: tasks.csv invalid field 'run_on'", "faliure")]));
+}
+
+#[test]
+fn unsaid_findings_and_errors_are_read_as_they_are_written() {
+    // The first of them was found by chance: repeated columns are kept, and have no part in it.
+    for text in
+        ["id,priority,id,priority,status\n1,,,,done\n", "id,status\n1,completed\n2,failed\n3,skipped\n4,pending\n"]
+    {
+        let read = session(text);
+        let written = rewritten(text);
+        let tasks = |session: Session| session.tasks.into_iter().map(|task| Task { declared_wave: None, ..task });
+        assert!(tasks(session(&written)).eq(tasks(read)), "{text:?} became {written:?}");
+        assert_eq!(rewritten(&written), written);
+    }
 }
