@@ -116,6 +116,25 @@ fn worker_in_its_own_namespace_cannot_report_for_another() {
     }
 }
 
+/// A container's first process is often in a session whose leader is outside: its number is 0 inside.
+#[test]
+fn run_without_visible_session_leader_ends_what_its_keeper_left() {
+    let alone = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    if !Command::new(alone[0]).args(&alone[1..]).arg("true").limited_output().status.success() {
+        println!("no namespace can be made here; a run in one was not tried");
+        return;
+    }
+    let mut world = tasks(&[("A", ""), ("B", "A")]);
+    world.through(alone.map(str::to_owned).to_vec());
+    let kills_its_keeper = "if [ $TEAM_EXECUTOR_TASK = A ] && [ ! -e killed ]; then \
+                            : >killed; trap '' TERM; kill -9 $PPID; sleep 60; fi; echo did $TEAM_EXECUTOR_TASK";
+    let done = run(&world, kills_its_keeper, &["--time-limit=60s"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(world.dir().join("killed").exists());
+    assert_eq!(column(&world, "findings"), ["did A", "did B"]);
+    assert_eq!(world.living("TEAM_EXECUTOR_TASK"), []);
+}
+
 /// The secret of an attempt stands for it where nobody sees who calls, for instance in a container.
 /// R: A-14
 #[test]
