@@ -39,17 +39,25 @@ pub fn probe(program: &str, path: Option<&str>, cwd: &Path) -> Result<PathBuf, U
             Ok(_) => Err(Unusable::NotExecutable(at)),
         };
     }
-    in_path(program, path).ok_or_else(|| Unusable::NotInPath(program.to_owned()))
+    in_path(program, path)?.ok_or_else(|| Unusable::NotInPath(program.to_owned()))
 }
 
 /// Where a name leads. Folders of `PATH` that are not absolute do not count: a project could choose the program by them.
-pub(crate) fn in_path(program: &str, path: Option<&str>) -> Option<PathBuf> {
+/// A folder that cannot be read is an error only if no other one has the program.
+pub(crate) fn in_path(program: &str, path: Option<&str>) -> Result<Option<PathBuf>, Unusable> {
+    if program.is_empty() {
+        return Ok(None);
+    }
     let folders = path.unwrap_or(DEFAULT_PATH).split(':').map(Path::new).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(program)).find(|at| !program.is_empty() && is_program(at))
-}
-
-fn is_program(path: &Path) -> bool {
-    look_at(path).is_ok_and(|found| is_executable(path, &found))
+    let mut failed = None;
+    for at in folders.map(|folder| folder.join(program)) {
+        match look_at(&at) {
+            Ok(found) if is_executable(&at, &found) => return Ok(Some(at)),
+            Err(errno) if is_system_failure(errno) => failed = failed.or(Some(Unusable::Failed(at, words(errno)))),
+            _ => {}
+        }
+    }
+    failed.map_or(Ok(None), Err)
 }
 
 /// One failure of the disk or the system is no reason not to start.

@@ -205,7 +205,10 @@ fn find(assignment: &Assignment) -> Result<PathBuf, Obstacle> {
     let path = assignment.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
     let not_found =
         || Obstacle::new(format!("{}: not found in PATH ({})", assignment.program, path.unwrap_or("not set")));
-    in_path(&assignment.program, path).ok_or_else(not_found)
+    match in_path(&assignment.program, path) {
+        Ok(found) => found.ok_or_else(not_found),
+        Err(error) => Err(Obstacle::new(error.to_string())),
+    }
 }
 
 /// Milliseconds since 1970, to be shown only.

@@ -87,12 +87,12 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
         Kind::Command(words) => {
             let program = words.first().map(String::as_str).unwrap_or_default();
             let found = probe(program, installed::path(&agent.env, place), &place.project);
-            found.map(drop).map_err(|why| NotUsable { why: why.to_string(), help: installed::help(&why) })
+            found.map(drop).map_err(NotUsable::from)
         }
-        Kind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable {
-            why: "the project chose its program, and is not trusted".to_owned(),
-            help: "look at team-executor.toml; then add --trust-project".to_owned(),
-        }),
+        Kind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable::new(
+            "the project chose its program, and is not trusted",
+            "look at team-executor.toml; then add --trust-project",
+        )),
         Kind::Agent { program, setup, .. } => installed(setup, program, &agent.env, place).map(|found| {
             row.program = Some(found.program.display().to_string());
             row.version = Some(found.version.clone()).filter(|version| !version.is_empty());
@@ -105,7 +105,7 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
             }
         }),
     };
-    if let Err(NotUsable { why, help }) = found {
+    if let Err(NotUsable { why, help, .. }) = found {
         (row.usable, row.why, row.help) = (false, Some(why), Some(help));
     }
     row

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use team_executor_agents::{Unusable, probe};
+use team_executor_agents::probe;
 use team_executor_core::Session;
 use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::choose::Program;
-use super::installed::{NotUsable, found, help, installed, path};
+use super::installed::{NotUsable, found, installed, path};
 use super::show::quoted;
 use super::values::nearest;
 use super::{Config, Origin};
@@ -24,14 +24,14 @@ pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<Vec
         let path = path(&worker.env, place);
         let program = worker.command.first().map(String::as_str).unwrap_or_default();
         let exists = match &worker.setup {
-            None => probe(program, path, &place.project).map(drop).map_err(|reason| missing(&reason)),
+            None => probe(program, path, &place.project).map(drop).map_err(NotUsable::from),
             Some(setup) => found(setup.adapter, program, &worker.env, place).map(drop),
         };
         missed.extend(exists.err().map(|reason| (nth, reason)));
         for verify in worker.demands.all_commands() {
             let program = verify.command.first().map(String::as_str).unwrap_or_default();
             let exists = probe(program, path, &place.project);
-            exists.map_err(|reason| not_usable("the check of artifacts", &missing(&reason)))?;
+            exists.map_err(|reason| not_usable("the check of artifacts", &reason.into()))?;
         }
         for schema in worker.demands.all_schemas() {
             engine::usable(schema).map_err(|why| {
@@ -64,7 +64,7 @@ pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Res
             let program = key.1.clone();
             asking.push((key, scope.spawn(move || installed(setup, &program, env, place))));
         }
-        let died = || NotUsable { why: "could not be asked".to_owned(), help: "try again".to_owned() };
+        let died = || NotUsable::new("could not be asked", "try again");
         asking.into_iter().map(|(key, answer)| (key, answer.join().unwrap_or_else(|_| Err(died())))).collect()
     });
     let mut missed = Vec::new();
@@ -113,7 +113,7 @@ fn go_without(workers: &mut Workers, missed: Vec<(usize, NotUsable)>) -> Result<
     for (nth, reason) in missed {
         let who = workers.iter().nth(nth).map(who).unwrap_or_default();
         if !workers.go_without(nth) {
-            return Err(not_usable(&who, &reason).into());
+            return Err(not_usable(&who, &reason));
         }
         told.push(format!("{} ({who}), so the next agent is used; {}", reason.why, reason.help));
     }
@@ -125,12 +125,9 @@ fn who(worker: &Worker) -> String {
     if worker.agent.starts_with('-') { worker.agent.clone() } else { format!("agent '{}'", worker.agent) }
 }
 
-fn not_usable(who: &str, NotUsable { why, help }: &NotUsable) -> Finding {
-    Finding::error(Code::Usage, format!("{why} ({who}), so nothing was started")).help(help.clone())
-}
-
-fn missing(reason: &Unusable) -> NotUsable {
-    NotUsable { why: reason.to_string(), help: help(reason) }
+fn not_usable(who: &str, NotUsable { why, help, exit }: &NotUsable) -> Failure {
+    let finding = Finding::error(Code::Usage, format!("{why} ({who}), so nothing was started")).help(help.clone());
+    Failure::Refused(Box::new(finding), *exit)
 }
 
 /// Refuses programs that the project's file chose, unless the user trusts it. Somebody who is asked needs not say it.

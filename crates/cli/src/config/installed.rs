@@ -9,6 +9,7 @@ use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Ended, Unusable, ask, probe};
 
 use super::SPEAKING;
+use crate::exit::Exit;
 use crate::place::Place;
 
 /// How long a program may take to say its version. Some take seconds.
@@ -28,6 +29,22 @@ pub(crate) struct Installed {
 pub(crate) struct NotUsable {
     pub(crate) why: String,
     pub(crate) help: String,
+    /// 2, or 74 if the disk or the system failed.
+    pub(crate) exit: Exit,
+}
+
+impl NotUsable {
+    /// A program that is not as it must be.
+    pub(crate) fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { why: why.into(), help: help.into(), exit: Exit::Invalid }
+    }
+}
+
+impl From<Unusable> for NotUsable {
+    fn from(reason: Unusable) -> Self {
+        let exit = if matches!(reason, Unusable::Failed(..)) { Exit::Io } else { Exit::Invalid };
+        Self { why: reason.to_string(), help: help(&reason), exit }
+    }
 }
 
 /// Looks for the program of an agent, and starts nothing. `env` are the variables that are set for it.
@@ -37,12 +54,11 @@ pub(crate) fn found(
     env: &[(String, String)],
     place: &Place,
 ) -> Result<PathBuf, NotUsable> {
-    let found = probe(program, path(env, place), &place.project).map_err(|reason| NotUsable {
-        help: match &reason {
-            Unusable::NotInPath(_) => format!("install it with: {}", install(adapter, program)),
-            other => help(other),
-        },
-        why: reason.to_string(),
+    let found = probe(program, path(env, place), &place.project).map_err(|reason| match &reason {
+        Unusable::NotInPath(_) => {
+            NotUsable::new(reason.to_string(), format!("install it with: {}", install(adapter, program)))
+        }
+        _ => reason.into(),
     })?;
     Ok(adapter.native(&found).unwrap_or(found))
 }
@@ -64,7 +80,7 @@ pub(crate) fn installed(
     };
     let not_usable = |why| {
         let help = format!("install the newest with: {}", install(adapter, name));
-        NotUsable { why: format!("{} {why}", program.display()), help }
+        NotUsable::new(format!("{} {why}", program.display()), help)
     };
     Ok(Installed { version: version.map_err(not_usable)?, program: program.clone() })
 }
@@ -93,7 +109,7 @@ pub(crate) fn path<'p>(env: &'p [(String, String)], place: &'p Place) -> Option<
 }
 
 /// What to do about a program that is not there.
-pub(crate) fn help(reason: &Unusable) -> String {
+fn help(reason: &Unusable) -> String {
     match reason {
         Unusable::NotInPath(program) => {
             format!("install {program}, or add its folder to PATH, or name it with its path")

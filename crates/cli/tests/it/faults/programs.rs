@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use team_executor_testkit::limited::*;
 use team_executor_testkit::{Pulse, fake_agent};
 
+use super::lacks_strace;
 use crate::run::{arguments, column, folder, run, tasks};
 
 #[test]
@@ -17,6 +18,29 @@ fn a_program_that_may_not_be_executed_is_named() {
     let run = run(&world, "./tool now", &["--retries", "0"]);
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("/tool is not executable"), "{run}");
+}
+
+/// R: X-07
+#[test]
+fn program_that_the_disk_cannot_show_stops_the_start_with_74() {
+    if lacks_strace("a program on a failing disk") {
+        return;
+    }
+    let mut world = tasks(&[("A", "")]);
+    let program = world.write("bin/mytool", "#!/bin/sh\necho did it\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    let path = format!("{}:/usr/bin:/bin", world.dir().join("bin").display());
+    let fails = ["strace", "-f", "-o", "/dev/null", "-P", program.to_str().expect("text")];
+    let fails = [&fails[..], &["-e", "trace=%%stat", "-e", "inject=%%stat:error=EIO"]].concat();
+    world.env("PATH", &path).through(fails.iter().map(|&word| word.to_owned()).collect());
+    for command in ["mytool", "bin/mytool"] {
+        let run = run(&world, command, &[]);
+        assert_eq!(run.code, Some(74), "{run}");
+        assert!(run.stderr.contains("bin/mytool: input/output error"), "{run}");
+        assert!(!world.dir().join(".workflow").exists(), "{run}");
+    }
+    world.through(Vec::new());
+    assert_eq!(run(&world, "mytool", &[]).code, Some(0));
 }
 
 #[test]
