@@ -21,7 +21,7 @@ use crate::shell::{Outcome, command, root};
 const KEPT: &str = "target/flakes";
 /// A binary that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(1200);
-/// What stands in the table for a binary that did not end as tests do.
+/// The name in the table for a binary that did not end as tests do.
 const WHOLE: &str = "(the whole binary)";
 
 /// How often, how long, and beside how many busy loops.

@@ -2,7 +2,7 @@
 
 use crate::shell::{files, read};
 
-/// Calls that wait for as long as it takes, and what is to be called instead.
+/// Calls that wait without a limit, and what to call instead.
 const ENDLESS: &[(&str, &str)] = &[
     (".wait()", "limited_wait()"),
     (".wait_with_output()", "limited_output()"),

@@ -2,7 +2,7 @@
 //! not end then is killed with all that is in its cgroup; what else it leaves is swept up later.
 //!
 //! A keeper is known by what it is and has, never by a number that was stored: it has its ledger locked.
-//! That is told of every process, also of one whose open files nobody may see.
+//! The kernel says so of every process, also of one whose open files are hidden.
 
 use std::io;
 use std::os::fd::OwnedFd;

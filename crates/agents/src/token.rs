@@ -1,5 +1,5 @@
 //! The secret of an attempt. It is made from a key that only the executor has in its memory, it is given to the worker in its
-//! environment, and nothing but a proof of it is ever written down: whoever reads that cannot make the secret from it.
+//! environment, and only a proof of it is written down: the secret cannot be made from the proof.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;

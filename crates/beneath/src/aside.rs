@@ -1,4 +1,4 @@
-//! Free names: what stands in the way of a file of ours gets another name and is kept.
+//! Free names: a file in the way of one of ours gets another name and is kept.
 
 use std::fs::File;
 
@@ -22,7 +22,7 @@ impl Dir {
         first_free(names, |to| self.move_new(from, into, to))
     }
 
-    /// Opens a file to append to it. What stands in its place and is no such file gets another name, ending in `.aside`.
+    /// Opens a file to append to it. Anything else in its place gets another name, ending in `.aside`.
     pub fn append_or_set_aside(&self, path: &str) -> Result<File, Errno> {
         match self.file(path, How::Append) {
             // Unless a folder on the way is the link.

@@ -92,9 +92,9 @@ impl Gate {
     pub fn open(&self) {
         let (sender, opened) = mpsc::channel();
         let path = self.0.clone();
-        // A pipe that nobody reads cannot be waited for in another way; the thread of a failed test stays there.
+        // A pipe without a reader cannot be waited for in another way; the thread of a failed test stays there.
         std::thread::spawn(move || sender.send(File::options().write(true).open(path)));
-        let opened = opened.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("nobody came to {}", self.0.display()));
+        let opened = opened.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("no process opened {}", self.0.display()));
         drop(must("opening", &self.0, opened));
     }
 }

@@ -20,7 +20,7 @@ const LONGEST_MS: u64 = 250;
 /// How long an executor may take to begin, or to come to the next worker.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// When it is told to stop.
+/// When it must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) kind: Kind,

@@ -24,7 +24,7 @@ const MOST_STOPS: u64 = 3;
 const LATEST: Duration = Duration::from_secs(2);
 /// How often it is said how far it got.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Of so many stops one may hit a worker between its last word and its end, which nobody can tell from outside.
+/// Of so many stops one may hit a worker between its last word and its end, which cannot be seen from outside.
 const UNCERTAIN_ONE_IN: usize = 50;
 
 /// What was done in all runs.

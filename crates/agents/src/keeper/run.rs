@@ -1,5 +1,5 @@
 //! One assignment from beginning to end: the worker is noted, started and kept, what it delivered is made durable, and its end
-//! is noted before it is told. The keeper notes the exit of the worker before it does anything slow.
+//! is noted before it is announced. The keeper notes the exit of the worker before it does anything slow.
 
 use std::ffi::CString;
 use std::fs::File;

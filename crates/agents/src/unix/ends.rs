@@ -14,7 +14,7 @@ pub(crate) struct Ends(OwnedFd);
 impl Ends {
     /// Watches the children of this process from now on. It has no other thread.
     pub(crate) fn watch() -> io::Result<Self> {
-        // SAFETY: the set is plain data that is written whole before it is read, and the descriptor is nobody else's.
+        // SAFETY: the set is plain data that is written whole before it is read, and no other code owns the descriptor.
         unsafe {
             let mut child: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut child);

@@ -14,7 +14,7 @@ pub(crate) fn peer_number(socket: BorrowedFd<'_>) -> io::Result<i32> {
 /// Holds the process that connected. Nothing where the kernel does not offer that, which is before Linux 6.5; an error if the
 /// process is gone.
 pub(crate) fn peer_process(socket: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
-    // SAFETY: the kernel writes a number, and the descriptor is nobody else's.
+    // SAFETY: the kernel writes a number, and no other code owns the descriptor.
     unsafe {
         match option::<c_int>(socket, libc::SO_PEERPIDFD, -1) {
             Ok(fd) => Ok((fd >= 0).then(|| OwnedFd::from_raw_fd(fd))),

@@ -1,4 +1,4 @@
-//! Keepers that something stops while their workers are at work. Nobody asks them for anything meanwhile.
+//! Keepers that are stopped (SIGSTOP) while their workers run and no request reaches them.
 
 use std::time::{Duration, Instant};
 

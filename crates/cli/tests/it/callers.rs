@@ -12,7 +12,7 @@ use crate::run::{DID, arguments, column, folder, read, rows, run, start, tasks};
 
 const BIN: &str = env!("CARGO_BIN_EXE_team-executor");
 
-/// How such a pair is run: whoever waits for the other in vain fails.
+/// How such a pair is run: a worker that waits for the other in vain fails.
 const PAIR: [&str; 3] = ["-c2", "--retries=0", "--time-limit=60s"];
 
 /// Two tasks at the same time: B shows that it is at work and waits until A has done what it does.
@@ -89,7 +89,7 @@ fn worker_with_stolen_secret_cannot_report_for_another() {
     }
 }
 
-/// From a namespace of its own a process sees nobody above it. The executor does.
+/// In a namespace of its own a process cannot see its parents. The executor can.
 /// R: A-14
 #[test]
 fn worker_in_its_own_namespace_cannot_report_for_another() {
@@ -135,7 +135,7 @@ fn run_without_visible_session_leader_ends_what_its_keeper_left() {
     assert_eq!(world.living("TEAM_EXECUTOR_TASK"), []);
 }
 
-/// The secret of an attempt stands for it where nobody sees who calls, for instance in a container.
+/// The secret of an attempt stands for it where the caller cannot be seen, for instance in a container.
 /// R: A-14
 #[test]
 fn process_outside_speaks_for_an_attempt_by_its_secret_alone() {
@@ -317,7 +317,7 @@ fn keeper_has_nothing_of_the_environment_of_its_executor() {
     assert_eq!(rows(&world)["A"]["findings"], "did A");
 }
 
-/// Whoever is not root cannot look into keeper and executor, and their run goes on all the same, also over a stopped keeper.
+/// Without root a process cannot look into keeper and executor; the run goes on, also over a stopped keeper.
 /// R: A-14
 #[test]
 fn executor_and_keeper_cannot_be_looked_into() {
@@ -328,7 +328,7 @@ fn executor_and_keeper_cannot_be_looked_into() {
         let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
         let tried = Command::new(words[0]).args(&words[1..]).args([BIN, "--version"]).limited_output();
         if !owned.success() || !tried.status.success() {
-            println!("nobody else can run the program here; who may look into it was not tried");
+            println!("no other user can run the program here; looking into it was not tried");
             return;
         }
         world.through(words.map(str::to_owned).to_vec());

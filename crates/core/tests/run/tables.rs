@@ -94,7 +94,7 @@ fn a_quota_holds_its_pool_and_no_other() {
     assert_eq!(drive.run.view(index(0)).map(|view| (view.attempt, view.failures)), Some((2, 0)));
 }
 
-/// Whoever carries out effects keeps only the last time that it was told.
+/// The loop that carries out effects keeps only the last wake-up time.
 #[test]
 fn each_step_asks_to_be_woken_at_the_earliest_time_of_all() {
     let mut policy = slots(3);

@@ -192,7 +192,7 @@ mod tests {
         let record = |event: &Event| records::write(event, |task| ["A", "B"][task.get()]);
         let claimed = record(&Event::Claimed { work, slot: 0, fast_advance: false, choice: 0, at });
         let ended = record(&Event::Interrupted { work, then: Then::Over, at });
-        // Nobody who calls is below a keeper here, so the secret decides.
+        // No caller is below a keeper here, so the secret decides.
         let secret = std::cell::Cell::new("secret");
         let key = run_at::key("EX-1", at, "A", 2);
         let (proof, cgroup, folder) = (Some(proof("secret")), None, None);

@@ -29,7 +29,7 @@ use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 const SOCKET: &str = "control";
 /// Longer lines are refused. As many tasks fit in as a system lets one name in a command.
 const LINE_BYTES: usize = 2 << 20;
-/// How long it takes at most to be told who one is: whoever asks can go on without.
+/// How long a caller waits to learn who it is; it can go on without the answer.
 const GLANCE: Duration = Duration::from_secs(2);
 /// What both ends speak.
 const VERSION: i64 = 1;

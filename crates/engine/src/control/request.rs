@@ -188,7 +188,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Ask(_) | Self::Whose => return Err("nobody is there to be asked".to_owned()),
+            Self::Ask(_) | Self::Whose => return Err("no executor is running to be asked".to_owned()),
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }

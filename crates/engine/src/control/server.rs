@@ -19,7 +19,7 @@ use team_executor_beneath::{Dir, open_ours};
 
 use super::{Answer, Asked, LINE_BYTES, Request, SOCKET};
 
-/// Why somebody is refused who may be a worker.
+/// Why a caller that may be a worker is refused.
 const GONE: &str = "the process that asked has ended, so it may have been a worker";
 /// How many callers are heard at a time.
 const PLACES: usize = 64;

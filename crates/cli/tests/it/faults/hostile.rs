@@ -20,7 +20,7 @@ fn a_worker_that_kills_its_keeper_is_ended_and_its_task_done_by_another() {
     assert_eq!((completions(&folder(&world), "A"), completions(&folder(&world), "B")), (1, 1));
 }
 
-/// What it leaves has no mark and no parents, and is in the cgroup of nobody: it is a child of the executor then.
+/// Its leftovers have no mark, no parents and no cgroup of ours: they become children of the executor.
 /// R: A-03
 #[test]
 fn worker_that_hides_and_kills_its_keeper_is_ended() {

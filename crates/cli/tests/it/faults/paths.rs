@@ -1,6 +1,6 @@
 //! Every path that the program opens, with something else in its place: a link, a hard link, a pipe, a device, a folder, a file
 //! of holes. Planted before a run goes on, as a clone brings it, or by a worker while it goes on. Nothing outside is changed or
-//! shown, nobody waits, and the exit code is one of those that are documented.
+//! shown, no command hangs, and the exit code is a documented one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -160,7 +160,7 @@ impl Case {
         assert!(!run.stderr.contains("panicked"), "{what}: {run}");
         assert!(run.code.is_some_and(|code| CODES.contains(&code)), "{what}: {run}");
         let shown = run.stdout.contains(SECRET) || run.stderr.contains(SECRET);
-        // A hard link is the file itself: whoever may link it may read it.
+        // A hard link is the file itself: a user who may link it may read it.
         assert!(!shown || self.shape == Shape::HardLink, "{what} shows what is outside: {run}");
         run.code
     }
