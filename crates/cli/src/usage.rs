@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use team_executor_core::run::{Bound, Halt, Scope};
 use team_executor_engine::budget::Halted;
-use team_executor_engine::usage::{Spent, Sum, sums};
+use team_executor_engine::notice::Activity;
+use team_executor_engine::usage::{self, Spent, Sum, sums};
 
 /// What the agents of a run used.
 #[derive(Debug, Serialize)]
@@ -34,11 +35,13 @@ struct JsonAttempt<'a> {
     agent: &'a str,
     model: Option<&'a str>,
     session_id: Option<&'a str>,
+    attach: Option<&'a str>,
     tokens_in: u64,
     tokens_cached: u64,
     tokens_out: u64,
     cost_usd: Option<f64>,
     turns: Option<u64>,
+    wall_ms: u64,
 }
 
 impl<'a> JsonUsage<'a> {
@@ -77,13 +80,63 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
             agent: &used.agent,
             model: used.model.as_deref(),
             session_id: used.session_id.as_deref(),
+            attach: used.attach.as_deref(),
             tokens_in: used.input,
             tokens_cached: used.cached,
             tokens_out: used.output,
             cost_usd: used.cost_micros.map(dollars),
             turns: used.turns,
+            wall_ms: used.wall_ms,
         }
     }
+}
+
+/// What a running agent has used so far.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonActivity<'a> {
+    model: Option<&'a str>,
+    session_id: Option<&'a str>,
+    tokens_in: u64,
+    tokens_cached: u64,
+    tokens_out: u64,
+    cost_usd: Option<f64>,
+    turns: Option<u64>,
+    retries: u32,
+    progress: Option<&'a str>,
+}
+
+impl<'a> From<&'a Activity> for JsonActivity<'a> {
+    fn from(activity: &'a Activity) -> Self {
+        Self {
+            model: activity.model.as_deref(),
+            session_id: activity.session_id.as_deref(),
+            tokens_in: activity.input,
+            tokens_cached: activity.cached,
+            tokens_out: activity.output,
+            cost_usd: activity.cost_micros.map(dollars),
+            turns: activity.turns,
+            retries: activity.retries,
+            progress: activity.progress.as_deref(),
+        }
+    }
+}
+
+/// What a running agent has used so far, for people: `12k tokens, $0.14, 2 retries`. Nothing before it has said anything.
+pub(crate) fn so_far(activity: &Activity) -> String {
+    let tokens = activity.input.saturating_add(activity.output);
+    let tokens = match tokens {
+        0 => None,
+        1..10_000 => Some(format!("{tokens} tokens")),
+        10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
+        _ => Some(format!("{}M tokens", tokens / 1_000_000)),
+    };
+    let cost = activity.cost_micros.map(usage::dollars);
+    let retries = match activity.retries {
+        0 => None,
+        1 => Some("1 retry".to_owned()),
+        more => Some(format!("{more} retries")),
+    };
+    [tokens, cost, retries].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Why a run stopped by itself.
@@ -131,7 +184,7 @@ impl<'a> JsonHalted<'a> {
     }
 }
 
-fn dollars(micros: u64) -> f64 {
+pub(crate) fn dollars(micros: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "nobody spends so many dollars")]
     let micros = micros as f64;
     micros / 1e6

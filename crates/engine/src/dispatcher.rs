@@ -1,5 +1,6 @@
 //! The loop: one input at a time, decided by the rules, made durable, then carried out. Nothing else owns the state.
 
+mod activity;
 mod deliveries;
 mod job_rows;
 mod pace;
@@ -18,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use team_executor_agents::adapters::glimpse;
 use team_executor_agents::{KeeperEvent, Keepers};
 use team_executor_beneath::ours;
 use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
@@ -31,6 +31,7 @@ use crate::capability::Gaps;
 use crate::checking::Checking;
 use crate::conductor::Conductor;
 use crate::control::{Permission, question};
+use crate::following::Following;
 use crate::inbox::{Inbox, Message, Outbox};
 use crate::job::Job;
 use crate::notice::Notice;
@@ -72,6 +73,8 @@ struct Dispatcher<'t> {
     slots: BTreeMap<usize, Work>,
     /// Attempts that left no result, until their end is told: nobody looks for one again.
     silent: BTreeSet<Work>,
+    /// What running agents have said so far.
+    following: Following,
     /// What attempts used, told with the next inputs.
     used: Vec<Input>,
     wake: Option<Timestamp>,
@@ -274,16 +277,6 @@ impl Dispatcher<'_> {
             }
         };
         self.ended(slot, exit.as_deref())
-    }
-
-    /// Shows what a worker printed last.
-    fn tell_line(&mut self, slot: usize, text: String) {
-        let Some(work) = self.slots.get(&slot) else { return };
-        let is_event = self.worker(work.task).is_some_and(|worker| worker.setup.is_some());
-        let task = self.id(work.task).to_owned();
-        if let Some(text) = if is_event { glimpse(&text) } else { Some(text) } {
-            (self.tell)(Notice::Line { task, text });
-        }
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {

@@ -60,7 +60,7 @@ pub(crate) fn of(
     let written = if has_result { outcome::explained(&run.result(id, work.attempt))? } else { None };
     let unsettled = written.as_ref().and_then(|_| settle(run, task, work.attempt));
     if let Some((worker, setup)) = worker.and_then(|worker| Some((worker, worker.setup.as_ref()?))) {
-        let mut end = of_agent(run, task, work.attempt, exit, written, (&worker.agent, setup))?;
+        let mut end = of_agent(run, task, work.attempt, exit, written, (worker, setup))?;
         end.problems.extend(unsettled);
         return Ok(end);
     }
@@ -119,7 +119,7 @@ pub(crate) fn used_by_lost(
     let [out, _] = logs(&run.path, task.id.as_str(), work.attempt);
     // What cannot be read of it is not known to be used.
     let heard = heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)).unwrap_or_default();
-    used(&heard, setup, &worker.agent, exit)
+    used(&heard, setup, worker, exit)
 }
 
 /// What any worker uses, if that counts: time.
@@ -165,12 +165,12 @@ fn of_agent(
     attempt: u32,
     exit: &Exit,
     written: Option<String>,
-    (agent, setup): (&str, &Setup),
+    (worker, setup): (&Worker, &Setup),
 ) -> Result<End, Failure> {
     let id = task.id.as_str();
     let [out, err] = logs(&run.path, id, attempt);
     let stream = heard(&out, setup, exit.ended_at)?;
-    let used = used(&stream, setup, agent, Some(exit));
+    let used = used(&stream, setup, worker, Some(exit));
     let mut problems = Vec::new();
     if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
         return Ok(End { result: written, outcome: failed(trouble, setup), used, problems });
@@ -203,14 +203,15 @@ fn of_agent(
 }
 
 /// What it used; the model is at least the one that was asked for. Nothing if it never spoke.
-fn used(stream: &Stream, setup: &Setup, agent: &str, exit: Option<&Exit>) -> Option<Box<Used>> {
+fn used(stream: &Stream, setup: &Setup, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
     let Usage { input, cached, output, cost_micros, turns, model, session_id } = stream.usage.clone();
     if session_id.is_none() && input == 0 {
         return None;
     }
-    let (agent, model) = (agent.to_owned(), model.or_else(|| setup.model.clone()));
+    let (agent, model) = (worker.agent.clone(), model.or_else(|| setup.model.clone()));
+    let attach = session_id.as_deref().and_then(|session| worker.attach(session));
     let wall_ms = exit.map_or(0, |exit| exit.ran_ms);
-    Some(Box::new(Used { agent, model, session_id, input, cached, output, cost_micros, turns, wall_ms }))
+    Some(Box::new(Used { agent, model, session_id, attach, input, cached, output, cost_micros, turns, wall_ms }))
 }
 
 /// What the rules are told of trouble.

@@ -28,6 +28,7 @@ mod dispatcher;
 pub mod doctor;
 mod ends;
 pub mod export;
+mod following;
 mod inbox;
 pub mod job;
 mod judgement;

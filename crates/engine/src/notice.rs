@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use team_executor_core::run::{Cause, Counts};
 use team_executor_core::{CheckpointAction, TaskStatus};
 
@@ -47,6 +48,17 @@ pub enum Notice {
         task: String,
         /// One line without control characters.
         text: String,
+    },
+    /// What a running agent has used so far.
+    Activity {
+        /// Which task.
+        task: String,
+        /// Which attempt.
+        attempt: u32,
+        /// The agent, as the user calls it.
+        agent: String,
+        /// How much, and by which model.
+        activity: Activity,
     },
     /// A task is done.
     Completed {
@@ -188,4 +200,44 @@ pub struct Judged {
     pub folder: Option<PathBuf>,
     /// How often it was not accepted.
     pub rounds: u32,
+}
+
+/// What a running agent has used so far, as far as it says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// Which model.
+    pub model: Option<String>,
+    /// The conversation, by the agent's own name for it.
+    pub session_id: Option<String>,
+    /// Tokens that were sent, those from a cache included.
+    pub input: u64,
+    /// Of them, those that came from a cache.
+    pub cached: u64,
+    /// Tokens that were written.
+    pub output: u64,
+    /// In millionths of a dollar.
+    pub cost_micros: Option<u64>,
+    /// How often the model was asked.
+    pub turns: Option<u64>,
+    /// How often the agent asked its service again by itself.
+    pub retries: u32,
+    /// How far it says that it is.
+    pub progress: Option<String>,
+}
+
+/// What the worker of an attempt is doing, as its executor knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtWork {
+    /// Which task.
+    pub task: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// The agent, as the user calls it.
+    pub agent: String,
+    /// In a few words.
+    pub doing: Option<String>,
+    /// The command with which a person opens its conversation.
+    pub attach: Option<String>,
+    /// What it has used so far.
+    pub activity: Activity,
 }

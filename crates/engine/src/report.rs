@@ -219,6 +219,26 @@ impl Report {
         artifacts.into_iter().chain(rounds).chain(warned).chain(decisions).collect()
     }
 
+    /// What agents used, by task, agent and model, and how a person opens their conversations.
+    fn usage_table(&self, text: &mut String) {
+        let cells = |row: &[String]| row.iter().map(|cell| one_line(cell).replace('|', r"\|")).collect::<Vec<_>>();
+        let rows = usage::table(&self.used);
+        if !rows.is_empty() {
+            let line = "|---".repeat(usage::COLUMNS.len());
+            writeln!(text, "\n## Usage\n\n| {} |\n{line}|", usage::COLUMNS.join(" | ").to_lowercase()).ok();
+        }
+        for row in rows.iter().take(LISTED) {
+            writeln!(text, "| {} |", cells(row).join(" | ")).ok();
+        }
+        let opens = self.used.iter().filter_map(|one| Some((one, one.used.attach.as_deref()?)));
+        for (nth, (one, attach)) in opens.take(LISTED).enumerate() {
+            if nth == 0 {
+                text.push_str("\n## Conversations\n\nOpen one in the folder of the project:\n\n");
+            }
+            writeln!(text, "- {}, attempt {}: `{}`", one_line(&one.task), one.attempt, one_line(attach)).ok();
+        }
+    }
+
     /// As a part of `context.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", self.headline());
@@ -255,6 +275,7 @@ impl Report {
             let line = format!("- {} by {by} ({})", path.display(), deliverable.role);
             writeln!(text, "{}", one_line(&line)).ok();
         }
+        self.usage_table(&mut text);
         text
     }
 }

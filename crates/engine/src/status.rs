@@ -11,12 +11,14 @@ use crate::artifacts::{Shelf, Shelved};
 use crate::budget::Halted;
 use crate::clock;
 use crate::control;
+use crate::notice::AtWork;
 use crate::options::Failure;
 use crate::plan::Plan;
 use crate::prompt::Knowledge;
 use crate::replay;
 use crate::resident::Residents;
 use crate::run_at;
+use crate::talk::{self, Talk};
 use crate::usage::{self, Spent};
 use crate::views::state;
 
@@ -41,6 +43,10 @@ pub struct Status {
     pub statuses: Vec<TaskStatus>,
     /// What workers have, as the journal says.
     pub running: Vec<Running>,
+    /// What agents at work are doing, as their executor says.
+    pub at_work: Vec<AtWork>,
+    /// The conversations that go on, with what agents ask to be allowed.
+    pub talks: Vec<Talk>,
     /// What could start.
     pub ready: Vec<TaskIndex>,
     /// The last attempt at each task, from 1; 0 if it was never tried.
@@ -95,6 +101,19 @@ impl Status {
     }
 }
 
+impl Status {
+    /// What the agent of a running attempt is doing, if that is known.
+    pub fn doing(&self, task: &str, attempt: u32) -> Option<&AtWork> {
+        self.at_work.iter().find(|one| one.task == task && one.attempt == attempt)
+    }
+
+    /// The conversation about a running attempt, if there is one.
+    pub fn talk(&self, task: &str, attempt: u32) -> Option<&Talk> {
+        let named = run_folder::component(task);
+        self.talks.iter().find(|one| one.task == named && one.attempt == attempt)
+    }
+}
+
 /// A task that a worker has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
@@ -145,6 +164,8 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let artifacts = Shelf::at(&session.artifacts, &path, folder).map(|shelf| shelf.artifacts).unwrap_or_default();
     Ok(Some(Status {
         artifacts,
+        at_work: if is_heard { control::activity(&path) } else { Vec::new() },
+        talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
         is_heard,
         used: usage::of(&run, session),

@@ -1,9 +1,12 @@
 //! What agents used, as the journal says it, and sums of it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use team_executor_core::Session;
 use team_executor_core::run::{Run, Used};
+
+use crate::report::seconds;
 
 /// What one attempt used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Sum {
     pub cost_micros: Option<u64>,
     /// How often models were asked, as far as agents say so.
     pub turns: Option<u64>,
+    /// How long they ran, in milliseconds.
+    pub wall_ms: u64,
 }
 
 impl Sum {
@@ -50,6 +55,7 @@ impl Sum {
             };
             all.cost_micros = more(all.cost_micros, used.cost_micros);
             all.turns = more(all.turns, used.turns);
+            all.wall_ms = all.wall_ms.saturating_add(used.wall_ms);
         }
         all
     }
@@ -57,10 +63,40 @@ impl Sum {
     /// For people: `12345 tokens in (100 cached), 678 out, $0.14`.
     pub fn words(&self) -> String {
         let cached = if self.cached > 0 { format!(" ({} cached)", self.cached) } else { String::new() };
-        let cents = self.cost_micros.map(|micros| micros.saturating_add(5000) / 10_000);
-        let cost = cents.map(|cents| format!(", ${}.{:02}", cents / 100, cents % 100)).unwrap_or_default();
+        let cost = self.cost_micros.map(|micros| format!(", {}", dollars(micros))).unwrap_or_default();
         format!("{} tokens in{cached}, {} out{cost}", self.input, self.output)
     }
+}
+
+/// Millionths of a dollar, for people: `$0.14`.
+pub fn dollars(micros: u64) -> String {
+    let cents = micros.saturating_add(5000) / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// What stands above the columns of [`table`].
+pub const COLUMNS: [&str; 7] = ["TASK", "AGENT", "MODEL", "TOKENS IN", "OUT", "COST", "TIME"];
+
+/// What attempts used, by task, agent and model, in the order of the attempts.
+pub fn table(spent: &[Spent]) -> Vec<[String; COLUMNS.len()]> {
+    let mut order: Vec<(&str, &str, &str)> = Vec::new();
+    let mut by: BTreeMap<(&str, &str, &str), Vec<&Spent>> = BTreeMap::new();
+    for one in spent {
+        let key = (one.task.as_str(), one.used.agent.as_str(), one.used.model.as_deref().unwrap_or("-"));
+        let known = by.entry(key).or_default();
+        if known.is_empty() {
+            order.push(key);
+        }
+        known.push(one);
+    }
+    let row = |key: (&str, &str, &str)| {
+        let sum = Sum::of(by.get(&key).into_iter().flatten().copied());
+        let (task, agent, model) = key;
+        let cost = sum.cost_micros.map_or_else(|| "-".to_owned(), dollars);
+        let time = seconds(Duration::from_millis(sum.wall_ms));
+        [task.to_owned(), agent.to_owned(), model.to_owned(), sum.input.to_string(), sum.output.to_string(), cost, time]
+    };
+    order.into_iter().map(row).collect()
 }
 
 /// What attempts used together, by what `key` says of each.
@@ -88,6 +124,20 @@ mod tests {
     fn spent(task: &str, role: &str, attempt: u32, cost_micros: Option<u64>) -> Spent {
         let used = Used { input: 100, cached: 10, output: 5, cost_micros, turns: Some(2), ..Used::default() };
         Spent { task: task.to_owned(), role: role.to_owned(), attempt, used }
+    }
+
+    #[test]
+    fn table_has_a_row_for_each_task_agent_and_model() {
+        let by = |task: &str, agent: &str, model: Option<&str>| {
+            let one = spent(task, "dev", 1, Some(140_000));
+            let model = model.map(str::to_owned);
+            Spent { used: Used { agent: agent.to_owned(), model, wall_ms: 65_000, ..one.used }, ..one }
+        };
+        let all = [by("B", "claude", Some("opus")), by("A", "codex", None), by("B", "claude", Some("opus"))];
+        let rows = table(&all);
+        assert_eq!(rows[0], ["B", "claude", "opus", "200", "10", "$0.28", "2 min 10 s"]);
+        assert_eq!(rows[1], ["A", "codex", "-", "100", "5", "$0.14", "1 min 5 s"]);
+        assert_eq!(rows.len(), 2);
     }
 
     #[test]

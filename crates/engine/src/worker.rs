@@ -8,6 +8,7 @@ use team_executor_core::TaskIndex;
 use team_executor_core::run::Run;
 
 use crate::artifacts::Demands;
+use crate::shell;
 
 /// Who does a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Worker {
     pub agent: String,
     /// The program and its arguments; of a known coding agent only the program.
     pub command: Vec<String>,
+    /// The program as the user names it.
+    pub typed: String,
     /// How it is asked, if it is a known coding agent.
     pub setup: Option<Setup>,
     /// Names of variables that it is given beside the usual ones; a star stands for any end.
@@ -26,6 +29,21 @@ pub struct Worker {
     pub limits: Limits,
     /// What is demanded of what it delivers.
     pub demands: Demands,
+}
+
+/// Variables that say where an agent keeps its conversations.
+const HOMES: [&str; 5] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
+
+impl Worker {
+    /// The command with which a person opens a conversation of this agent in the folder of the project.
+    pub fn attach(&self, session: &str) -> Option<String> {
+        let args = self.setup.as_ref()?.adapter.attaching(&self.typed, session)?;
+        let homes = self.env.iter().filter(|(name, _)| HOMES.contains(&name.as_str()));
+        let homes: Vec<String> = homes.map(|(name, value)| format!("{name}={value}")).collect();
+        let env = (!homes.is_empty()).then(|| "env".to_owned());
+        let words = env.into_iter().chain(homes).chain([self.typed.clone()]).chain(args);
+        Some(words.map(|word| shell::word(&word)).collect::<Vec<_>>().join(" "))
+    }
 }
 
 /// Who does which task of a session. There are few workers and many tasks.
@@ -104,18 +122,45 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_agents::adapters::Adapter;
+
     use super::*;
 
     fn worker(agent: &str) -> Worker {
         Worker {
             agent: agent.to_owned(),
             command: Vec::new(),
+            typed: String::new(),
             setup: None,
             pass_env: Vec::new(),
             env: Vec::new(),
             limits: Limits::default(),
             demands: Demands::default(),
         }
+    }
+
+    #[test]
+    fn conversation_is_opened_by_the_command_of_its_agent() {
+        let setup = |adapter| Setup {
+            adapter,
+            model: None,
+            permissions: team_executor_agents::adapters::Permissions::default(),
+            mcp: true,
+            args: Vec::new(),
+            converses: false,
+        };
+        let attach = |adapter, typed: &str, env: &[(&str, &str)]| {
+            let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Worker { setup: Some(setup(adapter)), typed: typed.to_owned(), env, ..worker("a") }.attach("s-1")
+        };
+        assert_eq!(attach(Adapter::Claude, "claude", &[]).as_deref(), Some("claude --resume s-1"));
+        assert_eq!(attach(Adapter::Codex, "codex", &[]).as_deref(), Some("codex resume s-1"));
+        let env = [("CODEX_HOME", "/my home"), ("OPENAI_API_KEY", "secret")];
+        let with_home = "env 'CODEX_HOME=/my home' codex resume s-1";
+        assert_eq!(attach(Adapter::Codex, "codex", &env).as_deref(), Some(with_home), "and no key is shown");
+        assert_eq!(attach(Adapter::Acp, "/opt/opencode", &[]).as_deref(), Some("/opt/opencode --session s-1"));
+        assert_eq!(attach(Adapter::Acp, "another", &[]), None);
+        assert_eq!(worker("a").attach("s-1"), None);
     }
 
     #[test]

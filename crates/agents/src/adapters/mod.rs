@@ -7,6 +7,7 @@ mod acp;
 mod app_server;
 mod claude;
 mod codex;
+mod ear;
 mod gemini;
 mod glimpse;
 mod report;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use glimpse::glimpse;
+pub use ear::Ear;
 pub use server::Server;
 pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};
@@ -174,6 +175,20 @@ impl Adapter {
         }
     }
 
+    /// The arguments with which a person opens a conversation in a terminal; nothing if the program is not known to have any.
+    pub fn attaching(self, program: &str, session: &str) -> Option<[String; 2]> {
+        let word = match self {
+            Self::Claude | Self::Gemini => "--resume",
+            Self::Codex => "resume",
+            Self::Acp => match Path::new(program).file_name()?.to_str()? {
+                "opencode" => "--session",
+                "qwen" => "--resume",
+                _ => return None,
+            },
+        };
+        Some([word, session].map(str::to_owned))
+    }
+
     /// What it says it used is that of the whole conversation, the tasks before included: its tokens, then its cost.
     pub const fn counts_on(self) -> (bool, bool) {
         match self {
@@ -278,5 +293,6 @@ impl Adapter {
             Self::Gemini if !is_rpc => gemini::event(stream, event, at),
             Self::Gemini | Self::Acp => acp::event(stream, event, at),
         }
+        stream.notes(event);
     }
 }

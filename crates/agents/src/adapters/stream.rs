@@ -5,13 +5,14 @@ use std::io::{BufRead, Read as _};
 
 use serde_json::Value;
 
+use super::glimpse;
 use super::report;
 use super::trouble::{Class, Trouble};
 use crate::exit::Ended;
 use crate::json;
 
 /// A line that is longer is no event that matters here: the output of a tool.
-const LINE_BYTES: u64 = 8 << 20;
+pub(super) const LINE_BYTES: u64 = 8 << 20;
 /// What is kept of an agent's words.
 const TEXT_BYTES: usize = 1 << 20;
 /// How many denials are told.
@@ -36,6 +37,12 @@ pub struct Stream {
     pub denials: Vec<String>,
     /// What it used.
     pub usage: Usage,
+    /// What it was doing last, in a few words.
+    pub doing: Option<String>,
+    /// How far it last said that it is.
+    pub progress: Option<String>,
+    /// How often it has asked its service again by itself.
+    pub retries: u32,
     /// What went wrong, as the agent says.
     pub error: Option<Trouble>,
     /// When there is quota again, in seconds since 1970, where that was said apart.
@@ -75,6 +82,14 @@ impl Usage {
 }
 
 impl Stream {
+    /// Takes note of what the agent is doing.
+    pub(super) fn notes(&mut self, event: &Value) {
+        self.retries = self.retries.saturating_add(u32::from(glimpse::is_retry(event)));
+        self.progress = glimpse::progress(event).or_else(|| self.progress.take());
+        let words = || glimpse::last_words(event, &self.text);
+        self.doing = glimpse::doing(event).or_else(words).or_else(|| self.doing.take());
+    }
+
     /// Adds to the agent's words, as far as there is room.
     pub(super) fn say_more(&mut self, words: &str) {
         if self.text.len() + words.len() <= TEXT_BYTES {

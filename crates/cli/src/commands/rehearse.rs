@@ -161,6 +161,7 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
             Some((_, chain)) => *chain,
             None => {
                 let worker = workers.add(Worker {
+                    typed: String::new(),
                     agent: REHEARSAL.to_owned(),
                     command: rehearsing(exe, manner)?,
                     setup: None,

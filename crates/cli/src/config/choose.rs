@@ -250,6 +250,10 @@ impl<'a> Chooser<'a> {
             // Nothing is done, so nothing can be judged.
             Kind::Rehearsal { .. } => Demands::default(),
         };
+        let typed = match &agent.kind {
+            Kind::Agent { program, .. } => program.clone(),
+            Kind::Command(_) | Kind::Rehearsal { .. } => String::new(),
+        };
         let Agent { kind, mut pass_env, mut env, .. } = agent;
         let setup = match kind {
             Kind::Agent { setup, converse, .. } => {
@@ -264,7 +268,7 @@ impl<'a> Chooser<'a> {
             let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             env = sets.chain(env).collect();
         }
-        let worker = Worker { agent: name, command, setup, pass_env, env, limits, demands };
+        let worker = Worker { agent: name, command, typed, setup, pass_env, env, limits, demands };
         let pool = self.pool(&worker);
         self.chosen.pools.push(pool);
         Ok(self.chosen.workers.add(worker))

@@ -10,6 +10,7 @@ use team_executor_engine::report::seconds;
 use unicode_width::UnicodeWidthStr;
 
 use crate::escape;
+use crate::usage::so_far;
 
 /// The widest that names are shown.
 const NAME: usize = 24;
@@ -37,6 +38,10 @@ struct Worker {
     chain: u32,
     since: Instant,
     line: String,
+    /// How far it says that it is.
+    progress: Option<String>,
+    /// What it has used, and by which model.
+    used: String,
 }
 
 impl Board {
@@ -74,12 +79,27 @@ impl Board {
                 self.counts = *counts;
                 let chain = self.chain(task);
                 self.wait(chain, false);
-                let worker = Worker { task: task.clone(), role: role.clone(), chain, since: now, line: String::new() };
+                let worker = Worker {
+                    task: task.clone(),
+                    role: role.clone(),
+                    chain,
+                    since: now,
+                    line: String::new(),
+                    progress: None,
+                    used: String::new(),
+                };
                 self.workers.push(worker);
             }
             Notice::Line { task, text } => {
                 for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
                     worker.line.clone_from(text);
+                }
+            }
+            Notice::Activity { task, activity, .. } => {
+                for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
+                    let used = [activity.model.clone().unwrap_or_default(), so_far(activity)];
+                    worker.used = used.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+                    worker.progress.clone_from(&activity.progress);
                 }
             }
             Notice::Completed { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
@@ -148,8 +168,10 @@ impl Board {
         for worker in self.workers.iter().take(shown) {
             let cell = |text: &str, columns| escape::pad(&escape::cut(text, columns), columns);
             let time = clock(now.saturating_duration_since(worker.since));
-            let line =
-                format!("▶ {}  {}  {time:>5}  {}", cell(&worker.task, task), cell(&worker.role, role), worker.line);
+            let used = if worker.used.is_empty() { String::new() } else { format!("({}) ", worker.used) };
+            let progress = worker.progress.as_ref().map(|progress| format!("[{progress}] ")).unwrap_or_default();
+            let doing = format!("{used}{progress}{}", worker.line);
+            let line = format!("▶ {}  {}  {time:>5}  {doing}", cell(&worker.task, task), cell(&worker.role, role));
             lines.push(escape::cut(line.trim_end(), width));
         }
         if shown < self.workers.len() && room > 0 {
@@ -236,6 +258,7 @@ fn clock(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use team_executor_core::{RoleName, SessionId, Task, TaskId};
+    use team_executor_engine::notice::Activity;
 
     use super::*;
 
@@ -314,6 +337,26 @@ mod tests {
         );
         bench.complete("c1");
         assert_eq!(bench.shown(60, 24)[0], "[████░░░░░░░░░░░░░░░] 1/4  1:05, about 2 min 10 s left");
+    }
+
+    #[test]
+    fn worker_shows_model_tokens_cost_and_progress() {
+        let mut bench = Bench::new(1, 2);
+        bench.start("c1");
+        let activity = Activity {
+            model: Some("opus".to_owned()),
+            input: 12_000,
+            output: 345,
+            cost_micros: Some(140_000),
+            retries: 1,
+            progress: Some("half done (50 %)".to_owned()),
+            ..Activity::default()
+        };
+        let notice = Notice::Activity { task: "c1".into(), attempt: 1, agent: "claude".into(), activity };
+        bench.board.take(&notice, bench.now);
+        bench.board.take(&Notice::Line { task: "c1".into(), text: "edits src/lib.rs".into() }, bench.now);
+        let line = "▶ c1  builder   0:00  (opus, 12k tokens, $0.14, 1 retry) [half done (50 %)] edits src/lib.rs";
+        assert_eq!(bench.shown(120, 24)[2..], [line]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use team_executor_files::time;
 use crate::commands::{JsonFinding, JsonHidden, JsonJob};
 use crate::exit::Exit;
 use crate::joining::{self, JsonJoining};
-use crate::usage::{JsonHalted, JsonUsage};
+use crate::usage::{JsonActivity, JsonHalted, JsonUsage};
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -49,6 +49,14 @@ pub(crate) enum Event<'a> {
     TaskOutput {
         task: &'a str,
         text: &'a str,
+    },
+    /// What a running agent has used so far.
+    TaskActivity {
+        task: &'a str,
+        attempt: u32,
+        agent: &'a str,
+        #[serde(flatten)]
+        activity: JsonActivity<'a>,
     },
     TaskCompleted {
         task: &'a str,
@@ -236,6 +244,9 @@ impl<'a> Event<'a> {
                 counts: counts.into(),
             },
             Notice::Line { task, text } => Self::TaskOutput { task, text },
+            Notice::Activity { task, attempt, agent, activity } => {
+                Self::TaskActivity { task, attempt: *attempt, agent, activity: activity.into() }
+            }
             Notice::Completed { task, findings, counts } => {
                 Self::TaskCompleted { task, findings, counts: counts.into() }
             }

@@ -14,7 +14,7 @@ use crate::escape;
 /// The line for a notice, at most so many columns wide; nothing for what only a live view shows.
 pub(super) fn line(notice: &Notice, width: usize) -> Option<String> {
     let (status, text) = match notice {
-        Notice::Line { .. } | Notice::Failed { short: true, .. } => return None,
+        Notice::Line { .. } | Notice::Activity { .. } | Notice::Failed { short: true, .. } => return None,
         Notice::Begins { run, resumed: false, counts, .. } => {
             (None, format!("Run {run} begins, {} to do", counts.pending + counts.ready))
         }

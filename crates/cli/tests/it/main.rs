@@ -30,6 +30,7 @@ mod rehearse;
 mod run;
 mod schemas;
 mod screen;
+mod seen;
 mod sentences;
 mod serve;
 mod status;

@@ -16,6 +16,8 @@ pub struct Used {
     pub model: Option<String>,
     /// The conversation, by the agent's own name for it.
     pub session_id: Option<String>,
+    /// The command with which a person opens that conversation, where there is one.
+    pub attach: Option<String>,
     /// Tokens that were sent, those from a cache included.
     pub input: u64,
     /// Of them, those that came from a cache.

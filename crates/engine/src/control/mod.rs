@@ -25,6 +25,8 @@ use team_executor_agents::callers;
 pub use team_executor_agents::callers::Caller;
 use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
+use crate::notice::AtWork;
+
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
 /// Longer lines are refused. As many tasks fit in as a system lets one name in a command.
@@ -57,6 +59,13 @@ pub fn called_by(run: &Path) -> Caller {
         }
         _ => seen,
     }
+}
+
+/// What workers of the run in this folder are doing, as its executor says; nothing if there is none, or it is busy.
+pub(crate) fn activity(run: &Path) -> Vec<AtWork> {
+    let answer = client::send_within(run, &Request::Activity, GLANCE);
+    let lines = answer.ok().flatten().and_then(|answer| answer.outcome.ok()).unwrap_or_default();
+    lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A request, and who waits for the answer.

@@ -48,6 +48,8 @@ pub enum Request {
     Ask(Permission),
     /// Which attempt the process that asks belongs to.
     Whose,
+    /// What workers are doing at the moment.
+    Activity,
 }
 
 /// What an agent wants to be allowed.
@@ -93,7 +95,7 @@ impl Request {
         text("request", self.word());
         match self {
             Self::Pause { reason } => text("reason", reason),
-            Self::Resume | Self::Drain | Self::Stop | Self::Whose => {}
+            Self::Resume | Self::Drain | Self::Stop | Self::Whose | Self::Activity => {}
             Self::Skip { task, reason } => {
                 text("task", task);
                 text("reason", reason);
@@ -143,6 +145,7 @@ impl Request {
             "drain" => (Self::Drain, &[]),
             "stop" => (Self::Stop, &[]),
             "whose" => (Self::Whose, &[]),
+            "activity" => (Self::Activity, &[]),
             "retry" => {
                 let downstream = fields.root.get("downstream").and_then(Value::as_bool);
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
@@ -188,7 +191,9 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Ask(_) | Self::Whose => return Err("no executor is running to be asked".to_owned()),
+            Self::Ask(_) | Self::Whose | Self::Activity => {
+                return Err("no executor is running to be asked".to_owned());
+            }
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
@@ -225,6 +230,7 @@ impl Request {
             Self::Decide { .. } => "decide",
             Self::Ask(_) => "ask",
             Self::Whose => "whose",
+            Self::Activity => "activity",
         }
     }
 }
@@ -284,6 +290,7 @@ mod tests {
             Request::Drain,
             Request::Stop,
             Request::Whose,
+            Request::Activity,
             Request::Retry { which: Wanted::Failed, downstream: false },
             Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
             Request::Skip { task: "A".to_owned(), reason: String::new() },

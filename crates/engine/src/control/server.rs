@@ -177,6 +177,8 @@ fn may_ask(caller: &Caller, request: &Request) -> Result<(), &'static str> {
         (Caller::Outside, _) => Ok(()),
         (Caller::Worker(Some(own)), Request::Ask(asked)) if asked.attempt == *own => Ok(()),
         (Caller::Worker(_), Request::Ask(_)) => Err("a worker asks for its own attempt only"),
+        // To look changes nothing.
+        (Caller::Worker(_), Request::Activity) => Ok(()),
         (Caller::Worker(_), _) => Err("a worker does not steer the run that it is part of"),
         (Caller::Unknown, _) => Err(GONE),
     }

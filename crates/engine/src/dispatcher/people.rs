@@ -29,6 +29,9 @@ impl Dispatcher<'_> {
         if let Request::Ask(asked) = request {
             return Ok(self.agent_asks(asked));
         }
+        if *request == Request::Activity {
+            return Ok(self.tell_activity());
+        }
         let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
             Ok(input) => input,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),

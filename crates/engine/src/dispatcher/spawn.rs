@@ -55,6 +55,7 @@ impl Dispatcher<'_> {
         let (rules, options) = (self.conductor.rules(), self.options);
         let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
+        self.follow(slot, work);
         self.keepers.start(slot, assignment);
         Ok(())
     }

@@ -19,6 +19,7 @@ use crate::capability::Gaps;
 use crate::checking::Checking;
 use crate::conductor::Conductor;
 use crate::control::server::Server;
+use crate::following::Following;
 use crate::inbox::{self, Message};
 use crate::job::Job;
 use crate::notice::Notice;
@@ -142,6 +143,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         job,
         keepers,
         prompts,
+        following: Following::default(),
         residents: Residents::default(),
         inbox,
         outbox,

@@ -131,6 +131,7 @@ mod tests {
                     agent: "claude".to_owned(),
                     model: Some("opus".to_owned()),
                     session_id: Some("s".to_owned()),
+                    attach: Some("claude --resume s".to_owned()),
                     input: 1 << 62,
                     cached: 2,
                     output: 3,

@@ -180,6 +180,7 @@ impl<'d, 's> Fields<'_, 'd, 's> {
             agent: self.text("agent")?.into_owned(),
             model: self.text_if_any("model"),
             session_id: self.text_if_any("session_id"),
+            attach: self.text_if_any("attach"),
             input: self.count("tokens_in")?,
             cached: self.count("tokens_cached")?,
             output: self.count("tokens_out")?,

@@ -198,7 +198,7 @@ impl Line {
 
     fn used(&mut self, used: &Used) {
         self.text("agent", &used.agent);
-        for (key, text) in [("model", &used.model), ("session_id", &used.session_id)] {
+        for (key, text) in [("model", &used.model), ("session_id", &used.session_id), ("attach", &used.attach)] {
             text.iter().for_each(|text| self.text(key, text));
         }
         let known = [("tokens_in", used.input), ("tokens_cached", used.cached), ("tokens_out", used.output)];

@@ -10,7 +10,8 @@ use team_executor_core::run::{Ending, Halt, Measure, Scope};
 use team_executor_engine::Report;
 use team_executor_engine::budget::Halted;
 use team_executor_engine::report::seconds;
-use team_executor_engine::usage::Sum;
+use team_executor_engine::usage::{self, Sum};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::plan::{joined, list};
 use crate::args::{Args, Command, Format};
@@ -101,6 +102,7 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
     }
     if !report.used.is_empty() {
         field(out, "Usage", &Sum::of(&report.used).words())?;
+        usage_table(report, width, out)?;
     }
     if let Some(halted) = &report.halt {
         field(out, "Stopped", &halted.words)?;
@@ -113,7 +115,10 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
         let (typed, task) = (typed(), escape::shell_word(task));
         let tried = format!("{typed} logs {task} {session} shows what it printed");
         let again = format!("{typed} retry --failed {session} lets what failed run again");
-        for help in [tried, again] {
+        let last = report.used.iter().rev().find(|one| report.first_failed.as_ref() == Some(&one.task));
+        let joins =
+            last.and_then(|one| one.used.attach.as_deref()).map(|attach| format!("{attach} opens its conversation"));
+        for help in [tried, again].into_iter().chain(joins) {
             writeln!(out, "help: {}", escape::line(&help))?;
         }
     }
@@ -123,6 +128,24 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
             let decide = "checkpoint improve|revise|recheck|feedback";
             writeln!(out, "Decide otherwise with: {} {decide} {}", typed(), escape::line(session))?;
         }
+    }
+    Ok(())
+}
+
+/// What agents used, by task, agent and model.
+fn usage_table(report: &Report, width: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let rows = usage::table(&report.used);
+    let header = usage::COLUMNS.map(str::to_owned);
+    let shown: Vec<_> = std::iter::once(&header).chain(rows.iter().take(SHOWN)).collect();
+    let widest = |column: usize| shown.iter().map(|row| escape::line(&row[column]).width()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(widest).collect();
+    for row in shown {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| escape::pad(&escape::line(cell), *width));
+        let line = format!("  {}", cells.collect::<Vec<_>>().join("  "));
+        writeln!(out, "{}", escape::cut(line.trim_end(), width))?;
+    }
+    if rows.len() > SHOWN {
+        writeln!(out, "  … and {} more in context.md", rows.len() - SHOWN)?;
     }
     Ok(())
 }

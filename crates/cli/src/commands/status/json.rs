@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, Verdict, joining};
-use team_executor_engine::Status;
 use team_executor_engine::artifacts::Shelved;
+use team_executor_engine::{Running, Status};
 use team_executor_files::time;
 
 use crate::joining::JsonJoining;
-use crate::usage::JsonUsage;
+use crate::usage::{JsonActivity, JsonUsage};
 
 /// How the newest run of a session stands; without a run only the session is known.
 #[derive(Serialize)]
@@ -22,6 +22,7 @@ pub(super) struct JsonStatus<'a> {
     finished: bool,
     tasks: Vec<JsonTask<'a>>,
     running: Vec<JsonRunning<'a>>,
+    asks: Vec<JsonAsked<'a>>,
     ready: Vec<&'a str>,
     rounds: u32,
     checkpoint: Option<JsonCheckpoint<'a>>,
@@ -79,6 +80,37 @@ struct JsonRunning<'a> {
     role: &'a str,
     attempt: u32,
     seconds: u64,
+    agent: Option<&'a str>,
+    doing: Option<&'a str>,
+    attach: Option<&'a str>,
+    #[serde(flatten)]
+    activity: Option<JsonActivity<'a>>,
+}
+
+/// What an agent wants to be allowed.
+#[derive(Serialize)]
+struct JsonAsked<'a> {
+    task: &'a str,
+    attempt: u32,
+    question: u64,
+    tool: &'a str,
+    what: &'a str,
+}
+
+/// What agents ask to be allowed, by task.
+fn asks<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonAsked<'a>> {
+    let of = |running: &Running| {
+        let (task, attempt) = (session.tasks[running.task.get()].id.as_str(), running.attempt);
+        let open = status.talk(task, attempt).map_or(&[][..], |talk| &talk.state.questions);
+        open.iter().map(move |open| JsonAsked {
+            task,
+            attempt,
+            question: open.question,
+            tool: &open.tool,
+            what: &open.what,
+        })
+    };
+    status.running.iter().flat_map(of).collect()
 }
 
 /// How a run stands, for programs.
@@ -113,13 +145,21 @@ pub(super) fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a S
         running: status
             .map_or(&[][..], |status| &status.running)
             .iter()
-            .map(|running| JsonRunning {
-                task: id(running.task),
-                role: session.tasks[running.task.get()].role.as_str(),
-                attempt: running.attempt,
-                seconds: running.seconds,
+            .map(|running| {
+                let doing = status.and_then(|status| status.doing(id(running.task), running.attempt));
+                JsonRunning {
+                    task: id(running.task),
+                    role: session.tasks[running.task.get()].role.as_str(),
+                    attempt: running.attempt,
+                    seconds: running.seconds,
+                    agent: doing.map(|one| one.agent.as_str()),
+                    doing: doing.and_then(|one| one.doing.as_deref()),
+                    attach: doing.and_then(|one| one.attach.as_deref()),
+                    activity: doing.map(|one| (&one.activity).into()),
+                }
             })
             .collect(),
+        asks: status.map(|status| asks(session, status)).unwrap_or_default(),
         ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
         rounds: status.map_or(0, |status| status.rounds),
         checkpoint: status.and_then(|status| status.checkpoint.as_ref()).map(|checkpoint| JsonCheckpoint {

@@ -14,6 +14,10 @@ use super::{stage, why};
 use crate::escape;
 use crate::failure::Failure;
 use crate::place;
+use crate::usage::so_far;
+
+/// How many conversations are shown.
+const CONVERSATIONS: usize = 10;
 
 /// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
 pub(super) fn text(
@@ -61,6 +65,9 @@ pub(super) fn text(
         let note = note(&status.judged[task.get()]);
         let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
+        if let Some(running) = of_worker {
+            worker(shown, status, running, width, out)?;
+        }
     }
     writeln!(out)?;
     let running = status.running.iter().map(|running| {
@@ -85,6 +92,7 @@ pub(super) fn text(
         for line in roles {
             writeln!(out, "  {}", escape::cut(&line, width - 2))?;
         }
+        conversations(status, out)?;
     }
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
@@ -118,4 +126,53 @@ fn note(judged: &Judged) -> String {
     let why = judged.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
     let wait = judged.wait.map(|wait| format!("  again in {wait} s")).unwrap_or_default();
     format!("{rounds}{verdict}{wait}{why}")
+}
+
+/// How a person opens the conversations of the last attempts.
+fn conversations(status: &Status, out: &mut impl Write) -> Result<(), Failure> {
+    let opens: Vec<_> = status.used.iter().rev().filter_map(|one| Some((one, one.used.attach.as_deref()?))).collect();
+    for (nth, (one, attach)) in opens.iter().take(CONVERSATIONS).enumerate() {
+        if nth == 0 {
+            writeln!(out, "Conversations, to be opened in the folder of the project:")?;
+        }
+        writeln!(out, "  {} (attempt {}): {}", escape::line(&one.task), one.attempt, escape::line(attach))?;
+    }
+    if opens.len() > CONVERSATIONS {
+        writeln!(out, "  … and {} more with --format json", opens.len() - CONVERSATIONS)?;
+    }
+    Ok(())
+}
+
+/// What the agent of a running attempt is doing, what it asks, and how a person joins it.
+fn worker(
+    shown: &Watched<'_>,
+    status: &Status,
+    running: &Running,
+    width: usize,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    const INDENT: usize = 6;
+    let task = shown.session.tasks[running.task.get()].id.as_str();
+    let mut lines = Vec::new();
+    if let Some(one) = status.doing(task, running.attempt) {
+        let used = [one.agent.clone(), one.activity.model.clone().unwrap_or_default(), so_far(&one.activity)];
+        lines.push(used.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", "));
+        lines.extend(one.activity.progress.as_ref().map(|progress| format!("progress: {progress}")));
+        lines.extend(one.doing.clone());
+    }
+    let open = status.talk(task, running.attempt).map_or(&[][..], |talk| &talk.state.questions);
+    lines.extend(open.iter().map(|open| format!("asks to use {}: {}", open.tool, open.what)));
+    for line in lines {
+        writeln!(out, "{:INDENT$}{}", "", escape::cut(&line, width - INDENT))?;
+    }
+    // Commands are there to be copied, so they are not cut.
+    if !open.is_empty() {
+        let (task, session) = (escape::shell_word(task), escape::session(shown.path));
+        let help = format!("{} talk allow {task} {session}, or: talk deny {task}", place::typed());
+        writeln!(out, "{:INDENT$}help: {}", "", escape::line(&help))?;
+    }
+    if let Some(attach) = status.doing(task, running.attempt).and_then(|one| one.attach.as_deref()) {
+        writeln!(out, "{:INDENT$}join with: {}", "", escape::line(attach))?;
+    }
+    Ok(())
 }

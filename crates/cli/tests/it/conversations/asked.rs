@@ -91,3 +91,25 @@ fn where_nobody_answers_the_answer_is_no_and_what_was_settled_is_not_asked() {
         assert_eq!((run.code, column(&world, "findings")), (Some(code), vec![finding.to_owned()]), "{run}");
     }
 }
+
+/// R: A-14
+#[test]
+fn status_says_what_an_agent_asks_in_text_and_json() {
+    let world = asking("edit", "", ASKS);
+    let mut executor = start(&world);
+    wait_for(&mut executor, "A asks to use edit: Writing to a.md");
+    let shown = world.run(&["status", "--session=S"]);
+    assert!(shown.stdout.contains("      asks to use edit: Writing to a.md\n"), "{shown}");
+    let help = "      help: team-executor talk allow A --session=S, or: talk deny A\n";
+    assert!(shown.stdout.contains(help), "{shown}");
+    let shown = world.run(&["status", "--session=S", "--format=json"]);
+    let status: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let asked =
+        serde_json::json!([{"task": "A", "attempt": 1, "question": 1, "tool": "edit", "what": "Writing to a.md"}]);
+    assert_eq!(status["asks"], asked, "{shown}");
+    assert_eq!(status["running"][0]["doing"], "asks to use edit: Writing to a.md", "{shown}");
+    assert_eq!(talk(&world, &["allow", "A"]).code, Some(0));
+    assert_eq!(end(executor).0, Some(0));
+    let shown = world.run(&["status", "--session=S", "--format=json"]);
+    assert!(shown.stdout.contains("\"asks\": []"), "{shown}");
+}
