@@ -5,6 +5,8 @@ use std::path::Path;
 
 /// Names the attempt for ever, also for whoever must not do a thing twice. It marks every process of the attempt.
 pub const ATTEMPT: &str = "TEAM_EXECUTOR_ATTEMPT";
+/// The session: a worker's own, or the one that a person means.
+pub const SESSION: &str = "TEAM_EXECUTOR_SESSION";
 /// How many executors are above a process.
 pub const DEPTH: &str = "TEAM_EXECUTOR_DEPTH";
 /// A worker may run an executor, but that one's workers may not.
@@ -87,7 +89,7 @@ pub fn environment(
     let mut variables = without_contract(parent, configured, extra);
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let ours = [
-        ("TEAM_EXECUTOR_SESSION", path(contract.session)),
+        (SESSION, path(contract.session)),
         ("TEAM_EXECUTOR_RUN", contract.run.to_owned()),
         ("TEAM_EXECUTOR_TASK", contract.task.to_owned()),
         ("TEAM_EXECUTOR_ROLE", contract.role.to_owned()),

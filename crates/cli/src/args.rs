@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// The session folder
+    /// Session folder, or a unique part of its name; where only one can be meant it may be left out
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) session: Option<PathBuf>,
 
@@ -85,6 +85,28 @@ impl Args {
             }
         }
         Self::from_arg_matches_mut(&mut matches)
+    }
+
+    /// Whether the command is about one session, which can be left out where only one can be meant. `--continue` finds its own.
+    pub(crate) fn is_about_session(&self) -> bool {
+        match &self.command {
+            None => self.run.continued.is_none(),
+            Some(Command::Run(options) | Command::Resume(options)) => options.continued.is_none(),
+            Some(
+                Command::Init(_)
+                | Command::Csv(_)
+                | Command::Config(_)
+                | Command::Agents(_)
+                | Command::Mcp(_)
+                | Command::Doctor(_)
+                | Command::Archive(_)
+                | Command::Sessions(_)
+                | Command::Schema(_)
+                | Command::Completions(_)
+                | Command::Man,
+            ) => false,
+            Some(_) => true,
+        }
     }
 
     /// Whether programs read what is printed.

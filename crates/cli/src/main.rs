@@ -18,6 +18,7 @@ mod place;
 mod printer;
 mod usage;
 mod watch;
+mod which;
 
 use std::process::ExitCode;
 

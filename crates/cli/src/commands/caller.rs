@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::environment::ATTEMPT;
+use team_executor_agents::environment::{ATTEMPT, SESSION};
 use team_executor_core::{Graph, RoleName, Session};
 use team_executor_engine::bus::{Attempt, Refusal, state};
 use team_executor_engine::control::{self, Caller as CalledBy};
@@ -82,7 +82,7 @@ impl Caller {
 
 /// Refuses what would let a worker steer the run that it is part of, whatever its environment says.
 pub(super) fn must_not_be_its_own(place: &Place) -> Result<(), Failure> {
-    let own = std::env::var_os("TEAM_EXECUTOR_SESSION").filter(|_| std::env::var_os(ATTEMPT).is_some());
+    let own = std::env::var_os(SESSION).filter(|_| std::env::var_os(ATTEMPT).is_some());
     if own.is_some_and(|own| Path::new(&own) == place.folder) || is_worker_of(place) {
         let finding = Finding::error(Code::Usage, "a worker does not steer the run that it is part of");
         let finding = finding.help("report your own task: team-executor task update --status STATUS");

@@ -35,6 +35,7 @@ use crate::exit::Exit;
 use crate::face::{Event, print_event};
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::which;
 
 pub(crate) use csv::JsonJob;
 pub(crate) use plan::mark;
@@ -44,7 +45,12 @@ pub(crate) use validate::count;
 
 /// Carries out what the user asked for.
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
-    let session = args.session.as_deref();
+    let session = match &args.session {
+        Some(given) => Some(which::named(given)?),
+        None if args.is_about_session() => which::inferred(printer)?,
+        None => None,
+    };
+    let session = session.as_deref();
     match &args.command {
         Some(Command::Init(options)) => init::run(session, options, printer),
         Some(Command::Csv(options)) => csv::run(session, options, printer),

@@ -61,7 +61,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
     let table = [&["csv", ".workflow/.team/TC-x/tasks.csv", "--instruction", "Do {id}"], &RUN[1..]].concat();
     let cases: &[(&str, &[&str], &[&str])] = &[
         ("run", &run, &["run", session]),
-        ("status", &["status", session], &["status"]),
+        ("status", &["status", session], &["status", "--session=nowhere"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
         ("prompt", &["prompt", "A", session], &["prompt", "NOPE", session]),
         ("msg", &["msg", "log", "hello", session], &["msg", "log", "hello", "--data", "{", session]),
@@ -83,7 +83,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("csv", &table, &["csv", "nowhere.csv", "--instruction", "Do it"]),
         ("talk", &["talk", session], &["talk", "send", "A", "hello", session]),
         ("validate", &["validate", session], &["validate", "--session=nowhere"]),
-        ("plan", &["plan", session], &["plan"]),
+        ("plan", &["plan", session], &["plan", "--session=nowhere"]),
         ("sessions", &["sessions"], &["sessions", "nowhere"]),
         ("schema", &["schema"], &["schema", "nope"]),
     ];

@@ -35,3 +35,4 @@ mod sentences;
 mod serve;
 mod status;
 mod usage;
+mod which;
