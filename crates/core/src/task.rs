@@ -1,5 +1,7 @@
 //! A unit of work for one role, and the words that describe it.
 
+use std::sync::Arc;
+
 use crate::complexity::Complexity;
 use crate::ids::{RoleName, TaskId};
 use crate::time::Timestamp;
@@ -180,6 +182,15 @@ impl Brief {
     }
 }
 
+/// Something else that a planner says about a task, under the planner's own name for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// The name of the column or field.
+    pub name: Arc<str>,
+    /// What it says, as text.
+    pub text: String,
+}
+
 /// A unit of work for one role.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
@@ -217,6 +228,8 @@ pub struct Task {
     pub attempt_count: u32,
     /// What came out, in a few words.
     pub findings: Option<String>,
+    /// What a planner noted in the place of the findings before the task ran.
+    pub planner_notes: Option<String>,
     /// Why it failed or was skipped.
     pub error: Option<String>,
     /// 0 to 100, from reviewers only.
@@ -229,6 +242,8 @@ pub struct Task {
     pub updated_at: Option<Timestamp>,
     /// What the analysis says about it.
     pub brief: Option<Box<Brief>>,
+    /// What else the file says about it and the model does not know, in the order of the file.
+    pub details: Vec<Detail>,
 }
 
 impl Task {
@@ -252,13 +267,32 @@ impl Task {
             status: TaskStatus::Pending,
             attempt_count: 0,
             findings: None,
+            planner_notes: None,
             error: None,
             quality_score: None,
             verdict: None,
             created_at: None,
             updated_at: None,
             brief: None,
+            details: Vec::new(),
         }
+    }
+
+    /// Takes findings of a task that has not run for what they are: notes of the planner.
+    pub fn take_planner_notes(&mut self) {
+        if !self.status.is_over() && self.planner_notes.is_none() {
+            self.planner_notes = self.findings.take();
+        }
+    }
+
+    /// The planner's notes, while they stand in the place of the findings.
+    pub fn notes_as_findings(&self) -> Option<&str> {
+        self.planner_notes.as_deref().filter(|_| !self.status.is_over() && self.findings.is_none())
+    }
+
+    /// The planner's notes, where something else has taken their place.
+    pub fn notes_beside(&self) -> Option<&str> {
+        self.planner_notes.as_deref().filter(|_| self.notes_as_findings().is_none())
     }
 
     /// Who judges at this task, by its name: `CHECKPOINT-*` is a supervisor's, after `QUALITY-*` a person judges.

@@ -2,6 +2,7 @@
 
 mod before;
 mod knowledge;
+mod planned;
 mod upstream;
 
 use std::fmt::Write as _;
@@ -135,28 +136,6 @@ fn text(session: &Session, task: &Task, folder: &Path) -> String {
     if spec.is_some() {
         text.push_str("\nRead the role_spec file to load Phase 2-4 domain instructions.\n");
     }
-    text.push_str("\n## Task\n");
-    let mut field = |name: &str, value: &str| {
-        if !value.is_empty() {
-            writeln!(text, "{name}: {value}").ok();
-        }
-    };
-    field("id", task.id.as_str());
-    field("title", &task.title);
-    field("description", &task.description);
-    if let Some(brief) = &task.brief {
-        field("goal", brief.goal.as_deref().unwrap_or_default());
-        for (name, lines) in [
-            ("steps", &brief.steps),
-            ("key_files", &brief.key_files),
-            ("upstream_artifacts", &brief.upstream_artifacts),
-            ("success_criteria", &brief.success_criteria),
-            ("constraints", &brief.constraints),
-        ] {
-            if !lines.is_empty() {
-                field(name, &format!("\n  - {}", lines.join("\n  - ")));
-            }
-        }
-    }
+    planned::section(&mut text, task);
     text
 }

@@ -70,6 +70,8 @@ codes! {
     UnknownRole = "unknown-role",
     /// A task that is described but not placed in the graph.
     UnplacedTask = "unplaced-task",
+    /// A task that does not say what to do.
+    NothingToDo = "nothing-to-do",
     /// More tasks than the limit.
     TooManyTasks = "too-many-tasks",
     /// An artifact that breaks a rule of the registry.

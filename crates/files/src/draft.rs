@@ -8,8 +8,9 @@ use team_executor_core::{
 
 use crate::code::Code;
 use crate::finding::{Finding, Findings};
-use crate::json::Value;
+use crate::json::{Entry, Value};
 use crate::limits;
+use crate::shape::Object;
 use crate::span::Span;
 
 /// A session as it is read: nothing of it is certain until its tasks are sealed.
@@ -200,15 +201,23 @@ pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Finding
     checked(RoleName::parse(text), "a role name", text, file, span, findings)
 }
 
-/// The role that a task names. Without one the session is refused by its shape; the task stays under a stand-in, because
-/// others may depend on it.
+/// The role that a task names; under another name of that field it may have an `@` before it. Without one the session is
+/// refused by its shape; the task stays under a stand-in, because others may depend on it.
 pub fn role_or_stand_in(
-    role: Option<Value<'_, '_>>,
+    task: Value<'_, '_>,
+    shape: &Object,
     id: &TaskId,
     file: &Arc<str>,
     findings: &mut Findings,
 ) -> Option<RoleName> {
-    let named = role.and_then(|role| role_name(&role.as_text()?, file, role.span(), findings));
+    let spelled = |entry: &Entry<'_, '_>| shape.field(&entry.name()).filter(|(_, field, _)| field.name == "role");
+    let mut roles = task.entries().filter(|entry| !entry.value.is_null());
+    let role = roles.find_map(|entry| spelled(&entry).map(|(_, _, is_exact)| (entry.value, is_exact)));
+    let named = role.and_then(|(role, is_exact)| {
+        let name = role.as_text()?;
+        let name = if is_exact { &*name } else { name.strip_prefix('@').unwrap_or(&name) };
+        role_name(name, file, role.span(), findings)
+    });
     named.or_else(|| RoleName::parse(id.as_str()).ok())
 }
 

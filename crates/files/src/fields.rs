@@ -30,6 +30,17 @@ pub static INNER_LOOP: Type = Type::Or(
     &[Other { ty: &Type::Word(&["dynamic"], &[]), understood: "`inner_loop: dynamic` was read as false" }],
 );
 
+/// Other names of a task's title in real files.
+pub const TITLES: &[&str] = &["name", "subject", "task"];
+/// Other names of its description.
+pub const DESCRIPTIONS: &[&str] = &["prompt", "goal"];
+/// Other names of its role, which may have an `@` before it there.
+pub const ROLES: &[&str] = &["owner", "agent", "assignee"];
+/// Other names of its wave.
+pub const WAVES: &[&str] = &["wave_n"];
+/// What the notes of a planner are.
+pub const PLANNER_NOTES: &str = "What the planner noted in `findings` before the task ran";
+
 /// The synonyms of task statuses in real files.
 pub const STATUS_SYNONYMS: &[(&str, &str)] = &[
     ("", "pending"),

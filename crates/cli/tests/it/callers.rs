@@ -256,7 +256,7 @@ fn person_in_another_shell_steers_the_run() {
 #[test]
 fn worker_steers_a_session_of_its_own() {
     let world = tasks(&[("A", "")]);
-    world.write("inner/tasks.csv", "id,role,deps,status\nX,r,,pending\nY,r,X,pending\n");
+    world.write("inner/tasks.csv", "id,title,role,deps,status\nX,Do X,r,,pending\nY,Do Y,r,X,pending\n");
     for pipe in ["at-work", "go-on"] {
         drop(Gate::new(world.dir().join(pipe)));
     }
@@ -280,7 +280,7 @@ fn worker_steers_a_session_of_its_own() {
 #[test]
 fn worker_serves_a_client_that_runs_a_table() {
     let world = table(3);
-    world.write("S/tasks.csv", "id,role,deps,status\nA,r,,pending\n");
+    world.write("S/tasks.csv", "id,title,role,deps,status\nA,Do A,r,,pending\n");
     let wanted = json!({"csv_path": "people.csv", "instruction": "Greet {name}", "id_column": "id"});
     let lines = world.write("lines", crate::mcp::lines(&[("spawn_agents_on_csv", wanted)]));
     let worker = format!(

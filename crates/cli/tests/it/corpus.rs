@@ -58,6 +58,65 @@ fn every_session_is_understood_as_pinned() {
         std::fs::write(&path, &found).expect("the counts can be written");
     }
     assert_eq!(found, std::fs::read_to_string(&path).unwrap_or_default());
+    let counted = |line: &str| line.split("errors, ").nth(1)?.split(' ').next()?.parse::<u32>().ok();
+    let mut warnings: Vec<_> = found.lines().filter_map(counted).collect();
+    warnings.sort_unstable();
+    assert!(warnings[warnings.len() / 2] <= 2, "the median of the warnings is above 2:\n{found}");
+}
+
+/// Columns that say which task it is, where it stands and what came of it; and a role, which the prompt says elsewhere.
+const STATE: [&str; 12] = [
+    "id",
+    "task_id",
+    "status",
+    "findings",
+    "findings_full",
+    "error",
+    "quality_score",
+    "supervision_verdict",
+    "attempt_count",
+    "planner_notes",
+    "role",
+    "job_id",
+];
+
+/// R: P-01
+#[test]
+fn every_prompt_holds_every_cell_that_is_no_result() {
+    let Some(corpus) = corpus() else { return };
+    let mut checked = 0;
+    for path in below(&corpus.join("csv-wave")) {
+        let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+        world.copy_tree(path.clone(), "S");
+        let table = path.join("tasks.csv");
+        let text = std::fs::read_to_string(&table).expect("a table");
+        // What is done is to be done again, so that there is a prompt for every row.
+        let text =
+            text.trim_start_matches('\u{FEFF}').replace(",completed", ",pending").replace(",\"completed\"", ",pending");
+        std::fs::write(world.dir().join("S/tasks.csv"), &text).expect("written");
+        let table = csv::parse(&text).expect("a table");
+        let names: Vec<_> = table.header().cells().map(|cell| cell.value.trim().to_lowercase()).collect();
+        let job = names.iter().position(|name| name == "job_id").unwrap_or(names.len());
+        let at = |name: &str| names.iter().position(|own| own == name);
+        let (id, status) = (at("id").or(at("task_id")).expect("ids"), at("status"));
+        for record in table.records() {
+            let cell = |column: usize| record.get(column).map(|cell| cell.value.into_owned()).unwrap_or_default();
+            if status.is_some_and(|status| cell(status) != "pending") {
+                continue;
+            }
+            let shown = world.run(&["prompt", cell(id).trim(), "--session=S"]);
+            if shown.code != Some(0) {
+                // A table that is refused has no prompts.
+                break;
+            }
+            for (column, name) in names.iter().enumerate().take(job).filter(|(_, name)| !STATE.contains(&name.as_str()))
+            {
+                assert!(shown.stdout.contains(cell(column).trim()), "{}: `{name}`\n{shown}", path.display());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked} rows");
 }
 
 /// The session that the formats' authors would call ordinary, with Chinese text and unusual ids.

@@ -93,7 +93,7 @@ fn a_session_is_made_where_sessions_live_and_says_what_to_do_next() {
 #[test]
 fn nothing_that_is_there_is_touched() {
     let world = empty();
-    world.write("mine/tasks.csv", "id\nA\n");
+    world.write("mine/tasks.csv", "id,title\nA,Do A\n");
     world.write("file", "text");
     std::os::unix::fs::symlink("nowhere", world.dir().join("link")).expect("a link");
     let before = world.tree();
@@ -169,7 +169,7 @@ fn a_table_becomes_a_session_that_can_be_run() {
     world.write("plans/release 2.csv", "id,name,depends_on,role,status\nA,Build,,builder,done\nB,Check,A,tester,\n");
     world.write(
         "list.json",
-        r#"[{"id":"X-1","title":"One","role":"builder"},{"id":"X-2","role":"builder","deps":"X-1"}]"#,
+        r#"[{"id":"X-1","title":"One","role":"builder"},{"id":"X-2","name":"Two","role":"builder","deps":"X-1"}]"#,
     );
     for dialect in DIALECTS {
         for (table, tasks) in [("plans/release 2.csv", 2), ("list.json", 2)] {
@@ -189,10 +189,10 @@ fn a_table_becomes_a_session_that_can_be_run() {
     // What was odd about the table is said, with the name that the user gave.
     let odd = world.run(&["init", "--from", "plans/release 2.csv", "--name", "odd"]);
     assert!(odd.stderr.contains("--> plans/release 2.csv:1:4"), "{odd}");
-    world.write("bad.csv", "id,deps,role\nA,B,r\nB,A,r\n");
+    world.write("bad.csv", "id,title,deps,role\nA,Do A,B,r\nB,Do B,A,r\n");
     let bad = world.run(&["init", "--from", "bad.csv", "--name", "bad"]);
     assert!(bad.code == Some(2) && bad.stderr.contains("circular dependency: A -> B -> A"), "{bad}");
-    assert!(bad.stderr.contains("bad.csv:2:3"), "{bad}");
+    assert!(bad.stderr.contains("bad.csv:2:8"), "{bad}");
 }
 
 /// A session whose specialists join for each of the four reasons, and one who does not.

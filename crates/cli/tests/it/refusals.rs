@@ -185,11 +185,14 @@ fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
         assert!(said.matches("--session=").count() == 1 && said.contains("'--session="), "{run}");
         assert!(said.contains("a b/$(touch hit)'"), "{run}");
     };
-    world.write("a b/$(touch hit)/tasks.csv", "id,deps,role\nA,B,worker\n");
+    world.write("a b/$(touch hit)/tasks.csv", "id,title,deps,role\nA,Do A,B,worker\n");
     for command in [&["logs", "A"] as &[_], &["artifacts"], &["prompt", "A"], &["run", "-y", "--format", "json"]] {
         suggests(command);
     }
-    world.write("a b/$(touch hit)/tasks.csv", "id,deps,role\nA,,worker\nQUALITY-1,A,worker\nB,QUALITY-1,worker\n");
+    world.write(
+        "a b/$(touch hit)/tasks.csv",
+        "id,title,deps,role\nA,Do A,,worker\nQUALITY-1,Do QUALITY-1,A,worker\nB,Do B,QUALITY-1,worker\n",
+    );
     for command in [&["pause"] as &[_], &["retry", "A"], &["artifacts"], &["logs", "A"], &["logs", "C"], &["talk"]] {
         suggests(command);
     }
@@ -217,11 +220,12 @@ fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
 /// What is suggested is not refused in turn.
 #[test]
 fn a_session_with_other_tasks_than_its_run_says_what_leads_on() {
-    const TASKS: &str = "id,deps,role\nA,,worker\nQUALITY-1,A,worker\nB,QUALITY-1,worker\n";
+    const TASKS: &str =
+        "id,title,deps,role\nA,Do A,,worker\nQUALITY-1,Do QUALITY-1,A,worker\nB,Do B,QUALITY-1,worker\n";
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     let run = |command| world.run(&[command, "--session=S", "--agent-command", "true", "-y"]);
     let helps = |help: &str| {
-        world.write("S/tasks.csv", format!("{TASKS}NEW,,worker\n"));
+        world.write("S/tasks.csv", format!("{TASKS}NEW,Do it,,worker\n"));
         for command in [&["status"] as &[_], &["logs", "A"], &["prompt", "A"]] {
             let said = world.run(&[command, &["--session=S"]].concat());
             assert!(said.code == Some(2) && said.stderr.contains(&format!("help: {help}\n")), "{said}");

@@ -10,14 +10,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use team_executor_core::{
-    Checkpoint, CheckpointAction, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task,
-    TaskId, TaskStatus, Verdict,
+    Checkpoint, CheckpointAction, Complexity, Detail, ExecMode, Phase, Position, Priority, RunOn, Session,
+    SessionStatus, Task, TaskId, TaskStatus, Verdict,
 };
 
 use self::shape::{CHECKPOINT, METADATA, OBJECT, TASK};
 pub use self::shape::{DEFAULT_PIPELINE, PIPELINES, SESSION, SHAPE, TEAM_SESSION};
 use crate::code::Code;
 use crate::context;
+use crate::details;
 use crate::dialect;
 use crate::draft::{self, Draft, Drafts};
 use crate::fields::{self, Named, field, filled, text, whole};
@@ -25,6 +26,24 @@ use crate::finding::{Finding, Findings, Severity};
 use crate::json::Value;
 use crate::reading::Reading;
 use crate::span::{Source, Span};
+use crate::words::in_words;
+
+/// Fields that the model holds, and those that are no part of what is to be done.
+const TOLD: [&str; 13] = [
+    "id",
+    "role",
+    "dependencies",
+    "status",
+    "metadata",
+    "title",
+    "description",
+    "context_from",
+    "findings",
+    "planner_notes",
+    "exec_mode",
+    "quality_score",
+    "supervision_verdict",
+];
 
 /// Reads and judges a session of this dialect.
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
@@ -110,7 +129,7 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Draft
 }
 
 fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {
-    let role = draft::role_or_stand_in(field(value, &TASK, "role"), &id, file, findings)?;
+    let role = draft::role_or_stand_in(value, &TASK, &id, file, findings)?;
     let mut task = Task::new(id, role);
     let mut places = Vec::new();
     for (name, value) in fields::known(value, &TASK) {
@@ -131,6 +150,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
                 task.context_from = fields::ids(value, file, findings).into_iter().map(|(id, _)| id).collect();
             }
             "findings" => task.findings = filled(value),
+            "planner_notes" => task.planner_notes = filled(value),
             "exec_mode" => task.exec_mode = ExecMode::from_word(&word()).unwrap_or(task.exec_mode),
             "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
@@ -140,7 +160,19 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             _ => {}
         }
     }
+    task.take_planner_notes();
+    task.details = told_besides(value);
+    in_words(&mut task);
     Some((task, places))
+}
+
+/// What a task and its metadata say that the model does not.
+fn told_besides(task: Value<'_, '_>) -> Vec<Detail> {
+    let mut told = details::of(task, &TASK, &TOLD);
+    let metadata = field(task, &TASK, "metadata");
+    let known = ["created_at", "updated_at", "attempt_count", "error_message"];
+    told.extend(metadata.into_iter().flat_map(|metadata| details::of(metadata, &METADATA, &known)));
+    told
 }
 
 fn metadata(task: &mut Task, value: Value<'_, '_>) {

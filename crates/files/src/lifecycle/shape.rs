@@ -5,7 +5,7 @@ use team_executor_core::{
     SessionStatus, TaskStatus, Verdict,
 };
 
-use crate::fields::{ID, IDS, INNER_LOOP, STATUS_SYNONYMS};
+use crate::fields::{DESCRIPTIONS, ID, IDS, INNER_LOOP, PLANNER_NOTES, ROLES as ROLE_NAMES, STATUS_SYNONYMS, TITLES};
 use crate::limits;
 use crate::manifest;
 use crate::reading::About;
@@ -143,10 +143,10 @@ const fn about(subject: &'static str) -> About {
     }
 }
 
-const fn task(id: Field) -> [Field; 17] {
+const fn task(id: Field) -> [Field; 18] {
     [
         id,
-        Field::required("role", &Type::Name, "Name of the role that does it"),
+        Field::required("role", &Type::Name, "Name of the role that does it").or(ROLE_NAMES),
         Field::expected("phase", &Type::Word(Phase::WORDS, &[]), "it has none", "The part of the lifecycle"),
         Field::optional("dependencies", &IDS, "Ids of the tasks that must be done before").or(&[
             "deps",
@@ -163,8 +163,8 @@ const fn task(id: Field) -> [Field; 17] {
         ),
         Field::expected("priority", &Type::Word(Priority::WORDS, &[]), "`P1` is used", "Which goes first"),
         Field::optional("metadata", &METADATA_TYPE, "What happened to it"),
-        Field::optional("title", &Type::Text, "For people"),
-        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("title", &Type::Text, "For people").or(TITLES),
+        Field::optional("description", &Type::Text, "What is to be done").or(DESCRIPTIONS),
         Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
         Field::optional("findings", &Type::Nullable(&Type::Text), "What came out"),
         Field::optional("exec_mode", &Type::Word(ExecMode::WORDS, &[]), "One shot or conversation"),
@@ -173,5 +173,6 @@ const fn task(id: Field) -> [Field; 17] {
         Field::optional("quality_score", &Type::Nullable(&Type::Number(0.0, 100.0)), "From reviewers, 0 to 100"),
         Field::optional("supervision_verdict", &Type::Nullable(&Type::Word(Verdict::WORDS, &[])), "From supervisors"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ]
 }

@@ -173,7 +173,7 @@ fn a_table_becomes_a_session_in_every_dialect() {
 #[test]
 fn a_role_that_cannot_be_a_file_is_named() {
     for role in ["a/b", "../x", ".", "a\\b"] {
-        let folder = MemoryFolder::default().with("tasks.csv", format!("id,role\nA,{role}\n"));
+        let folder = MemoryFolder::default().with("tasks.csv", format!("id,title,role\nA,x,{role}\n"));
         let read = load(&folder, "table", None).session.unwrap().0;
         let outline = from_table::outline(read, head(), "");
         assert_eq!(outline.unwritable_role().map(RoleName::as_str), Some(role));

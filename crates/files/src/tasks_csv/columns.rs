@@ -7,7 +7,7 @@ use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskSt
 
 use crate::code::Code;
 use crate::csv::Record;
-use crate::fields::{ID, STATUS_SYNONYMS};
+use crate::fields::{DESCRIPTIONS, ID, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
 use crate::finding::{Finding, Findings};
 use crate::shape::{Field, Object, Presence, Type};
 use crate::span::Span;
@@ -26,8 +26,8 @@ pub static ROW: Object = Object {
     about: "One task and its state",
     fields: &[
         Field::required("id", &ID, "Unique name of the task").or(&["task_id"]),
-        Field::expected("title", &Type::Text, "the id is shown instead", "For people").or(&["name"]),
-        Field::expected("description", &Type::Text, "the title is used", "What is to be done"),
+        Field::expected("title", &Type::Text, "the id is shown instead", "For people").or(TITLES),
+        Field::expected("description", &Type::Text, "the title is used", "What is to be done").or(DESCRIPTIONS),
         Field::expected("deps", &Type::Text, "no task waits for another", "Ids of what must be done before, with `;`")
             .or(&["depends_on", "dependencies", "blockedby", "blocked_by", "dependson"]),
         Field::expected(
@@ -42,8 +42,10 @@ pub static ROW: Object = Object {
             "it is `csv-wave`, unless the role's instructions say otherwise",
             "One shot or conversation",
         ),
-        Field::expected("role", &Type::Name, "every task has the role `worker`", "Name of the role that does it"),
-        Field::expected("wave", &Type::Whole(1), "it was computed from the dependencies", "Which wave it runs in"),
+        Field::expected("role", &Type::Name, "every task has the role `worker`", "Name of the role that does it")
+            .or(ROLES),
+        Field::expected("wave", &Type::Whole(1), "it was computed from the dependencies", "Which wave it runs in")
+            .or(WAVES),
         Field::expected(
             "status",
             &Type::Word(TaskStatus::WORDS, STATUS_SYNONYMS),
@@ -61,6 +63,7 @@ pub static ROW: Object = Object {
         Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
         Field::optional("agent", &Type::Text, "Which agent does it, where the user lets sessions choose"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ],
 };
 
@@ -77,6 +80,9 @@ pub(crate) const JOB: [&str; 10] = [
     "reported_at",
     "completed_at",
 ];
+
+/// Columns of which another name beside the right one only says more.
+const TEXTS: [&str; 3] = ["title", "description", "role"];
 
 /// Which column of a header is which.
 #[derive(Debug)]
@@ -107,7 +113,24 @@ impl<'s> Header<'s> {
                 }
             }
         }
+        header.read_again(&folded);
         header
+    }
+
+    /// Names that mean something else where what they mean first is there, or is missing.
+    fn read_again(&mut self, folded: &[String]) {
+        let named = |name: &str| folded.iter().position(|column| column == name);
+        let field = |name: &str| ROW.field(name).map(|(_, field, _)| field);
+        if self.column("role").is_none()
+            && let Some(agent) = self.column("agent")
+        {
+            self.meanings[agent] = field("role");
+        }
+        if self.column("description").is_none()
+            && let Some(task) = named("task").filter(|task| self.meanings[*task].is_none() && !self.is_of_job(*task))
+        {
+            self.meanings[task] = field("description");
+        }
     }
 
     /// How many columns there are.
@@ -148,7 +171,7 @@ impl<'s> Header<'s> {
                 (None, Some((field, true))) if !self.is_of_job(column) => {
                     (Code::OddTable, format!("`{}` stands in the header twice: the first was read", field.name))
                 }
-                (None, Some((field, false))) if !self.is_of_job(column) => {
+                (None, Some((field, false))) if !self.is_of_job(column) && !TEXTS.contains(&field.name) => {
                     (Code::FieldAlias, format!("`{name}` was ignored, because `{}` is there too", field.name))
                 }
                 _ => continue,
@@ -176,11 +199,13 @@ impl<'s> Header<'s> {
         }
     }
 
-    fn is_of_job(&self, column: usize) -> bool {
+    /// Whether a column tells about a job, not about a task.
+    pub(super) fn is_of_job(&self, column: usize) -> bool {
         self.job.is_some_and(|first| (first..first + JOB.len()).contains(&column))
     }
 }
 
-fn fold(name: &str) -> String {
+/// A name as it is compared.
+pub(super) fn fold(name: &str) -> String {
     name.trim().to_lowercase()
 }

@@ -5,6 +5,7 @@
 
 mod cells;
 mod columns;
+mod details;
 mod odd;
 mod read;
 #[cfg(test)]

@@ -19,9 +19,7 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
             OddityKind::RaggedRow { expected, found } if found < expected => {
                 "a row has fewer cells than the header: the missing ones were read as empty"
             }
-            OddityKind::RaggedRow { .. } => {
-                "a row has more cells than the header: the surplus ones are kept and not read"
-            }
+            OddityKind::RaggedRow { .. } => "a row has more cells than the header: the surplus ones have no name",
         };
         let place = Span { start: odd.start, end: odd.end };
         findings.push(Finding::warning(Code::OddTable, message).at(file, place, ""));

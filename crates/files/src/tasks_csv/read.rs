@@ -11,6 +11,7 @@ use team_executor_core::{
 
 use super::cells::{Cells, place};
 use super::columns::{DEFAULT_ROLE, Header};
+use super::details::Labels;
 use super::{ROW, odd};
 use crate::code::Code;
 use crate::csv::{self, Cell, Record, Table};
@@ -21,6 +22,7 @@ use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::Field;
 use crate::span::{Source, Span};
+use crate::words::{self, in_words};
 use crate::{roles, tasks_json};
 
 /// What is said about it.
@@ -49,6 +51,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let id = draft::session_id(&reading.name.clone(), &file, Span::new(0, 0), &mut reading.findings);
     let session = id.map(|id| {
         let roles = roles::of_tasks(reading, &mut tasks);
+        words::check(&tasks, &roles, "write it into a column `description`", &mut reading.findings);
         Session { specialists: roles::specialists(reading, &roles), roles, ..Session::new(id) }
     });
     Some(Draft { session, tasks })
@@ -72,7 +75,8 @@ fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<
             rows.push((id, place, record));
         }
     }
-    let mut reader = Rows { header, known, default_role, cells };
+    let labels = Labels::of(&header);
+    let mut reader = Rows { header, labels, known, default_role, cells };
     let mut drafts = Drafts::with_capacity(file.clone(), rows.len());
     for (id, place, record) in rows {
         let (task, places) = reader.task(id, record);
@@ -129,6 +133,7 @@ pub(super) fn cell_of<'s>(record: Record<'_, 's>, column: usize) -> Cell<'s> {
 
 struct Rows<'a, 't, 's> {
     header: Header<'s>,
+    labels: Labels,
     known: Known<'t, 's>,
     default_role: RoleName,
     cells: Cells<'a>,
@@ -140,7 +145,7 @@ impl Rows<'_, '_, '_> {
         let mut task = Task::new(id, self.default_role.clone());
         let mut places = Vec::new();
         let mut whole = None;
-        let Self { header, known, cells, .. } = self;
+        let Self { header, labels, known, cells, .. } = self;
         for (column, field) in header.fields() {
             let cell = cell_of(record, column);
             match field.name {
@@ -154,7 +159,7 @@ impl Rows<'_, '_, '_> {
                     (task.dependencies, places) = ids.unzip();
                 }
                 "context_from" => task.context_from = context(field, &cell, known, cells),
-                "role" => task.role = role(field, &cell, cells).unwrap_or(task.role),
+                "role" => task.role = role(field, &cell, labels.is_exact(column, field), cells).unwrap_or(task.role),
                 "wave" => {
                     task.declared_wave = cells.number(field, &cell);
                     if cell.value.trim().is_empty() {
@@ -166,6 +171,7 @@ impl Rows<'_, '_, '_> {
                 "findings" => task.findings = filled(cell),
                 "findings_full" => whole = filled(cell.clone()).map(|text| (text, place(&cell))),
                 "error" => task.error = filled(cell),
+                "planner_notes" => task.planner_notes = filled(cell),
                 "agent" => task.agent = filled(cell),
                 "quality_score" => task.quality_score = cells.number(field, &cell),
                 "attempt_count" => task.attempt_count = cells.number(field, &cell).unwrap_or(0),
@@ -173,15 +179,22 @@ impl Rows<'_, '_, '_> {
             }
         }
         if let Some((whole, place)) = whole {
-            // A person who edits the short text means it.
-            if task.findings.as_deref() == Some(&*findings_text::cut(&whole)) {
-                task.findings = Some(whole);
-            } else {
-                let message = "`findings_full` was ignored, because `findings` says something else";
-                cells.warn(Code::Disagreement, message, place);
-            }
+            give_whole(&mut task, whole, place, cells);
         }
+        task.take_planner_notes();
+        task.details = labels.details(header, record, &task);
+        in_words(&mut task);
         (task, places)
+    }
+}
+
+/// The findings that `findings` holds the beginning of. A person who edits the short text means it.
+fn give_whole(task: &mut Task, whole: String, place: Span, cells: &mut Cells<'_>) {
+    if task.findings.as_deref() == Some(&*findings_text::cut(&whole)) {
+        task.findings = Some(whole);
+    } else {
+        let message = "`findings_full` was ignored, because `findings` says something else";
+        cells.warn(Code::Disagreement, message, place);
     }
 }
 
@@ -201,8 +214,13 @@ fn context(field: &Field, cell: &Cell<'_>, known: &Known<'_, '_>, cells: &mut Ce
     ids
 }
 
-fn role(field: &Field, cell: &Cell<'_>, cells: &mut Cells<'_>) -> Option<RoleName> {
+/// The role that a cell names. A column of another name may put an `@` before it, and leave it out.
+fn role(field: &Field, cell: &Cell<'_>, is_exact: bool, cells: &mut Cells<'_>) -> Option<RoleName> {
     let name = cells.trimmed(field, cell);
+    let name = if is_exact { name } else { name.strip_prefix('@').unwrap_or(name) };
+    if name.is_empty() && !is_exact {
+        return None;
+    }
     if name.is_empty() {
         let finding = Finding::error(Code::MissingField, format!("{} missing required field 'role'", cells.subject));
         let finding = finding.at(cells.file, place(cell), "this task has no role");

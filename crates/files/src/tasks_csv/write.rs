@@ -83,6 +83,7 @@ pub(super) fn cell<'a>(
         "wave" => Cow::Owned(graph.wave(index).to_string()),
         "status" if task.status == TaskStatus::Ready => Cow::Borrowed(TaskStatus::Pending.word()),
         "status" => Cow::Borrowed(task.status.word()),
+        "findings" if task.notes_as_findings().is_some() => Cow::Borrowed(task.notes_as_findings().unwrap_or_default()),
         "findings" => findings_text::cut(said(task.findings.as_deref(), unsaid(task.status).0)),
         "error" => Cow::Borrowed(said(task.error.as_deref(), unsaid(task.status).1)),
         _ => optional(field, task, before),
@@ -200,6 +201,7 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
         "min_complexity" => task.min_complexity.map(|level| Cow::Borrowed(level.word())),
         "quality_score" => task.quality_score.map(|score| Cow::Owned(score.to_string())),
         "agent" => task.agent.as_deref().map(Cow::Borrowed),
+        "planner_notes" => task.notes_beside().map(Cow::Borrowed),
         "attempt_count" => (task.attempt_count > 0).then(|| Cow::Owned(task.attempt_count.to_string())),
         "findings_full" => {
             let whole = task.findings.as_deref().filter(|text| matches!(findings_text::cut(text), Cow::Owned(_)));

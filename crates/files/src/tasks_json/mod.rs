@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use team_executor_core::{
-    ActiveWorker, Complexity, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
+    ActiveWorker, Complexity, Detail, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
     TaskStatus, Verdict,
 };
 
@@ -18,6 +18,7 @@ pub(crate) use self::rules::{NO_FINDINGS, NO_REASON, complete};
 pub use self::shape::{ABOUT, SHAPE};
 pub(crate) use self::shape::{OBJECT, TASK};
 use crate::code::Code;
+use crate::details;
 use crate::draft::{self, Draft, Drafts};
 use crate::fields::{self, Named, field, filled, text, whole};
 use crate::finding::{Finding, Findings, Severity};
@@ -25,6 +26,26 @@ use crate::json::{Kind, Value};
 use crate::reading::Reading;
 use crate::roles;
 use crate::span::{Source, Span};
+use crate::words::{self, in_words};
+
+/// Fields that the model holds, and those that are no part of what is to be done.
+const TOLD: [&str; 15] = [
+    "id",
+    "title",
+    "description",
+    "role",
+    "deps",
+    "context_from",
+    "wave",
+    "status",
+    "findings",
+    "findings_full",
+    "planner_notes",
+    "quality_score",
+    "supervision_verdict",
+    "error",
+    "exec_mode",
+];
 
 /// Reads and judges a session of this dialect.
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
@@ -37,6 +58,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         let mut tasks = tasks(root, &file, Severity::Error, &mut reading.findings);
         let session = session(root, &file, reading).map(|mut session| {
             session.roles = roles::of_tasks(reading, &mut tasks);
+            words::check(&tasks, &session.roles, "write it into its \"description\"", &mut reading.findings);
             session.specialists = roles::specialists(reading, &session.roles);
             session
         });
@@ -60,6 +82,10 @@ pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts) {
             let Some(state) = by_id.remove(&task.id) else { continue };
             task.status = state.status;
             task.findings = state.findings;
+            task.planner_notes = state.planner_notes;
+            let known = |detail: &Detail| task.details.iter().any(|own| own == detail);
+            let more: Vec<_> = state.details.into_iter().filter(|detail| !known(detail)).collect();
+            task.details.extend(more);
             task.error = state.error;
             task.quality_score = state.quality_score;
             task.verdict = state.verdict;
@@ -108,7 +134,7 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, severity: Severity, findings: &mu
 }
 
 fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {
-    let role = draft::role_or_stand_in(field(value, &TASK, "role"), &id, file, findings)?;
+    let role = draft::role_or_stand_in(value, &TASK, &id, file, findings)?;
     let mut task = Task::new(id, role);
     let mut places = Vec::new();
     let mut description = None;
@@ -132,6 +158,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "quality_score" => task.quality_score = value.as_f64(),
             "supervision_verdict" => task.verdict = Verdict::from_word(&word()),
             "error" => task.error = filled(value),
+            "planner_notes" => task.planner_notes = filled(value),
             "priority" => task.priority = Priority::from_word(&word()).unwrap_or(task.priority),
             "exec_mode" => task.exec_mode = ExecMode::from_word(&word()).unwrap_or(task.exec_mode),
             "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
@@ -142,6 +169,9 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
     }
     task.description = description.unwrap_or_else(|| task.title.clone());
     task.findings = whole_findings.or(task.findings);
+    task.take_planner_notes();
+    task.details = details::of(value, &TASK, &TOLD);
+    in_words(&mut task);
     Some((task, places))
 }
 

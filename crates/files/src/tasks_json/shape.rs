@@ -2,7 +2,7 @@
 
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, SessionStatus, Verdict};
 
-use crate::fields::{ID, IDS, STATUS_SYNONYMS};
+use crate::fields::{DESCRIPTIONS, ID, IDS, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
 use crate::limits;
 use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
@@ -68,9 +68,9 @@ pub(crate) static OBJECT: Object = Object {
 pub(crate) static TASK: Object = Object {
     about: "One task and its state",
     fields: &[
-        Field::expected("title", &Type::Text, "the id is shown instead", "For people"),
-        Field::expected("description", &Type::Text, "the title is used", "What is to be done"),
-        Field::required("role", &Type::Name, "Name of the role that does it"),
+        Field::expected("title", &Type::Text, "the id is shown instead", "For people").or(TITLES),
+        Field::expected("description", &Type::Text, "the title is used", "What is to be done").or(DESCRIPTIONS),
+        Field::required("role", &Type::Name, "Name of the role that does it").or(ROLES),
         Field::optional("pipeline_phase", &Type::Text, "The part of the pipeline").or(&["phase"]),
         Field::expected("deps", &IDS, "the task waits for nothing", "Ids of the tasks that must be done before").or(&[
             "depends_on",
@@ -80,7 +80,8 @@ pub(crate) static TASK: Object = Object {
             "dependsOn",
         ]),
         Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
-        Field::expected("wave", &Type::Whole(1), "it was computed from the dependencies", "Which wave it runs in"),
+        Field::expected("wave", &Type::Whole(1), "it was computed from the dependencies", "Which wave it runs in")
+            .or(WAVES),
         Field::expected(
             "status",
             &Type::Word(&["pending", "in_progress", "completed", "failed", "skipped"], STATUS_SYNONYMS),
@@ -105,5 +106,6 @@ pub(crate) static TASK: Object = Object {
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ],
 };

@@ -223,7 +223,8 @@ fn an_empty_error_is_none() {
 
 #[test]
 fn what_is_missing_has_a_default() {
-    let loaded = read(r#"{ "tasks": { "A": { "role": "dev", "title": "Build it" }, "B": { "role": "dev" } } }"#);
+    let loaded =
+        read(r#"{ "tasks": { "A": { "role": "dev", "title": "Build it" }, "B": { "role": "dev", "hint": "look" } } }"#);
     assert_eq!(
         warnings(&loaded),
         [

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use team_executor_core::{Role, RoleName, Session, Task, TaskId};
+use team_executor_core::{Detail, Role, RoleName, Session, Task, TaskId};
 
 use self::role_spec::RoleSpec;
 use self::task_analysis::{Analysis, Described, Node};
@@ -258,13 +258,21 @@ fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span,
     task.description = node.description.unwrap_or_default();
     let (dependencies, places) = node.dependencies.into_iter().unzip();
     task.dependencies = dependencies;
-    if let Some(Described { title, description, brief, .. }) = description {
+    task.details = node.details;
+    if let Some(Described { title, description, brief, details, .. }) = description {
+        let mut beside = Vec::new();
+        let mut fill = |own: &mut String, name: &str, other: Option<String>| match other {
+            Some(other) if own.is_empty() => *own = other,
+            // Two files say two things about the same task: both are told.
+            Some(text) if *own != text => beside.push(Detail { name: name.into(), text }),
+            _ => {}
+        };
+        fill(&mut task.title, "title", title);
+        fill(&mut task.description, "description", description);
         if task.title.is_empty() {
-            task.title = title.or_else(|| brief.goal.clone()).unwrap_or_default();
+            task.title = brief.goal.clone().unwrap_or_default();
         }
-        if task.description.is_empty() {
-            task.description = description.unwrap_or_default();
-        }
+        task.details.extend(beside.into_iter().chain(details));
         task.brief = (!brief.is_empty()).then(|| Box::new(brief));
     }
     (task, node.span, places)

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use team_executor_core::{Brief, Complexity, Priority, RoleName, RunOn, TaskId};
+use team_executor_core::{Brief, Complexity, Detail, Priority, RoleName, RunOn, TaskId};
 
+use crate::details;
 use crate::draft;
-use crate::fields::{self, ID, IDS, INNER_LOOP, field, text};
+use crate::fields::{self, DESCRIPTIONS, ID, IDS, INNER_LOOP, ROLES as ROLE_NAMES, TITLES, field, text};
 use crate::finding::Findings;
 use crate::json::{Entry, Kind, Value};
 use crate::limits;
@@ -62,10 +63,11 @@ pub(crate) static NODE: Object = Object {
             &Type::Name,
             "it was taken from the task's description or from its prefix",
             "Name of the role that does it",
-        ),
+        )
+        .or(ROLE_NAMES),
         Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "Which goes first"),
-        Field::optional("title", &Type::Text, "For people"),
-        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("title", &Type::Text, "For people").or(TITLES),
+        Field::optional("description", &Type::Text, "What is to be done").or(DESCRIPTIONS),
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
@@ -96,9 +98,9 @@ static DESCRIBED: Object = Object {
     about: "What a task is about",
     fields: &[
         Field::required("id", &ID, "Which task").or(&["task_id"]),
-        Field::optional("role", &Type::Name, "Name of the role that does it"),
-        Field::optional("title", &Type::Text, "For people").or(&["name"]),
-        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("role", &Type::Name, "Name of the role that does it").or(ROLE_NAMES),
+        Field::optional("title", &Type::Text, "For people").or(TITLES),
+        Field::optional("description", &Type::Text, "What is to be done").or(&["prompt"]),
         Field::optional("goal", &Type::Text, "What is to be reached"),
         Field::optional("steps", &Type::Anything, "The way there"),
         Field::optional("key_files", &Type::Anything, "Files to look at first"),
@@ -114,6 +116,24 @@ static DESCRIBED: Object = Object {
         ]),
     ],
 };
+
+/// Fields of a node that the model holds.
+const NODE_TOLD: [&str; 5] = ["depends_on", "role", "title", "description", "context_from"];
+
+/// Fields of a description that the model holds.
+const DESCRIBED_TOLD: [&str; 11] = [
+    "id",
+    "role",
+    "title",
+    "description",
+    "goal",
+    "steps",
+    "key_files",
+    "upstream_artifacts",
+    "success_criteria",
+    "constraints",
+    "depends_on",
+];
 
 static ROLES: Type = Type::Or(
     &Type::Object(&ROLE),
@@ -165,6 +185,8 @@ pub struct Node {
     pub context_from: Vec<TaskId>,
     /// How complex the work must be for it.
     pub min_complexity: Option<Complexity>,
+    /// Everything else.
+    pub details: Vec<Detail>,
 }
 
 /// What the analysis tells about a task outside of the graph.
@@ -180,8 +202,10 @@ pub struct Described {
     pub description: Option<String>,
     /// What it waits for, if it says so.
     pub dependencies: Option<Vec<(TaskId, Span)>>,
-    /// Everything else.
+    /// How to go about it.
     pub brief: Brief,
+    /// Everything else.
+    pub details: Vec<Detail>,
 }
 
 /// One entry of `roles`.
@@ -232,25 +256,29 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
         run_on: None,
         context_from: Vec::new(),
         min_complexity: None,
+        details: details::of(value, &NODE, &NODE_TOLD),
     };
     if value.kind() == Kind::Array {
         node.dependencies = fields::ids(value, file, findings);
         return Some(node);
     }
     for entry in value.entries().filter(|entry| !entry.value.is_null()) {
-        let Some((_, field, _)) = NODE.field(&entry.name()) else { continue };
+        let Some((_, field, is_exact)) = NODE.field(&entry.name()) else { continue };
         let word = || entry.value.as_text().unwrap_or_default();
         match field.name {
             "depends_on" if node.dependencies.is_empty() => {
                 node.dependencies = fields::ids(entry.value, file, findings);
             }
-            "role" => {
-                node.role = draft::role_name(&word(), file, entry.value.span(), findings)
-                    .map(|role| (role, entry.value.span()));
+            "role" if node.role.is_none() => {
+                let (name, span) = (word(), entry.value.span());
+                let name = if is_exact { &*name } else { name.strip_prefix('@').unwrap_or(&name) };
+                node.role = draft::role_name(name, file, span, findings).map(|role| (role, span));
             }
             "priority" => node.priority = Priority::from_word(&word()),
-            "title" => node.title = entry.value.as_text().map(Cow::into_owned),
-            "description" => node.description = entry.value.as_text().map(Cow::into_owned),
+            "title" if node.title.is_none() => node.title = entry.value.as_text().map(Cow::into_owned),
+            "description" if node.description.is_none() => {
+                node.description = entry.value.as_text().map(Cow::into_owned)
+            }
             "run_on" => node.run_on = RunOn::from_word(&word()),
             "context_from" => {
                 node.context_from = fields::ids(entry.value, file, findings).into_iter().map(|(id, _)| id).collect();
@@ -272,9 +300,14 @@ fn describe(
     for task in tasks.items() {
         let Some(id) = field(task, &DESCRIBED, "id") else { continue };
         let Some(name) = fields::text_of(id) else { continue };
-        let lines = |name| fields::lines(task, &DESCRIBED, name);
+        if let Some(first) = described.get_mut(&*name) {
+            // What is described twice is told whole; what decides is said by the first.
+            first.details.extend(details::of(task, &DESCRIBED, &["id", "role", "depends_on"]));
+            continue;
+        }
+        let lines = |name| field(task, &DESCRIBED, name).map(lines).unwrap_or_default();
         let dependencies = field(task, &DESCRIBED, "depends_on");
-        described.entry(name.into_owned()).or_insert_with(|| Described {
+        let one = Described {
             span: id.span(),
             role: text(task, &DESCRIBED, "role").or_else(|| capability.map(str::to_owned)),
             title: text(task, &DESCRIBED, "title"),
@@ -288,7 +321,18 @@ fn describe(
                 success_criteria: lines("success_criteria"),
                 constraints: lines("constraints"),
             },
-        });
+            details: details::of(task, &DESCRIBED, &DESCRIBED_TOLD),
+        };
+        described.insert(name.into_owned(), one);
+    }
+}
+
+/// The elements of a list; anything else counts as a list of one.
+fn lines(value: Value<'_, '_>) -> Vec<String> {
+    let one = |value| details::inner(value).into_owned();
+    match value.kind() {
+        Kind::Array => value.items().map(one).collect(),
+        _ => Some(one(value)).filter(|line| !line.is_empty()).into_iter().collect(),
     }
 }
 

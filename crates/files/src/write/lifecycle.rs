@@ -67,13 +67,14 @@ fn task(task: &Task) -> Fields<'_> {
         .unless(task.title.is_empty(), "title", New::text(&task.title))
         .unless(task.description.is_empty(), "description", New::text(&task.description))
         .unless(task.context_from.is_empty(), "context_from", New::texts(&task.context_from))
-        .text_or_null("findings", task.findings.as_deref())
+        .text_or_null("findings", task.findings.as_deref().or(task.notes_as_findings()))
         .unless(task.exec_mode == ExecMode::CsvWave, "exec_mode", New::text(task.exec_mode.word()))
         .unless(task.position == Position::PostWave, "position", New::text(task.position.word()))
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
         .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
+        .text_or_gone("planner_notes", task.notes_beside())
 }
 
 /// `artifact-manifest.json`, which only workers write.

@@ -73,6 +73,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
     let findings = task.findings.as_deref().filter(|findings| !completed || !findings.is_empty());
     let short = findings.map(findings_text::cut).or(completed.then_some(Cow::Borrowed(NO_FINDINGS)));
     let is_cut = matches!(short, Some(Cow::Owned(_)));
+    let short = short.or_else(|| task.notes_as_findings().map(Cow::Borrowed));
     Fields::default()
         .always("title", New::text(&task.title))
         .always("description", New::text(&task.description))
@@ -93,6 +94,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .text_or_gone("findings_full", findings.filter(|_| is_cut))
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
+        .text_or_gone("planner_notes", task.notes_beside())
 }
 
 /// The format has no word for a task that could start.

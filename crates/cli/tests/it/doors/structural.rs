@@ -75,7 +75,7 @@ fn structural_rule_5_a_task_is_in_a_later_wave_than_its_dependencies() {
     edit_refused("csv-wave,worker,2,", "csv-wave,worker,1,", "B: wave `2` -> `1`");
     // In a table, waves are what the dependencies make of them, which is told.
     let world = two();
-    let table = "id,deps,role,wave,status\nA,,worker,2,pending\nB,A,worker,1,pending\n";
+    let table = "id,title,deps,role,wave,status\nA,Do A,,worker,2,pending\nB,Do B,A,worker,1,pending\n";
     world.write("S/tasks.csv", table);
     let done = run(&world, "");
     assert!(done.stderr.contains("task 'B' of wave 1 depends on 'A' of wave 2: waves were computed anew"), "{done}");

@@ -249,7 +249,10 @@ fn at_terminal(world: &World) -> Terminal {
 #[test]
 fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,,worker,\nC,A,worker,\nD,A,worker,failure\n");
+    world.write(
+        "S/tasks.csv",
+        "id,title,deps,role,run_on\nA,Do A,,worker,\nB,Do B,,worker,\nC,Do C,A,worker,\nD,Do D,A,worker,failure\n",
+    );
     let mut terminal = at_terminal(&world);
     terminal.say("abort");
     let (code, shown) = terminal.end();
@@ -292,7 +295,7 @@ fn who_retried_by_hand_after_an_abort_is_not_asked_again() {
 /// A task, and one that runs only if the first fails.
 fn one_and_repair() -> World {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nD,A,worker,failure\n");
+    world.write("S/tasks.csv", "id,title,deps,role,run_on\nA,Do A,,worker,\nD,Do D,A,worker,failure\n");
     world
 }
 

@@ -78,7 +78,7 @@ fn people_log_read_list_and_broadcast_messages_and_ask_for_states() {
 #[test]
 fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
     let world = tasks(&[("A", ""), ("B", "A")]);
-    world.write("other/tasks.csv", "id,role,deps,status\nX,r,,pending\n");
+    world.write("other/tasks.csv", "id,title,role,deps,status\nX,Do X,r,,pending\n");
     let worker = format!(
         r#"cd /; cat >/dev/null
         {BIN} msg log "from $TEAM_EXECUTOR_TASK" --to lead --data '{{"attempt":"forged","n":1}}' || exit 1

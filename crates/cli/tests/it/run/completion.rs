@@ -256,7 +256,7 @@ fn what_is_not_finished_or_not_there_is_not_archived() {
     assert!(usage.stderr.contains("help: name a run, a session with --session=PATH"), "{usage}");
     assert_eq!(world.run(&["archive", "--session=S"]).code, Some(2));
     assert_eq!(world.run(&["export", "--session=S", "--to", "../out"]).code, Some(2));
-    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,A,worker,always\n");
+    world.write("S/tasks.csv", "id,title,deps,role,run_on\nA,Do A,,worker,\nB,Do B,A,worker,always\n");
     assert_eq!(run(&world, "false", &["--cadence", "wave", "--retries", "0"]).code, Some(3));
     let id = runs(&world, ".csv-wave")[0].file_name().expect("a name").to_string_lossy().into_owned();
     let refused = world.run(&["archive", &id]);
@@ -286,7 +286,7 @@ fn a_damaged_journal_keeps_no_other_run_from_being_archived_and_can_be_given_up(
     lines[3].push('x');
     std::fs::write(&journal, lines.join("\n") + "\n").expect("damaged");
     world.copy_tree(world.dir().join("S"), "T");
-    world.write("T/tasks.csv", "id,deps,role\nA,,worker\n");
+    world.write("T/tasks.csv", "id,title,deps,role\nA,Do A,,worker\n");
     assert_eq!(world.run(&arguments("--session=T", "true", &[])).code, Some(0));
 
     let swept = world.run(&["archive", "--older-than", "0s"]);

@@ -13,7 +13,10 @@ fn two_stopped() -> (World, String, String) {
     world.copy_tree(world.dir().join("S"), "T");
     for session in ["--session=S", "--session=T"] {
         // The wave that fails stops its run.
-        world.write(&format!("{}/tasks.csv", &session[10..]), "id,deps,role,run_on\nA,,worker,\nB,A,worker,failure\n");
+        world.write(
+            &format!("{}/tasks.csv", &session[10..]),
+            "id,title,deps,role,run_on\nA,Do A,,worker,\nB,Do B,A,worker,failure\n",
+        );
         let stopped = world.run(&arguments(session, "false", &["--cadence", "wave", "--retries", "0"]));
         assert_eq!(stopped.code, Some(3), "{stopped}");
     }

@@ -10,7 +10,7 @@ const WAVE: [&str; 4] = ["--cadence", "wave", "--retries", "0"];
 /// Two waves with one interactive task each.
 fn waves() -> World {
     let world = tasks(&[]);
-    let table = "id,deps,context_from,exec_mode,role\nA,,,csv-wave,r\nI,,,interactive,r\nB,A,A;I,csv-wave,r\nJ,A,,interactive,r\n";
+    let table = "id,title,deps,context_from,exec_mode,role\nA,Do A,,,csv-wave,r\nI,Do I,,,interactive,r\nB,Do B,A,A;I,csv-wave,r\nJ,Do J,A,,interactive,r\n";
     world.write("S/tasks.csv", table);
     world
 }
@@ -27,11 +27,11 @@ fn diary(world: &World) -> Vec<String> {
 #[test]
 fn rule_1_validation_is_the_first_action() {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role\nA,missing,r\n");
+    world.write("S/tasks.csv", "id,title,deps,role\nA,Do A,missing,r\n");
     let before = world.tree();
     assert_eq!(run(&world, DIARY, &WAVE).code, Some(2));
     assert_eq!(world.tree(), before, "nothing happens before it");
-    world.write("S/tasks.csv", "id,deps,role\nA,,r\n");
+    world.write("S/tasks.csv", "id,title,deps,role\nA,Do A,,r\n");
     let begun = run(&world, DIARY, &WAVE);
     assert!(begun.stderr.contains("begins, 1 to do"), "then it starts at once: {begun}");
 }

@@ -202,7 +202,7 @@ fn every_exit_code_means_what_is_documented() {
 
     let world = one();
     assert_eq!(run(&world, "true", &["--no-such-flag"]).code, Some(2), "wrong usage");
-    world.write("S/tasks.csv", "id,deps,role\nA,B,worker\n");
+    world.write("S/tasks.csv", "id,title,deps,role\nA,Do A,B,worker\n");
     let before = world.tree();
     let invalid = run(&world, "true", &[]);
     assert_eq!(invalid.code, Some(2), "an invalid session");
@@ -256,7 +256,10 @@ fn a_failed_task_is_tried_again_and_then_its_dependents_are_skipped() {
 #[test]
 fn a_wave_of_which_every_task_failed_stops_the_run() {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role,run_on\nA,,worker,\nB,A,worker,\nC,A,worker,failure\n");
+    world.write(
+        "S/tasks.csv",
+        "id,title,deps,role,run_on\nA,Do A,,worker,\nB,Do B,A,worker,\nC,Do C,A,worker,failure\n",
+    );
     let wave = ["--cadence", "wave", "--retries", "0"];
     let first = run(&world, "false", &wave);
     assert_eq!(first.code, Some(3), "{first}");

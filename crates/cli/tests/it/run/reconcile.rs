@@ -46,7 +46,7 @@ fn the_state_is_put_right_in_order_told_and_written_before_anything_starts() {
 #[test]
 fn what_was_in_progress_or_missing_from_the_state_is_set_to_pending() {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,deps,role,status\nA,,r,in_progress\nB,A,r,completed\nC,,r,\n");
+    world.write("S/tasks.csv", "id,title,deps,role,status\nA,Do A,,r,in_progress\nB,Do B,A,r,completed\nC,Do C,,r,\n");
     let done = run(&world, "echo did $TEAM_EXECUTOR_TASK", &[]);
     assert!(done.stderr.contains("put right: A: in_progress -> pending (no worker of this run has it)\n"), "{done}");
     assert!(done.stderr.contains("▶ A ") && done.stderr.contains("▶ C ") && !done.stderr.contains("▶ B "), "{done}");

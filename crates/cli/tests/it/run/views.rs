@@ -18,8 +18,8 @@ const COPIES: &str = "cp -r .workflow/.csv-wave/EX-*/ seen-$TEAM_EXECUTOR_TASK; 
 
 fn waves() -> World {
     let world = tasks(&[]);
-    let table = "id,deps,context_from,exec_mode,role,position\nA,,,csv-wave,r,\nB,,,csv-wave,r,\nI,,,interactive,r,\n\
-                 P,,,interactive,s,pre-wave\nC,A;B,A;B,csv-wave,r,\nD,C,C,csv-wave,r,\n";
+    let table = "id,title,deps,context_from,exec_mode,role,position\nA,Do A,,,csv-wave,r,\nB,Do B,,,csv-wave,r,\nI,Do I,,,interactive,r,\n\
+                 P,Do P,,,interactive,s,pre-wave\nC,Do C,A;B,A;B,csv-wave,r,\nD,Do D,C,C,csv-wave,r,\n";
     world.write("S/tasks.csv", table);
     world
 }
@@ -93,7 +93,7 @@ fn interactive_tasks_leave_results_and_every_spawn_has_its_close() {
 #[test]
 fn an_agent_that_a_crash_ended_is_closed_by_the_next_run() {
     let world = tasks(&[]);
-    world.write("S/tasks.csv", "id,exec_mode,role\nA,interactive,r\n");
+    world.write("S/tasks.csv", "id,title,exec_mode,role\nA,Do A,interactive,r\n");
     let alive =
         "cp .workflow/.csv-wave/*/agents/registry.json seen; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 99";
     // The registry is rendered in time: until it names the agent, the worker waits for it.

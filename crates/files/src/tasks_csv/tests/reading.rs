@@ -38,9 +38,15 @@ fn missing_columns_are_done_without() {
         missing("findings", "there are none"),
         missing("error", "there is none"),
     ];
-    assert_eq!(found("id\nIMPL-1\n"), expected);
-    assert_eq!(session("id\nIMPL-1\n").tasks[0].role.as_str(), "worker");
-    assert!(loaded("id\n1\n").findings.iter().all(|finding| finding.code == Code::DefaultUsed));
+    let finished = "id,status,findings\nIMPL-1,completed,done\n";
+    let expected: Vec<_> = expected
+        .into_iter()
+        .filter(|(message, _)| !message.contains("status` is") && !message.contains("findings` is"))
+        .map(|(message, _)| message)
+        .collect();
+    assert_eq!(found(finished).into_iter().map(|(message, _)| message).collect::<Vec<_>>(), expected);
+    assert_eq!(session(finished).tasks[0].role.as_str(), "worker");
+    assert!(loaded(finished).findings.iter().all(|finding| finding.code == Code::DefaultUsed));
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn odd_rows_are_read() {
     let expected = [
         ("a byte order mark at the start was skipped", ""),
         (
-            "a row has more cells than the header: the surplus ones are kept and not read",
+            "a row has more cells than the header: the surplus ones have no name",
             "1, \"x\",,,,csv-wave,r,1,pending,,,more",
         ),
         ("blanks around the quotes of a cell were dropped", " "),
@@ -157,7 +163,10 @@ fn what_would_be_a_guess_is_an_error() {
     let two = "1,x,,,,csv-wave,r,1,pending,,\n1,y,,,,csv-wave,r,1,pending,,\n";
     assert_eq!(found_in_rows(two), pairs(&[("!task id '1' is not unique", "1")]));
     let unknown = [("!task '1' depends on 'B', which does not exist", "B")];
-    assert_eq!(found_in_rows("1,x,,\"A; B\",,csv-wave,r,2,pending,,\nA,,,,,csv-wave,r,1,pending,,\n"), pairs(&unknown));
+    assert_eq!(
+        found_in_rows("1,x,,\"A; B\",,csv-wave,r,2,pending,,\nA,x,,,,csv-wave,r,1,pending,,\n"),
+        pairs(&unknown)
+    );
 }
 
 #[test]
@@ -170,14 +179,14 @@ fn a_row_that_stands_there_twice_is_read_once() {
 
 #[test]
 fn lists_with_commas_are_split_and_point_at_their_entries() {
-    let rows = "A,,,,,csv-wave,r,1,pending,,\nB,,,\"A,no\",nothing;A,csv-wave,r,2,pending,,\n";
+    let rows = "A,x,,,,csv-wave,r,1,pending,,\nB,x,,\"A,no\",nothing;A,csv-wave,r,2,pending,,\n";
     let expected = [
         ("`deps` with `,` between its ids was split there", "\"A,no\""),
         ("an entry of `context_from` that names no task is kept and was ignored", "nothing"),
         ("!task 'B' depends on 'no', which does not exist", "no"),
     ];
     assert_eq!(found_in_rows(rows), pairs(&expected));
-    let doubled = "A,,,,,csv-wave,r,1,pending,,\nB,,,\"A;\"\"no\",,csv-wave,r,2,pending,,\n";
+    let doubled = "A,x,,,,csv-wave,r,1,pending,,\nB,x,,\"A;\"\"no\",,csv-wave,r,2,pending,,\n";
     let expected = [("!task 'B' depends on '\"no', which does not exist", "\"A;\"\"no\"")];
     assert_eq!(found_in_rows(doubled), pairs(&expected));
 }
@@ -185,8 +194,8 @@ fn lists_with_commas_are_split_and_point_at_their_entries() {
 /// R: M-05
 #[test]
 fn declared_waves_that_contradict_the_dependencies_are_named() {
-    let rows = "A,,,,,csv-wave,r,2,pending,,\nB,,,A,,csv-wave,r,2,pending,,\nC,,,A,,csv-wave,r,soon,pending,,\n\
-                D,,,C,,csv-wave,r,,pending,,\nE,,,D,,csv-wave,r,1,pending,,\n";
+    let rows = "A,x,,,,csv-wave,r,2,pending,,\nB,x,,A,,csv-wave,r,2,pending,,\nC,x,,A,,csv-wave,r,soon,pending,,\n\
+                D,x,,C,,csv-wave,r,,pending,,\nE,x,,D,,csv-wave,r,1,pending,,\n";
     let expected = [
         ("a value of `wave` was ignored: it is not a whole number of at least 1", "soon"),
         ("an empty `wave` was computed from the dependencies", ""),
@@ -237,13 +246,87 @@ fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
 #[test]
 fn unsaid_findings_and_errors_are_read_as_they_are_written() {
     // The first of them was found by chance: repeated columns are kept, and have no part in it.
-    for text in
-        ["id,priority,id,priority,status\n1,,,,done\n", "id,status\n1,completed\n2,failed\n3,skipped\n4,pending\n"]
-    {
+    for text in [
+        "id,priority,id,priority,status\n1,,,,done\n",
+        "id,status,title\n1,completed,\n2,failed,\n3,skipped,\n4,pending,x\n",
+    ] {
         let read = session(text);
         let written = rewritten(text);
         let tasks = |session: Session| session.tasks.into_iter().map(|task| Task { declared_wave: None, ..task });
         assert!(tasks(session(&written)).eq(tasks(read)), "{text:?} became {written:?}");
         assert_eq!(rewritten(&written), written);
     }
+}
+
+fn details(text: &str) -> Vec<(String, String)> {
+    let detail = |detail: &team_executor_core::Detail| (detail.name.to_string(), detail.text.clone());
+    session(text).tasks[0].details.iter().map(detail).collect()
+}
+
+/// R: P-01
+#[test]
+fn every_other_column_is_for_the_worker_in_order() {
+    let text = "scope,id,title,hints,status,deps,wave,error,Extra One,,name\n\
+                src/,A,x,\"a\nb\",pending,,soon,old,y,odd,beside,surplus\n";
+    let expected = [
+        ("scope", "src/"),
+        ("hints", "a\nb"),
+        ("wave", "soon"),
+        ("Extra One", "y"),
+        ("column 10", "odd"),
+        ("name", "beside"),
+        ("column 12", "surplus"),
+    ];
+    assert_eq!(details(text), pairs(&expected));
+    assert_eq!(details(&format!("{HEADER}\nA,x,d,,,csv-wave,r,1,pending,,\n")), []);
+}
+
+/// R: P-02
+#[test]
+fn other_names_of_what_to_do_who_and_when_are_read() {
+    let task = |text: &str| session(text).tasks.remove(0);
+    let of = |text: &str| (task(text).title, task(text).description, task(text).role.to_string());
+    let texts =
+        |title: &str, description: &str, role: &str| (title.to_owned(), description.to_owned(), role.to_owned());
+    assert_eq!(of("id,task,status,artifacts,notes\nA,Build,,,\n"), texts("Build", "", "worker"));
+    assert_eq!(of("id,subject,task,owner\nA,s,t,@dev\n"), texts("s", "t", "dev"));
+    assert_eq!(of("id,title,prompt,assignee\nA,x,p,\n"), texts("x", "p", "worker"));
+    assert_eq!(of("id,goal,agent\nA,g,@qa\n"), texts("", "g", "qa"));
+    assert_eq!(of("id,goal,role,agent\nA,g,r,codex\n"), texts("", "g", "r"));
+    assert_eq!(task("id,goal,role,agent\nA,g,r,codex\n").agent.as_deref(), Some("codex"));
+    let skill = "id,skill,args,wave_n,status\nA,plan-it,\"P1 --all\",2,pending\n";
+    assert_eq!(of(skill), texts("", "plan-it P1 --all", "worker"));
+    assert_eq!((task(skill).declared_wave, details(skill).len()), (Some(2), 2));
+    let focus = "id,dimension,focus,target_files,status,findings_json,error\nA,security,auth,src/,pending,,\n";
+    assert_eq!(details(focus), pairs(&[("dimension", "security"), ("focus", "auth"), ("target_files", "src/")]));
+}
+
+/// R: P-02, M-06
+#[test]
+fn a_task_without_a_word_to_do_is_an_error() {
+    let nothing = |id: &str| (format!("!task '{id}' does not say what to do"), id.to_owned());
+    let errors =
+        |text: &str| found(text).into_iter().filter(|(message, _)| message.starts_with('!')).collect::<Vec<_>>();
+    assert_eq!(
+        errors("id,deps,status,done_at,size\nA,,completed,,\nB,\"A,A\",,2026-01-01T00:00:00Z,3\n"),
+        [nothing("B")]
+    );
+    assert_eq!(errors("id,title,description\nA, ,\n"), [nothing("A")]);
+    assert_eq!(errors("id,hypothesis\nA,it leaks\n"), []);
+    assert_eq!(errors("id,findings\nA,look at the cache\n"), []);
+    let folder = MemoryFolder::default().with("tasks.csv", "id,role\nA,dev\n").with("role-specs/dev.md", "# Dev\n");
+    assert!(load(&folder, "EX-1", None).session.is_some(), "the role-spec says what to do");
+}
+
+/// R: P-01
+#[test]
+fn notes_of_a_planner_stay_when_findings_take_their_place() {
+    let text = format!("{HEADER}\nA,x,,,,csv-wave,r,1,pending,look first,\n");
+    let (mut read, graph) = loaded(&text).session.unwrap();
+    assert_eq!((read.tasks[0].planner_notes.as_deref(), &read.tasks[0].findings), (Some("look first"), &None));
+    assert_eq!(write(Some(&text), &read, &graph), text);
+    (read.tasks[0].status, read.tasks[0].findings) = (TaskStatus::Completed, Some("found".to_owned()));
+    let written = write(Some(&text), &read, &graph);
+    assert_eq!(written, format!("{HEADER},planner_notes\nA,x,,,,csv-wave,r,1,completed,found,,look first\n"));
+    assert_eq!((found(&written), session(&written)), (vec![], read));
 }

@@ -27,9 +27,9 @@ fn extra_columns_surplus_cells_and_foreign_references_survive() {
 /// R: W-05
 #[test]
 fn without_an_original_the_columns_are_those_of_the_format() {
-    let (mut session, graph) = loaded("id,deps\nB,A\nA,\n").session.unwrap();
+    let (mut session, graph) = loaded("id,title,deps\nB,x,A\nA,y,\n").session.unwrap();
     session.tasks[1].status = TaskStatus::Ready;
-    let expected = format!("{HEADER}\nB,,,A,,csv-wave,worker,2,pending,,\nA,,,,,csv-wave,worker,1,pending,,\n");
+    let expected = format!("{HEADER}\nB,x,,A,,csv-wave,worker,2,pending,,\nA,y,,,,csv-wave,worker,1,pending,,\n");
     assert_eq!(write(None, &session, &graph), expected);
     for useless in ["", "title\nx\n", "id\n\"open\n"] {
         assert_eq!(write(Some(useless), &session, &graph), expected);
@@ -38,7 +38,7 @@ fn without_an_original_the_columns_are_those_of_the_format() {
 
 #[test]
 fn what_must_go_with_a_status_and_was_not_said_is_put_into_words() {
-    let (mut session, graph) = loaded("id,deps\nA,\nB,\nC,\n").session.unwrap();
+    let (mut session, graph) = loaded("id,title\nA,x\nB,x\nC,x\n").session.unwrap();
     let statuses = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped];
     session.tasks.iter_mut().zip(statuses).for_each(|(task, status)| task.status = status);
     let text = write(None, &session, &graph);

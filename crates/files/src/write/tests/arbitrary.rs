@@ -68,6 +68,10 @@ prop_compose! {
         task.error = (has_error || is_over).then_some(error);
         (task.quality_score, task.verdict, task.min_complexity) = (score, verdict, min_complexity);
         (task.created_at, task.updated_at) = (created, updated);
+        task.take_planner_notes();
+        if task.title.trim().is_empty() {
+            task.title = format!("Do {number}");
+        }
         task
     }
 }

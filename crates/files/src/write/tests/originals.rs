@@ -253,6 +253,7 @@ fn long_findings_are_cut_and_kept() {
     let mut text = None;
     for (chars, is_cut) in [(limits::FINDINGS_CHARS, false), (limits::FINDINGS_CHARS + 1, true), (1, false)] {
         session.tasks[0].findings = Some("é".repeat(chars));
+        session.tasks[0].status = TaskStatus::Completed;
         let written = tasks_json(text.as_deref(), &session, &graph);
         let document = json::parse(&written).unwrap();
         let task = document.root().get("tasks").and_then(|tasks| tasks.get("A")).unwrap();
