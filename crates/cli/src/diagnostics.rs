@@ -11,8 +11,9 @@ use crate::escape;
 /// All findings, errors first, then how many more there are.
 pub(crate) fn all(findings: &Findings, sources: &Sources, folder: &str, width: usize) -> String {
     let mut out = String::new();
-    for one in findings.by_severity() {
-        out.push_str(&finding(one, sources, folder, width));
+    for kind in findings.shown() {
+        out.push_str(&finding(kind.first, sources, folder, width));
+        also(&mut out, &kind.also, sources, folder, width);
         out.push('\n');
     }
     for hidden in findings.hidden() {
@@ -20,6 +21,30 @@ pub(crate) fn all(findings: &Findings, sources: &Sources, folder: &str, width: u
         out.push_str(&format!("… and {} more {} findings{file}\n\n", hidden.count, hidden.code.name()));
     }
     out
+}
+
+/// The other warnings of a kind, a line each.
+fn also(out: &mut String, others: &[&Finding], sources: &Sources, folder: &str, width: usize) {
+    const LISTED: usize = 8;
+    let mut line = |text: String| {
+        let lines = escape::wrap(&escape::line(&text), width.saturating_sub("also: ".len()));
+        out.push_str(&format!("also: {}\n", lines.join("\n      ")));
+    };
+    let listed = if others.len() > LISTED + 1 { LISTED } else { others.len() };
+    for other in &others[..listed] {
+        let place = other.place.as_ref().map(|place| {
+            let position = place.span.and_then(|span| Some(sources.get(&place.file)?.position(span.start)));
+            let at = position.map(|position| format!(":{}:{}", position.line, position.column)).unwrap_or_default();
+            format!(" ({}{at})", shown_path(folder, &place.file))
+        });
+        let times = if other.times > 1 { format!(", {} times", other.times) } else { String::new() };
+        line(format!("{}{}{times}", other.message, place.unwrap_or_default()));
+    }
+    let rest = &others[listed..];
+    if !rest.is_empty() {
+        let times: u32 = rest.iter().map(|other| other.times).sum();
+        line(format!("{times} more of this kind; --format json lists them"));
+    }
 }
 
 /// One finding, with a line end.

@@ -79,11 +79,25 @@ impl Finding {
         self
     }
 
+    /// Whether it is a default that the documentation names: only `--strict` tells it.
+    pub fn is_quiet(&self) -> bool {
+        self.severity == Severity::Warning && self.code == Code::DefaultUsed
+    }
+
     /// One more line of advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
+}
+
+/// What is shown as one: an error, or all warnings of one kind.
+#[derive(Debug, Clone)]
+pub struct Shown<'f> {
+    /// The first.
+    pub first: &'f Finding,
+    /// The others of its kind.
+    pub also: Vec<&'f Finding>,
 }
 
 /// Findings of one kind that are counted but not kept.
@@ -149,7 +163,11 @@ impl Findings {
 
     /// How many kinds of warnings there are.
     pub fn warning_count(&self) -> usize {
-        self.list.iter().filter(|finding| finding.severity == Severity::Warning).count()
+        self.warnings().map(|finding| finding.code).collect::<BTreeSet<_>>().len()
+    }
+
+    fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.list.iter().filter(|finding| finding.severity == Severity::Warning && !finding.is_quiet())
     }
 
     /// Those that are kept.
@@ -157,10 +175,21 @@ impl Findings {
         self.list.iter()
     }
 
-    /// Those that are kept, errors first; within each, in the order in which they were made.
-    pub fn by_severity(&self) -> impl Iterator<Item = &Finding> {
-        let of = |severity| self.list.iter().filter(move |finding| finding.severity == severity);
-        of(Severity::Error).chain(of(Severity::Warning))
+    /// What is shown: the errors, then one warning of each kind; within each, in the order in which they were made.
+    pub fn shown(&self) -> Vec<Shown<'_>> {
+        let errors = self.list.iter().filter(|finding| finding.severity == Severity::Error);
+        let mut shown: Vec<_> = errors.map(|first| Shown { first, also: Vec::new() }).collect();
+        let mut kinds: BTreeMap<Code, usize> = BTreeMap::new();
+        for first in self.warnings() {
+            match kinds.get(&first.code) {
+                Some(at) => shown[*at].also.push(first),
+                None => {
+                    kinds.insert(first.code, shown.len());
+                    shown.push(Shown { first, also: Vec::new() });
+                }
+            }
+        }
+        shown
     }
 
     /// Those that are only counted.
@@ -177,10 +206,11 @@ impl Findings {
     pub fn make_strict(&mut self) {
         for finding in &mut self.list {
             if finding.severity == Severity::Warning {
-                finding.severity = Severity::Error;
                 if finding.help.is_empty() {
-                    finding.help.push("without --strict this is only a warning".to_owned());
+                    let lenient = if finding.is_quiet() { "the default is used" } else { "this is only a warning" };
+                    finding.help.push(format!("without --strict {lenient}"));
                 }
+                finding.severity = Severity::Error;
                 let file = finding.place.as_ref().map(|place| place.file.clone());
                 *self.kinds.entry((file, finding.code)).or_default() += 1;
             }
@@ -238,6 +268,30 @@ mod tests {
             .into();
         assert_eq!(kept, [true, false]);
         assert_eq!(findings.iter().map(|f| f.times).collect::<Vec<_>>(), [2]);
+    }
+
+    /// R: M-05
+    #[test]
+    fn warnings_of_one_kind_are_one_and_defaults_are_silent() {
+        let mut findings = Findings::default();
+        for (code, message) in [
+            (Code::FieldAlias, "a"),
+            (Code::DefaultUsed, "b"),
+            (Code::OddTime, "c"),
+            (Code::FieldAlias, "d"),
+            (Code::FieldAlias, "a"),
+        ] {
+            findings.push(Finding::warning(code, message));
+        }
+        let shown: Vec<_> = findings
+            .shown()
+            .into_iter()
+            .map(|kind| (kind.first.message.clone(), kind.first.times, kind.also.len()))
+            .collect();
+        assert_eq!(shown, [("a".to_owned(), 2, 1), ("c".to_owned(), 1, 0)]);
+        assert_eq!(findings.warning_count(), 2);
+        findings.make_strict();
+        assert_eq!((findings.error_count(), findings.shown().len()), (4, 4));
     }
 
     #[test]

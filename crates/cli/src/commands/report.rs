@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use team_executor_files::{Finding, Findings, Hidden, Place, Severity, Sources};
+use team_executor_files::{Finding, Findings, Hidden, Place, Severity, Shown, Sources};
 
 use crate::diagnostics::shown_path;
 use crate::failure::Failure;
@@ -41,6 +41,9 @@ pub(crate) struct JsonFinding<'a> {
     times: u32,
     related: Vec<JsonPlace<'a>>,
     help: &'a [String],
+    /// The other warnings of its kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<JsonFinding<'a>>,
 }
 
 #[derive(Serialize)]
@@ -105,7 +108,11 @@ pub(super) fn findings(opened: &Opened) -> Vec<JsonFinding<'_>> {
 
 /// All findings about the files of a folder, errors first.
 pub(super) fn of_all<'a>(findings: &'a Findings, sources: &Sources, folder: &str) -> Vec<JsonFinding<'a>> {
-    findings.by_severity().map(|finding| json(finding, sources, folder)).collect()
+    let one = |kind: Shown<'a>| JsonFinding {
+        also: kind.also.into_iter().map(|other| json(other, sources, folder)).collect(),
+        ..json(kind.first, sources, folder)
+    };
+    findings.shown().into_iter().map(one).collect()
 }
 
 /// Findings that are only counted.
@@ -149,6 +156,7 @@ fn json<'a>(finding: &'a Finding, sources: &Sources, folder: &str) -> JsonFindin
             })
             .collect(),
         help: &finding.help,
+        also: Vec::new(),
     }
 }
 
