@@ -34,5 +34,6 @@ mod seen;
 mod sentences;
 mod serve;
 mod status;
+mod tutorial;
 mod usage;
 mod which;
