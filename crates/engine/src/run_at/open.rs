@@ -1,11 +1,12 @@
 //! Opening: a run is found or made, locked, and its journal is opened.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use team_executor_beneath::{Dir, io_error, make_ours, make_shared, ours, read_regular};
+use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, ours, read_regular};
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{
@@ -21,6 +22,9 @@ use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest};
 use crate::results::Results;
+
+/// Keeps runs out of the user's commits, unless the user deletes it.
+const IGNORED: &[u8] = b"# Runs of team-executor: logs, state, results. Delete this file to commit them.\n*\n";
 
 /// The folders that every run has.
 const FOLDERS: [&str; 5] = [EXECUTOR, LOGS, INTERACTIVE, AGENTS, FOLDER];
@@ -171,7 +175,14 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
 
 /// Makes the folder of all runs if it is missing, for good: what is in it would be lost with its name.
 pub(crate) fn make_runs(runs: &Path) -> Result<(), Failure> {
-    make_shared(runs).map(drop).map_err(Failure::disk("make", runs))
+    let is_new = ours::open(runs).is_err();
+    let folder = make_shared(runs).map_err(Failure::disk("make", runs))?;
+    if is_new {
+        // Without it a run only shows up in `git status`.
+        let made = folder.file(".gitignore", How::CreateShared).map_err(io_error);
+        let _not_needed = made.and_then(|mut file| file.write_all(IGNORED));
+    }
+    Ok(())
 }
 
 /// Makes the folders of a run where they are missing, for good, and takes its lock.

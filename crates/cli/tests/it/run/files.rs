@@ -326,3 +326,16 @@ fn a_run_leaves_files_that_are_strict() {
     let strict = world.run(&["validate", "--strict", "--session=tasks-json-spec-literal"]);
     assert_eq!(strict.code, Some(0), "{strict}");
 }
+
+#[test]
+fn runs_are_ignored_by_git_until_the_user_decides_otherwise() {
+    let world = tasks(&[("A", "")]);
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    let ignored = world.dir().join(".workflow/.csv-wave/.gitignore");
+    assert!(read(&ignored).ends_with("\n*\n"));
+    std::fs::remove_file(&ignored).expect("removed");
+    std::fs::remove_dir_all(folder(&world)).expect("removed");
+    world.write("S/tasks.csv", read(world.dir().join("S/tasks.csv")).replace("completed", "pending"));
+    assert_eq!(run(&world, DID, &[]).code, Some(0));
+    assert!(!ignored.exists(), "the user deleted it");
+}
