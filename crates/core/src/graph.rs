@@ -92,7 +92,8 @@ impl Graph {
         let pairs = || links.items().iter().map(|link| (link.edge.task, link.on));
         let dependencies = Lists::group(tasks.len(), pairs().map(|(task, on)| (task.0, on)));
         let dependents = Lists::group(tasks.len(), pairs().map(|(task, on)| (on.0, task)));
-        let waves = Waves::of(&dependencies, &dependents);
+        let planned: Vec<_> = tasks.iter().map(|task| task.declared_wave).collect();
+        let waves = Waves::of(&dependencies, &dependents, &planned);
         if waves.is_none() {
             problems.extend(cycles::find(&links).into_iter().map(Problem::Cycle));
         }
@@ -143,8 +144,19 @@ impl Graph {
     }
 
     /// The number of tasks on the longest path that ends in this task: 1 where it waits for nothing.
+    pub fn depth(&self, task: TaskIndex) -> u32 {
+        self.0.waves.depth[task.get()]
+    }
+
+    /// The wave of a task: the planned one, or a later one where its dependencies need that. Where none is planned it is
+    /// the task's depth.
     pub fn wave(&self, task: TaskIndex) -> u32 {
         self.0.waves.wave[task.get()]
+    }
+
+    /// Whether a task is planned for a later wave than its dependencies need.
+    pub fn is_planned(&self) -> bool {
+        self.0.waves.wave != self.0.waves.depth
     }
 
     /// How many waves there are.

@@ -85,6 +85,10 @@ fn ready(session: &Session, graph: &Graph, statuses: &[TaskStatus]) -> Vec<TaskI
                 RunOn::Always => dependencies.all(TaskStatus::is_over),
             }
     };
+    let is_open = |task: &TaskIndex| !statuses[task.get()].is_over();
+    let barrier = graph.order().iter().copied().filter(|_| session.waves_are_barriers).find(is_open);
+    let is_ahead = |task: &TaskIndex| barrier.is_some_and(|first| graph.wave(*task) > graph.wave(first));
+    let startable = |task: &TaskIndex| !is_ahead(task) && startable(task);
     let mut ready: Vec<_> = graph.order().iter().copied().filter(startable).collect();
     ready.sort_by_key(|task| (session.tasks[task.get()].priority, Reverse(graph.remaining(*task)), *task));
     ready
@@ -193,6 +197,25 @@ mod tests {
         assert_eq!(plan.statuses, [TaskStatus::Completed, TaskStatus::Ready, TaskStatus::Pending]);
         assert_eq!((ids(&session, &plan.ready), ids(&session, &plan.critical_path)), ("B".into(), "B C".into()));
         assert_eq!(plan.reconciliation.changes.len(), 2);
+    }
+
+    /// R: P-03
+    #[test]
+    fn only_the_first_open_wave_is_ready_behind_barriers() {
+        let mut session = session(&[
+            "A developer P1 completed success:",
+            "B developer P1 pending success:",
+            "C developer P0 pending success:",
+            "D developer P0 pending success:",
+        ]);
+        for (task, wave) in session.tasks.iter_mut().zip([1, 3, 7, 3]) {
+            task.declared_wave = Some(wave);
+        }
+        assert_eq!(ids(&session, &plan(&session).ready), "C D B", "the dependencies decide");
+        session.waves_are_barriers = true;
+        let plan = plan(&session);
+        assert_eq!(ids(&session, &plan.ready), "D B");
+        assert_eq!(plan.waves.iter().map(|wave| ids(&session, wave)).collect::<Vec<_>>(), ["A", "B D", "C"]);
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Session {
     pub missing_from_state: Vec<TaskId>,
     /// Waves that the session says are complete.
     pub completed_waves: Vec<u32>,
+    /// The session plans waves and no dependencies: each wave waits for the one before.
+    pub waves_are_barriers: bool,
     /// Rounds of fixing so far.
     pub gc_rounds: u32,
 }
@@ -114,6 +116,7 @@ impl Session {
             active_workers: Vec::new(),
             missing_from_state: Vec::new(),
             completed_waves: Vec::new(),
+            waves_are_barriers: false,
             gc_rounds: 0,
         }
     }

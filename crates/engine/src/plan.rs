@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{Cadence, Policy};
+use team_executor_core::run::{Cadence, KeptWaves, Policy};
 use team_executor_core::{Session, Task, TaskStatus, Timestamp};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
@@ -17,6 +17,9 @@ pub(crate) struct Plan {
     pub(crate) session: PathBuf,
     pub(crate) digest: String,
     pub(crate) cadence: Cadence,
+    /// Which waves are kept, and what was planned about them; an older run knows only those that it computed.
+    pub(crate) waves: KeptWaves,
+    pub(crate) planned: Option<String>,
     pub(crate) seed: u64,
     /// How often work had been sent back before the run.
     pub(crate) rounds: u32,
@@ -38,6 +41,12 @@ impl Plan {
         ] {
             out.key(key);
             out.text(text);
+        }
+        if let Some(planned) = &self.planned {
+            out.key("waves");
+            out.text(self.waves.word());
+            out.key("planned_waves");
+            out.text(planned);
         }
         let numbers =
             [("version", records::VERSION.into()), ("at", self.at.as_micros()), ("rounds", self.rounds.into())];
@@ -69,7 +78,7 @@ impl Plan {
 
     /// Whether the session still has the tasks that the run was made for.
     pub(crate) fn is_of(&self, session: &Session) -> bool {
-        self.digest == digest(session)
+        self.digest == digest(session) && self.planned.as_ref().is_none_or(|planned| *planned == planned_waves(session))
     }
 
     /// Gives tasks the status that they had before the run.
@@ -84,6 +93,7 @@ impl Plan {
     pub(crate) fn policy(&self, session: &Session) -> Policy {
         Policy {
             cadence: self.cadence,
+            waves: self.waves,
             seed: self.seed,
             rounds_before: self.rounds,
             tasks: judgement::with_checkpoints(BTreeMap::new(), session),
@@ -104,6 +114,8 @@ impl Plan {
             session: text("session")?.into(),
             digest: text("digest")?,
             cadence: Cadence::from_word(&text("cadence")?)?,
+            waves: text("waves").and_then(|word| KeptWaves::from_word(&word)).unwrap_or(KeptWaves::Computed),
+            planned: text("planned_waves"),
             seed: text("seed")?.parse().ok()?,
             rounds: number("rounds").and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(0),
             over: root
@@ -118,19 +130,44 @@ impl Plan {
 
 /// What makes tasks the same tasks: their ids, roles and dependencies, in order.
 pub(crate) fn digest(session: &Session) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |text: &str| {
-        for byte in text.bytes().chain([0xFF]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
+    let mut hash = Hash::default();
     for task in &session.tasks {
-        add(task.id.as_str());
-        add(task.role.as_str());
-        task.dependencies.iter().for_each(|dependency| add(dependency.as_str()));
-        add("");
+        hash.add(task.id.as_str());
+        hash.add(task.role.as_str());
+        task.dependencies.iter().for_each(|dependency| hash.add(dependency.as_str()));
+        hash.add("");
     }
-    format!("{hash:016x}")
+    hash.text()
+}
+
+/// What makes planned waves the same waves: those of all tasks, in order.
+pub(crate) fn planned_waves(session: &Session) -> String {
+    let mut hash = Hash::default();
+    hash.add(if session.waves_are_barriers { "barriers" } else { "" });
+    for task in &session.tasks {
+        hash.add(&task.declared_wave.unwrap_or(0).to_string());
+    }
+    hash.text()
+}
+
+struct Hash(u64);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hash {
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xFF]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
 }
 
 #[cfg(test)]
@@ -143,12 +180,17 @@ mod tests {
             session: "/tmp/a \"b\"/TC-x".into(),
             digest: "00ff".to_owned(),
             cadence: Cadence::Wave,
+            waves: KeptWaves::Planned,
+            planned: Some("ff00".to_owned()),
             seed: u64::MAX,
             rounds: 3,
             over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
             at: Timestamp::from_micros(5),
         };
-        assert_eq!(Plan::read(&plan.write()), Some(plan));
+        assert_eq!(Plan::read(&plan.write()), Some(plan.clone()));
+        let older = Plan { waves: KeptWaves::Computed, planned: None, ..plan };
+        assert!(!older.write().contains("waves"));
+        assert_eq!(Plan::read(&older.write()), Some(older));
         assert_eq!(Plan::read("{}"), None);
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn events(history: &History) -> impl Iterator<Item = &str> {
 fn policy(options: &Options, plan: &Plan) -> Policy {
     Policy {
         cadence: plan.cadence,
+        waves: plan.waves,
         slots: options.slots,
         retries: options.retries,
         backoff: options.backoff,

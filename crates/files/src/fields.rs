@@ -79,6 +79,12 @@ pub fn field<'d, 's>(object: Value<'d, 's>, shape: &Object, name: &str) -> Optio
         .filter(|value| !value.is_null())
 }
 
+/// Whether an object has a field, whatever its spelling and its value.
+pub fn has(object: Value<'_, '_>, shape: &Object, name: &str) -> bool {
+    let wanted = shape.field(name).map(|(at, ..)| at);
+    wanted.is_some() && object.entries().any(|entry| shape.field(&entry.name()).map(|(at, ..)| at) == wanted)
+}
+
 /// Each field of an object once, whatever its spelling. The first spelling counts; `null` counts as absent.
 pub fn known<'d, 's>(
     object: Value<'d, 's>,

@@ -13,7 +13,7 @@ use team_executor_files::{Code, Finding};
 
 use self::means::Means;
 use super::report;
-use super::run::warn;
+use super::run::{WAVES_MOVE, note, warn, waves_can_move};
 use super::validate::count;
 use crate::args::{self, Format, PlanFormat};
 use crate::config::check;
@@ -62,6 +62,9 @@ pub(crate) fn run(session: Option<&Path>, options: &args::Plan, printer: &mut Pr
         } else {
             warn(&message, Format::Text, printer)?;
         }
+    }
+    if options.format != PlanFormat::Json && waves_can_move(&session, &plan.graph) {
+        note(WAVES_MOVE, Format::Text, printer)?;
     }
     match options.format {
         PlanFormat::Text => text::write(&opened, &session, &plan, (&joining, &means), printer)?,

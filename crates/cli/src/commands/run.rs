@@ -7,9 +7,9 @@ mod proposed;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use team_executor_core::SessionStatus;
 use team_executor_core::joining::record;
-use team_executor_core::run::{Backoff, Ending};
+use team_executor_core::run::{Backoff, Cadence, Ending};
+use team_executor_core::{Graph, Session, SessionStatus};
 use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::JournalError;
@@ -130,6 +130,12 @@ fn once(
             warn(&format!("the run began in {word} cadence and stays in it"), format, printer)?;
         }
     }
+    if done.is_none() && waves_can_move(&session, &graph) {
+        let began = engine::runs::cadence(&place.folder, &place.current, named);
+        if began.unwrap_or(defaults.cadence.value) == Cadence::Beat {
+            note(WAVES_MOVE, format, printer)?;
+        }
+    }
     let mut face = match format {
         Format::Json => Face::Events,
         Format::Text if printer.is_live() && !options.start.no_progress => {
@@ -238,6 +244,24 @@ pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut
         Format::Text => writeln!(printer.err(), "{message}")?,
     }
     Ok(Exit::Invalid)
+}
+
+/// What is said where a task can start before its planned wave.
+pub(super) const WAVES_MOVE: &str =
+    "beat cadence starts tasks when their dependencies allow, also before their planned wave (--cadence wave keeps it)";
+
+/// Whether a task is planned for a later wave than its dependencies need, and only wave cadence keeps that.
+pub(super) fn waves_can_move(session: &Session, graph: &Graph) -> bool {
+    graph.is_planned() && !session.waves_are_barriers
+}
+
+/// Says how something is done.
+pub(super) fn note(message: &str, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Json => print_event(&Event::Warning { message }, printer.out())?,
+        Format::Text => writeln!(printer.err(), "note: {}", escape::line(message))?,
+    }
+    Ok(())
 }
 
 /// Says something odd that is survived.

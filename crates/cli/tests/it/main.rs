@@ -21,6 +21,7 @@ mod doors;
 mod faults;
 mod fixtures;
 mod init;
+mod kept;
 mod lifecycle;
 mod mcp;
 mod output;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::policy::{Cadence, Policy};
+use super::policy::{Cadence, KeptWaves, Policy};
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::ids::{RoleName, TaskId};
@@ -27,6 +27,9 @@ pub(super) struct Facts {
     pub(super) roles: Vec<RoleName>,
     /// How many resident workers there are.
     pub(super) residents: usize,
+    /// All tasks by wave, and where each wave begins in them.
+    pub(super) by_wave: Vec<TaskIndex>,
+    pub(super) wave_starts: Vec<usize>,
 }
 
 /// What never changes about one task.
@@ -116,7 +119,7 @@ impl Facts {
                 initially: if task.status.is_over() { task.status } else { TaskStatus::Pending },
                 priority: task.priority,
                 run_on: task.run_on,
-                wave: graph.wave(index),
+                wave: if policy.waves == KeptWaves::Computed { graph.depth(index) } else { graph.wave(index) },
                 turn: WaveTurn::of(task),
                 retries: own.retries.unwrap_or(policy.retries),
                 rounds: own.rounds.unwrap_or(policy.rounds),
@@ -135,10 +138,36 @@ impl Facts {
             facts[task.get()].rank = rank;
         }
         let lanes = lanes.into_keys().collect();
+        let (by_wave, wave_starts) = by_wave(&facts);
         let (pools, quotas, residents) = (pools.into_keys().collect(), quotas.len(), residents.len());
         let (roles, chains) = (roles.into_keys().cloned().collect(), chains.into_keys().collect());
-        Self { tasks: facts, by_rank, lanes, pools, chains, quotas, roles, residents }
+        Self { tasks: facts, by_rank, lanes, pools, chains, quotas, roles, residents, by_wave, wave_starts }
     }
+
+    /// How many waves there are.
+    pub(super) fn wave_count(&self) -> u32 {
+        u32::try_from(self.wave_starts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The tasks of a wave.
+    pub(super) fn of_wave(&self, wave: u32) -> &[TaskIndex] {
+        let starts = &self.wave_starts;
+        let Some(&start) = starts.get(wave as usize - 1) else { return &[] };
+        &self.by_wave[start..starts.get(wave as usize).copied().unwrap_or(self.by_wave.len())]
+    }
+}
+
+/// All tasks by wave, and where each wave begins in them.
+fn by_wave(facts: &[TaskFacts]) -> (Vec<TaskIndex>, Vec<usize>) {
+    let mut order: Vec<_> = (0..).map(TaskIndex).take(facts.len()).collect();
+    order.sort_by_key(|task| (facts[task.get()].wave, *task));
+    let mut starts = Vec::new();
+    for (at, task) in order.iter().enumerate() {
+        while starts.len() < facts[task.get()].wave as usize {
+            starts.push(at);
+        }
+    }
+    (order, starts)
 }
 
 impl WaveTurn {

@@ -43,7 +43,7 @@ pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
 pub use judgement::{Cause, Judged, JudgedThen, Judgement};
-pub use policy::{AtCheckpoint, Backoff, Cadence, Policy, TaskPolicy, WaveFailed};
+pub use policy::{AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use used::Used;
 pub use view::{Counts, TaskView};

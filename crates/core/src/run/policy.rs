@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::budget::Budgets;
 use crate::complexity::Complexity;
-use crate::graph::TaskIndex;
+use crate::graph::{Graph, TaskIndex};
+use crate::session::Session;
 use crate::task::words;
 use crate::time::Millis;
 
@@ -16,6 +17,29 @@ words! {
         Beat = "beat",
         /// The end of all tasks of the wave before.
         Wave = "wave",
+    }
+}
+
+words! {
+    /// Which waves a run keeps, whatever the dependencies allow. Part of the plan, as the cadence is.
+    KeptWaves {
+        /// Those that follow from the dependencies.
+        Computed = "computed",
+        /// Those that were planned, wave by wave.
+        Planned = "planned",
+        /// Those that were planned, in every cadence: there are no dependencies.
+        Barriers = "barriers",
+    }
+}
+
+impl KeptWaves {
+    /// What a run of a session keeps.
+    pub fn of(session: &Session, graph: &Graph, cadence: Cadence) -> Self {
+        match cadence {
+            _ if session.waves_are_barriers && graph.is_planned() => Self::Barriers,
+            Cadence::Wave if graph.is_planned() => Self::Planned,
+            _ => Self::Computed,
+        }
     }
 }
 
@@ -46,6 +70,8 @@ words! {
 pub struct Policy {
     /// What the start of a task waits for.
     pub cadence: Cadence,
+    /// Which waves it keeps.
+    pub waves: KeptWaves,
     /// How many workers there are at a time; none counts as one.
     pub slots: u32,
     /// How often a failed task is tried again.
@@ -74,6 +100,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             cadence: Cadence::Beat,
+            waves: KeptWaves::Computed,
             slots: 3,
             retries: 3,
             interruptions: 5,

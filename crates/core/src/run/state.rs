@@ -91,6 +91,8 @@ pub(super) struct State {
     pub(super) waves: Vec<WaveState>,
     /// How many waves are merged.
     pub(super) merged: u32,
+    /// The first wave with a task that is not over, or the last one.
+    pub(super) front: u32,
     /// What was sent back and has not begun anew. Nothing starts as long as there is any.
     pub(super) recalled: BTreeSet<TaskIndex>,
     /// How often work was sent back.
@@ -192,8 +194,9 @@ impl Run {
             slots: Slots::default(),
             held: vec![NEVER; facts.quotas],
             closed: vec![false; facts.quotas],
-            waves: vec![WaveState::default(); graph.wave_count() as usize],
+            waves: vec![WaveState::default(); facts.wave_count() as usize],
             merged: 0,
+            front: 1,
             recalled: BTreeSet::new(),
             rounds: policy.rounds_before,
             not_needed: 0,
@@ -259,8 +262,10 @@ impl Run {
         let TaskState { attempt, not_needed, .. } = self.state.tasks[task.get()];
         let (ran, is_bad) = (attempt > 0, |status| status != TaskStatus::Completed && !not_needed);
         let facts = &self.facts.tasks[task.get()];
-        self.state.waves[facts.wave as usize - 1].count(facts.turn, from, to, ran);
+        let wave = facts.wave;
+        self.state.waves[wave as usize - 1].count(facts.turn, from, to, ran);
         self.put_in_place(task);
+        self.move_front(wave);
         if from.is_over() == to.is_over() {
             return;
         }
@@ -287,6 +292,7 @@ impl Run {
             Judgement::Wait => Place::Nowhere,
             Judgement::Skip => Place::Doomed,
             Judgement::Run if self.needless(index).is_some() => Place::Doomed,
+            Judgement::Run if self.is_ahead(facts.wave) => Place::Nowhere,
             Judgement::Run if task.not_before > self.state.clock => Place::Waiting(task.not_before),
             Judgement::Run => Place::Queue,
         }

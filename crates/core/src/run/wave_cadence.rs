@@ -4,7 +4,7 @@ use super::decide::Turn;
 use super::effect::Effect;
 use super::event::{Event, PauseReason, WaveThen};
 use super::facts::WaveTurn;
-use super::policy::{Cadence, WaveFailed};
+use super::policy::{Cadence, KeptWaves, WaveFailed};
 use super::state::{Run, Stage};
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
@@ -48,12 +48,37 @@ impl WaveState {
 impl Run {
     /// The first wave that is not merged.
     pub(super) fn current_wave(&self) -> Option<u32> {
-        Some(self.state.merged + 1).filter(|wave| *wave <= self.graph.wave_count())
+        Some(self.state.merged + 1).filter(|wave| *wave <= self.facts.wave_count())
     }
 
     /// Whether a task of this wave is not over.
     pub(super) fn wave_is_open(&self, wave: u32) -> bool {
         self.state.waves.get(wave as usize - 1).is_some_and(|wave| wave.turn().is_some())
+    }
+
+    /// Whether a wave that the run keeps has not begun: a task before it is not over.
+    pub(super) fn is_ahead(&self, wave: u32) -> bool {
+        self.policy.waves != KeptWaves::Computed && wave > self.state.front
+    }
+
+    /// A task of this wave changed its status: keeps the first wave that is open, and what may start by it.
+    pub(super) fn move_front(&mut self, wave: u32) {
+        let before = self.state.front;
+        if self.wave_is_open(wave) {
+            self.state.front = before.min(wave);
+        }
+        while self.state.front < self.facts.wave_count() && !self.wave_is_open(self.state.front) {
+            self.state.front += 1;
+        }
+        if self.policy.waves == KeptWaves::Computed {
+            return;
+        }
+        let now = self.state.front;
+        for wave in before.min(now) + 1..=before.max(now) {
+            for nth in 0..self.facts.of_wave(wave).len() {
+                self.put_in_place(self.facts.of_wave(wave)[nth]);
+            }
+        }
     }
 
     /// Whether the wave and its turn let the task run now.

@@ -5,9 +5,9 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, ErrorClass, Event, Halt, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed, WaveThen, Work,
+    Cadence, ErrorClass, Event, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed, WaveThen, Work,
 };
-use team_executor_core::{Complexity, ExecMode, Position, RunOn, TaskIndex, TaskStatus};
+use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskIndex, TaskStatus};
 
 use crate::plan::Plan;
 
@@ -214,7 +214,10 @@ impl<'a> Oracle<'a> {
 
     /// Whether the task is ready: its dependencies and the time allow it.
     pub(crate) fn is_ready(&self, task: usize) -> bool {
-        self.verdict(task) == Some(true) && self.tasks[task].not_before <= self.clock
+        let before = |other: &usize| self.wave(*other) < self.wave(task) && !self.tasks[*other].status.is_over();
+        let is_ahead =
+            self.plan.policy.waves != KeptWaves::Computed && (0..self.tasks.len()).any(|other| before(&other));
+        self.verdict(task) == Some(true) && self.tasks[task].not_before <= self.clock && !is_ahead
     }
 
     /// Time passes.
@@ -483,8 +486,16 @@ impl<'a> Oracle<'a> {
         1 + next.map(|next| self.path(next)).max().unwrap_or(0)
     }
 
+    /// Its place among the planned waves, as far as they count.
     fn wave(&self, task: usize) -> u32 {
-        1 + self.dependencies[task].iter().map(|on| self.wave(*on)).max().unwrap_or(0)
+        let before: BTreeSet<u32> = (0..self.tasks.len()).map(|other| self.number(other)).collect();
+        before.range(..=self.number(task)).count() as u32
+    }
+
+    fn number(&self, task: usize) -> u32 {
+        let planned = |task: &Task| task.declared_wave.filter(|_| self.plan.policy.waves != KeptWaves::Computed);
+        let after = self.dependencies[task].iter().map(|on| self.number(*on) + 1).max();
+        after.max(planned(&self.plan.tasks[task])).unwrap_or(1)
     }
 
     fn turn(&self, task: usize) -> u8 {

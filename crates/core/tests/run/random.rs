@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use team_executor_core::run::{
-    Backoff, Cadence, Ending, ErrorClass, Event, Judgement, Outcome, Policy, TaskPolicy, WaveFailed,
+    Backoff, Cadence, Ending, ErrorClass, Event, Judgement, KeptWaves, Outcome, Policy, TaskPolicy, WaveFailed,
 };
 use team_executor_core::{
     CheckpointAction, Complexity, ExecMode, Position, Priority, RoleName, RunOn, Task, TaskIndex, TaskStatus, Verdict,
@@ -13,10 +13,13 @@ use crate::world::{Act, World};
 
 fn policies() -> impl Strategy<Value = Policy> {
     let (cadence, wave_failed) = (prop::sample::select(Cadence::ALL), prop::sample::select(WaveFailed::ALL));
-    (cadence, 0..4_u32, 0..3_u32, 0..3_u32, wave_failed, any::<u64>(), 0..3_u32).prop_map(
-        |(cadence, slots, retries, interruptions, wave_failed, seed, rounds)| Policy {
+    let waves =
+        prop_oneof![2 => Just(KeptWaves::Computed), 1 => Just(KeptWaves::Planned), 1 => Just(KeptWaves::Barriers)];
+    (cadence, 0..4_u32, 0..3_u32, 0..3_u32, wave_failed, any::<u64>(), (0..3_u32, waves)).prop_map(
+        |(cadence, slots, retries, interruptions, wave_failed, seed, (rounds, waves))| Policy {
             rounds,
             cadence,
+            waves,
             slots,
             retries,
             interruptions,
@@ -44,9 +47,11 @@ fn tasks() -> impl Strategy<Value = (Task, u16, TaskPolicy)> {
         asks: chance < 10,
         is_off: (10..20).contains(&chance),
     });
-    (words, 0..2_usize, any::<(u16, u16)>(), own).prop_map(|(words, role, bits, own)| {
+    let wave = prop::option::of(prop::sample::select(&[1, 2, 5][..]));
+    (words, 0..2_usize, any::<(u16, u16)>(), own, wave).prop_map(|(words, role, bits, own, wave)| {
         let mut task = Task::new(id("T"), RoleName::parse(["writer", "tester"][role]).unwrap());
         (task.priority, task.exec_mode, task.position, task.run_on) = words;
+        task.declared_wave = wave;
         (task, bits.0 & bits.1, own)
     })
 }

@@ -1,6 +1,6 @@
 //! Wave by wave, and the order within a wave.
 
-use team_executor_core::run::{Cadence, Effect, Ending, Event, Input, Policy, Step, WaveFailed, Which};
+use team_executor_core::run::{Cadence, Effect, Ending, Event, Input, KeptWaves, Policy, Step, WaveFailed, Which};
 
 use crate::drive::Drive;
 use crate::plan::Plan;
@@ -39,6 +39,45 @@ fn a_wave_starts_after_the_one_before_is_merged_and_conversations_come_before_or
         orders.push(order(&drive, &step));
     }
     assert_eq!(orders, ["early1", "early2", "B A", "C", "", "late", "[1] D", "[2] E", "[3]"]);
+}
+
+/// R: P-03
+#[test]
+fn planned_waves_without_dependencies_are_barriers() {
+    for cadence in Cadence::ALL {
+        let policy = Policy { cadence: *cadence, waves: KeptWaves::Barriers, slots: 3, ..policy(WaveFailed::GoOn) };
+        let mut plan = Plan::new(&["A:", "B:", "C P0:", "D:", "E P0:"], policy);
+        for (task, wave) in plan.tasks.iter_mut().zip([1, 1, 2, 2, 9]) {
+            task.declared_wave = Some(wave);
+        }
+        let (mut drive, step) = Drive::start(plan);
+        let mut starts = vec![drive.started(&step)];
+        for id in ["A", "B", "C", "D"] {
+            let step = if id == "B" { drive.fail(id) } else { drive.complete(id) };
+            starts.push(drive.started(&step));
+        }
+        assert_eq!(starts, ["A B", "", "C D", "", "E"], "{cadence}");
+    }
+}
+
+/// R: P-03
+#[test]
+fn a_planned_wave_stands_only_wave_by_wave() {
+    for (waves, cadence, expected) in
+        [(KeptWaves::Planned, Cadence::Wave, ["A", "B", "C"]), (KeptWaves::Computed, Cadence::Beat, ["A C", "+B", ""])]
+    {
+        let mut plan = Plan::new(&["A:", "B: A", "C:"], Policy { cadence, waves, ..policy(WaveFailed::Ask) });
+        plan.tasks[2].declared_wave = Some(4);
+        plan.tasks[1].declared_wave = Some(2);
+        plan.tasks[0].declared_wave = Some(1);
+        let (mut drive, step) = Drive::start(plan);
+        let mut starts = vec![drive.started(&step)];
+        for id in ["A", "B"] {
+            let step = drive.complete(id);
+            starts.push(drive.started(&step));
+        }
+        assert_eq!(starts, expected);
+    }
 }
 
 /// A wave of two that fails, with a repair behind it.

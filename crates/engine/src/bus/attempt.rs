@@ -187,7 +187,18 @@ mod tests {
         let graph = Graph::seal(&session.tasks).graph.unwrap();
         let at = Timestamp::from_micros(5);
         let (cadence, digest) = (Cadence::Beat, digest(&session));
-        let plan = Plan { session: place.clone(), digest, cadence, seed: 1, rounds: 0, over: vec![], at }.write();
+        let plan = Plan {
+            session: place.clone(),
+            digest,
+            cadence,
+            waves: team_executor_core::run::KeptWaves::Computed,
+            planned: None,
+            seed: 1,
+            rounds: 0,
+            over: vec![],
+            at,
+        };
+        let plan = plan.write();
         let work = Work { task: TaskIndex(0), attempt: 2 };
         let record = |event: &Event| records::write(event, |task| ["A", "B"][task.get()]);
         let claimed = record(&Event::Claimed { work, slot: 0, fast_advance: false, choice: 0, at });

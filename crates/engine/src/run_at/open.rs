@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, ours, read_regular};
+use team_executor_core::run::KeptWaves;
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{
@@ -20,7 +21,7 @@ use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, 
 use crate::artifacts::FOLDER;
 use crate::clock;
 use crate::options::{Failure, Options};
-use crate::plan::{Plan, digest};
+use crate::plan::{Plan, digest, planned_waves};
 use crate::results::Results;
 
 /// Keeps runs out of the user's commits, unless the user deletes it.
@@ -115,7 +116,10 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         _ => {}
     }
     let mut journal = Journal::create(&run.executor, JOURNAL)?;
+    let waves = KeptWaves::of(&options.session, &options.graph, options.cadence);
     let plan = Plan {
+        waves,
+        planned: (waves != KeptWaves::Computed).then(|| planned_waves(&options.session)),
         session: options.folder.clone(),
         digest: digest(&options.session),
         cadence: options.cadence,

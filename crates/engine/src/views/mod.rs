@@ -63,6 +63,8 @@ pub struct Views<D> {
     /// Interactive tasks whose results are not up to date.
     results: BTreeSet<TaskIndex>,
     waves: Waves,
+    /// Where the session stood before.
+    stood: Option<SessionStatus>,
     /// What was said already.
     said: BTreeSet<String>,
     /// How many bytes a file has that can be read again.
@@ -77,7 +79,8 @@ impl<D: Disk> Views<D> {
         let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
         // An executor that was killed had not made them durable.
         let undurable = derived.files.keys().filter(|_| derived.boot.is_some()).cloned().collect();
-        let mut views = Self { folders, about, derived, undurable, extra: None, results, waves, said, most };
+        let mut views =
+            Self { folders, about, derived, undurable, extra: None, results, waves, stood: None, said, most };
         views.keep_columns();
         views
     }
@@ -92,13 +95,14 @@ impl<D: Disk> Views<D> {
         if self.about.cadence == Cadence::Wave {
             self.waves = Waves::of(session, rules.graph());
         }
+        self.stood = Some(session.status);
         session.status = state::while_it_runs(session.status);
         for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
             if task.exec_mode == ExecMode::Interactive && rules.view(index).is_some_and(|view| view.attempt > 0) {
                 self.results.insert(index);
             }
             if let Some(disk) = &self.folders.discoveries
-                && rules.status(index).is_some_and(|status| status.is_over())
+                && rules.view(index).is_some_and(|view| view.status.is_over() && view.since.is_some())
                 && !discoveries::is_there(disk, &task.id)
             {
                 problems.extend(settled(disk, task.clone(), index, rules));
@@ -161,10 +165,11 @@ impl<D: Disk> Views<D> {
 
     /// Renders what people look at while a run goes on. A power cut may take it.
     pub fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+        let happened = state::has_happened(session, rules);
         state::refresh(session, rules, &self.about.run);
         let mut problems = self.side(session, rules, Durability::Rendered);
         let mut pages = vec![self.tasks(session, rules)];
-        if self.about.dialect != Dialect::TasksCsv {
+        if self.about.dialect != Dialect::TasksCsv && happened {
             pages.extend(self.own(session, rules));
         }
         problems.extend(self.show(pages, journal, Durability::Rendered));
@@ -188,8 +193,12 @@ impl<D: Disk> Views<D> {
         at_end: SessionStatus,
         summary: &str,
     ) -> Vec<String> {
+        let happened = state::has_happened(session, rules);
         state::refresh(session, rules, &self.about.run);
-        session.status = state::at_its_end(session, rules, at_end);
+        session.status = match self.stood.filter(|_| !happened) {
+            Some(stood) => stood,
+            None => state::at_its_end(session, rules, at_end),
+        };
         let mut problems = self.side(session, rules, Durability::Durable);
         note(&mut problems, self.waves.remove(&self.folders.run));
         for (name, text) in [
@@ -234,8 +243,9 @@ fn not_written(error: impl std::fmt::Display) -> String {
     format!("a file was not written: {error}")
 }
 
-/// Leaves the discovery of a task that is over.
+/// Leaves the discovery of a task that this run has ended.
 fn settled<D: Disk>(disk: &D, mut task: team_executor_core::Task, index: TaskIndex, rules: &Run) -> Option<String> {
+    rules.view(index).filter(|view| view.since.is_some())?; // what was over before the run is the user's
     state::refresh_task(&mut task, index, rules);
     discoveries::settle(disk, &task).unwrap_or_else(|error| Some(not_written(error)))
 }

@@ -23,6 +23,6 @@ pub(crate) fn text(dialect: Dialect, original: &str, session: &Session, graph: &
         Dialect::Tc => write::team_session(Some(original), session),
         Dialect::Tls => write::lifecycle(Some(original), session),
         Dialect::TasksJson => write::tasks_json(Some(original), session, graph),
-        Dialect::TasksCsv => tasks_csv::write(Some(original), session, graph),
+        Dialect::TasksCsv => tasks_csv::patch(original, session, graph),
     }
 }

@@ -88,25 +88,34 @@ fn session(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Opt
     let mut session = Session::new(draft::session_id(&id.as_text()?, file, id.span(), findings)?);
     session.name = text(root, &OBJECT, "slug").unwrap_or_else(|| slug(session.id.as_str()).to_owned());
     session.pipeline = Some(DEFAULT_PIPELINE.to_owned());
+    state(root, &mut session);
+    session.injected_roles = fields::role_names(field(root, &OBJECT, "injected_roles"), file, findings);
+    Some(session)
+}
+
+/// What a file says about its session, whatever is wrong with it.
+pub(crate) fn state(root: Value<'_, '_>, session: &mut Session) {
     for (name, value) in fields::known(root, &OBJECT) {
         match name {
             "status" => {
-                session.status = SessionStatus::from_word(&value.as_text()?).unwrap_or(SessionStatus::Active);
+                let word = value.as_text().unwrap_or_default();
+                session.status = SessionStatus::from_word(&word).unwrap_or(SessionStatus::Active);
             }
             "pipeline_type" => session.pipeline = filled(value),
             "requirement" => session.requirement = filled(value).unwrap_or_default(),
-            "injected_roles" => session.injected_roles = fields::role_names(Some(value), file, findings),
+            "injected_roles" => {
+                session.injected_roles = fields::role_names(Some(value), &"".into(), &mut Findings::default());
+            }
             "checkpoint_history" => session.checkpoints = value.items().filter_map(checkpoint).collect(),
             _ => {}
         }
     }
     session.created_at = fields::timestamp(root, &OBJECT, "created_at");
     session.updated_at = fields::timestamp(root, &OBJECT, "updated_at");
-    Some(session)
 }
 
 /// One decision; nothing if it does not say which.
-pub(crate) fn checkpoint(value: Value<'_, '_>) -> Option<Checkpoint> {
+fn checkpoint(value: Value<'_, '_>) -> Option<Checkpoint> {
     Some(Checkpoint {
         id: text(value, &CHECKPOINT, "checkpoint_id").unwrap_or_default(),
         timestamp: fields::timestamp(value, &CHECKPOINT, "timestamp"),
@@ -126,6 +135,11 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Draft
         }
     }
     drafts
+}
+
+/// What a file says about one task, whatever is wrong with it.
+pub(crate) fn task_of(id: TaskId, value: Value<'_, '_>) -> Option<Task> {
+    task(id, value, &"".into(), &mut Findings::default()).map(|(task, _)| task)
 }
 
 fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {

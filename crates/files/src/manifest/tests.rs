@@ -166,11 +166,8 @@ fn the_published_schema_demands_what_the_format_demands() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back_without_a_word(artifact in any_artifact(), unknown in samples::unknown()) {
-        let entries = samples::entries(&unknown);
-        let original = format!("{{\"id\": 1{entries}, \"metadata\": {{\"task_id\": 1{entries}}}}}");
-        let text = crate::write::artifact_manifest(Some(&original), &artifact);
-        prop_assert!(samples::holds(&text, &[unknown.clone(), unknown].concat()), "{}", text);
+    fn what_is_written_is_read_back_without_a_word(artifact in any_artifact()) {
+        let text = crate::write::artifact_manifest(&artifact);
         let (read, said) = read_one(&text);
         prop_assert_eq!(read.map(|manifest| manifest.artifact), Some(artifact));
         prop_assert!(said.is_empty(), "{:?}", said);

@@ -7,6 +7,7 @@ mod cells;
 mod columns;
 mod details;
 mod odd;
+mod patch;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ mod write;
 pub(crate) use columns::JOB;
 pub use columns::{ROW, SHAPE};
 pub(crate) use odd::corrupt;
+pub use patch::patch;
 pub use read::{ABOUT, read};
 pub use wave::{Outcome, read_wave, write_wave};
 pub(crate) use write::harmless;

@@ -38,8 +38,12 @@ pub static ABOUT: About = About {
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let file: Arc<str> = "tasks.csv".into();
     let text = reading.required_text(&file, &ABOUT)?;
+    let mut has_dependencies = false;
     let tasks = match csv::parse(&text) {
-        Ok(table) => tasks(&table, &file, &mut reading.findings),
+        Ok(table) => {
+            has_dependencies = Header::of(table.header()).column("deps").is_some();
+            tasks(&table, &file, &mut reading.findings)
+        }
         Err(malformed) => {
             let help = format!("fix it by hand, {}", ABOUT.if_wrong);
             reading.findings.push(odd::corrupt(ABOUT.subject, malformed, &file).help(help));
@@ -49,10 +53,12 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     reading.sources.insert(file.clone(), Source::new(text));
     let mut tasks = tasks?;
     let id = draft::session_id(&reading.name.clone(), &file, Span::new(0, 0), &mut reading.findings);
+    let waves_are_barriers = !has_dependencies && tasks.tasks.iter().any(|task| task.declared_wave.is_some());
     let session = id.map(|id| {
         let roles = roles::of_tasks(reading, &mut tasks);
         words::check(&tasks, &roles, "write it into a column `description`", &mut reading.findings);
-        Session { specialists: roles::specialists(reading, &roles), roles, ..Session::new(id) }
+        let specialists = roles::specialists(reading, &roles);
+        Session { specialists, roles, waves_are_barriers, ..Session::new(id) }
     });
     Some(Draft { session, tasks })
 }
@@ -60,7 +66,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
 /// The first row of each id.
 type Known<'t, 's> = HashMap<TaskId, Record<'t, 's>>;
 
-fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<Drafts> {
+pub(super) fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<Drafts> {
     odd::oddities(table, file, findings);
     let header = Header::of(table.header());
     header.judge(table.header(), ABOUT.subject, file, findings);

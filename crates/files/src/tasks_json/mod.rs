@@ -60,6 +60,9 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             session.roles = roles::of_tasks(reading, &mut tasks);
             words::check(&tasks, &session.roles, "write it into its \"description\"", &mut reading.findings);
             session.specialists = roles::specialists(reading, &session.roles);
+            let has_dependencies = entries(root).any(|entry| fields::has(entry.value, &TASK, "deps"));
+            session.waves_are_barriers =
+                !has_dependencies && tasks.tasks.iter().any(|task| task.declared_wave.is_some());
             session
         });
         rules::check(root, &tasks, &mut reading.findings);
@@ -133,6 +136,13 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, severity: Severity, findings: &mu
     drafts
 }
 
+/// What a file says about one task, whatever is wrong with it.
+pub(crate) fn task_of(id: TaskId, value: Value<'_, '_>) -> Option<Task> {
+    let (mut task, _) = task(id, value, &"tasks.json".into(), &mut Findings::default())?;
+    complete(&mut task);
+    Some(task)
+}
+
 fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> Option<(Task, Vec<Span>)> {
     let role = draft::role_or_stand_in(value, &TASK, &id, file, findings)?;
     let mut task = Task::new(id, role);
@@ -182,6 +192,12 @@ fn session(root: Value<'_, '_>, file: &Arc<str>, reading: &mut Reading<'_>) -> O
         None => draft::session_id(&reading.name.clone(), file, Span::new(0, 0), &mut reading.findings)?,
     };
     let mut session = Session::new(id);
+    state(root, &mut session);
+    Some(session)
+}
+
+/// What a file says about its session.
+pub(crate) fn state(root: Value<'_, '_>, session: &mut Session) {
     session.pipeline = field(root, &OBJECT, "pipeline").and_then(filled);
     session.name = text(root, &OBJECT, "skill").unwrap_or_default();
     session.requirement = text(root, &OBJECT, "requirement").unwrap_or_default();
@@ -206,5 +222,4 @@ fn session(root: Value<'_, '_>, file: &Arc<str>, reading: &mut Reading<'_>) -> O
             })
             .collect();
     }
-    Some(session)
 }

@@ -1,9 +1,11 @@
-//! How elements with names, such as tasks, are laid over the container that they were read from, whatever its form.
+//! Elements with names, such as tasks: in a text of our own, or in the container that a user wrote, whatever its form.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::overlay::{Fields, New, object};
-use crate::fields::{self, Named};
+use super::patch::{Patch, Piece};
+use crate::fields;
 use crate::json::{Kind, Value, Writer};
 use crate::shape::Object;
 
@@ -30,65 +32,64 @@ pub(super) struct Elements<'a, 'n> {
     pub(super) fields: &'n dyn Fn(usize) -> Fields<'a>,
 }
 
-impl Elements<'_, '_> {
-    /// Writes the elements of the original in their order, then those that it lacks. An element that only the
-    /// original has stays: somebody may just have added it.
-    pub(super) fn write(&self, out: &mut Writer, original: Option<Value<'_, '_>>) {
-        let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(self.names.len());
-        for (at, name) in self.names.iter().enumerate() {
-            by_name.entry(name).or_insert(at);
-        }
-        let mut written = vec![false; self.names.len()];
-        self.begin(out);
-        for entry in fields::named(original, self.shape, self.key) {
-            match by_name.get(&*entry.name) {
-                Some(at) if written[*at] => {}
-                Some(at) => {
-                    written[*at] = true;
-                    self.element(out, &entry.name, Some(entry.value), &(self.fields)(*at));
-                }
-                None => self.stays(out, &entry),
-            }
-        }
-        for (at, name) in self.names.iter().enumerate() {
-            if !written[at] && by_name.get(name) == Some(&at) {
-                self.element(out, name, None, &(self.fields)(at));
-            }
-        }
-        self.end(out);
-    }
-
-    fn begin(&self, out: &mut Writer) {
+impl<'a> Elements<'a, '_> {
+    /// Writes all of them.
+    pub(super) fn write(&self, out: &mut Writer) {
+        let by_name = self.by_name();
         match self.form {
             Form::Map => out.begin_object(),
             Form::List => out.begin_array(),
         }
-    }
-
-    fn end(&self, out: &mut Writer) {
+        for (at, name) in self.names.iter().enumerate().filter(|(at, name)| by_name.get(*name) == Some(at)) {
+            if self.form == Form::Map {
+                out.key(name);
+            }
+            object(out, self.shape, &(self.fields)(at));
+        }
         match self.form {
             Form::Map => out.end_object(),
             Form::List => out.end_array(),
         }
     }
 
-    fn element(&self, out: &mut Writer, name: &str, original: Option<Value<'_, '_>>, fields: &Fields<'_>) {
-        if self.form == Form::Map {
-            out.key(name);
+    /// Changes those that a user's container has, and adds the others. `change` is given the name of an element, its
+    /// position in the model, and what the user wrote. An element that only the user's container has stays.
+    pub(super) fn patch(
+        &self,
+        patch: &mut Patch<'_>,
+        container: Value<'_, '_>,
+        mut change: impl FnMut(&mut Patch<'_>, usize, Value<'_, '_>),
+    ) {
+        let by_name = self.by_name();
+        let mut is_there = vec![false; self.names.len()];
+        for entry in fields::named(Some(container), self.shape, self.key) {
+            if let Some(at) = by_name.get(&*entry.name) {
+                is_there[*at] = true;
+                if entry.value.kind() == Kind::Object {
+                    change(patch, *at, entry.value);
+                }
+            }
         }
-        object(out, self.shape, original, fields);
+        let is_map = container.kind() == Kind::Object;
+        let missing = (0..self.names.len()).filter(|at| !is_there[*at] && by_name.get(self.names[*at]) == Some(at));
+        let added: Vec<Piece<'_>> = missing
+            .map(|at| {
+                let name = self.names[at];
+                let own = (self.fields)(at);
+                let fields = if is_map { own } else { own.with(self.key, New::text(name)) };
+                let key = is_map.then_some(Cow::Borrowed(name));
+                Piece { key, write: Box::new(move |out| object(out, self.shape, &fields)) }
+            })
+            .collect();
+        patch.splice(container, &[], &added);
     }
 
-    fn stays(&self, out: &mut Writer, entry: &Named<'_, '_>) {
-        if entry.value.kind() == Kind::Object {
-            let key = Fields::default().always(self.key, New::text(&*entry.name));
-            let fields = if self.form == Form::List { key } else { Fields::default() };
-            self.element(out, &entry.name, Some(entry.value), &fields);
-        } else {
-            if self.form == Form::Map {
-                out.key(&entry.name);
-            }
-            out.raw(entry.value.raw());
+    /// The first element of each name.
+    fn by_name(&self) -> HashMap<&'a str, usize> {
+        let mut by_name = HashMap::with_capacity(self.names.len());
+        for (at, name) in self.names.iter().enumerate() {
+            by_name.entry(*name).or_insert(at);
         }
+        by_name
     }
 }

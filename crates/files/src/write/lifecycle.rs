@@ -3,51 +3,121 @@
 use team_executor_core::{Artifact, Checkpoint, ExecMode, Position, Role, RoleKind, RunOn, Session, Task};
 
 use super::elements::{Elements, Form};
-use super::over;
 use super::overlay::{Fields, New, object};
-use crate::json::{Value, Writer};
+use super::patch::{Patch, Piece, patched};
+use super::written;
+use crate::fields::field;
+use crate::finding::Findings;
+use crate::json::{Kind, Value, Writer};
 use crate::lifecycle::shape::{CHECKPOINT, CRITERIA, METADATA, OBJECT, ROLE, TASK};
-use crate::lifecycle::{DEFAULT_PIPELINE, PIPELINES, checkpoint};
+use crate::lifecycle::{self as read, DEFAULT_PIPELINE, PIPELINES};
 use crate::manifest;
 
-/// The text of a lifecycle session. A pipeline that the format does not know is written as the default one. With an
-/// original, only the roles that it lists are written; the others follow from tasks and role-specs.
+/// What a run changes about a task.
+const STATE: &[&str] = &[
+    "title",
+    "description",
+    "status",
+    "metadata",
+    "findings",
+    "planner_notes",
+    "quality_score",
+    "supervision_verdict",
+];
+
+/// The text of a lifecycle session. A pipeline that the format does not know is written as the default one. In a user's
+/// text the roles stay as they are: those that it does not list follow from tasks and role-specs.
 pub fn lifecycle(original: Option<&str>, session: &Session) -> String {
     let pipeline = session.pipeline.as_deref().filter(|name| PIPELINES.contains(name)).unwrap_or(DEFAULT_PIPELINE);
-    over(original, |out, root| {
+    let over = |text: &str| patched(text, |patch, root| over(patch, root, session));
+    original.and_then(over).unwrap_or_else(|| {
+        let task_fields = |at: usize| task(&session.tasks[at]);
+        let tasks = tasks(session, &task_fields);
+        let artifact_fields = |at: usize| artifact(&session.artifacts[at]);
+        let artifacts = artifacts(&session.artifacts, &artifact_fields);
         let fields = Fields::default()
             .always("session_id", New::text(&session.id))
             .always("slug", New::text(&session.name))
             .always("created_at", New::time(session.created_at))
-            .always("updated_at", New::time(session.updated_at))
-            .always("status", New::text(session.status.word()))
             .always("pipeline_type", New::text(pipeline))
-            .unless(
-                session.artifacts.is_empty(),
-                "artifact_registry",
-                New::with(|out, original| artifacts(out, original, &session.artifacts)),
-            )
-            .always("task_list", New::with(|out, original| tasks(out, original, &session.tasks)))
-            .unless(session.injected_roles.is_empty(), "injected_roles", New::texts(&session.injected_roles))
+            .unless(session.artifacts.is_empty(), "artifact_registry", New::with(|out| artifacts.write(out)))
+            .always("task_list", New::with(|out| tasks.write(out)))
             .unless(
                 session.checkpoints.is_empty(),
                 "checkpoint_history",
-                New::with(|out, original| checkpoints(out, original, &session.checkpoints)),
+                New::with(|out| {
+                    out.begin_array();
+                    session.checkpoints.iter().for_each(|checkpoint| decision(out, checkpoint));
+                    out.end_array();
+                }),
             )
-            .unless(
-                root.is_some() || session.roles.is_empty(),
-                "roles",
-                New::with(|out, original| roles(out, original, &session.roles)),
-            )
+            .unless(session.roles.is_empty(), "roles", New::with(|out| roles(out, &session.roles)))
             .unless(session.requirement.is_empty(), "requirement", New::text(&session.requirement));
-        object(out, &OBJECT, root, &fields);
+        let fields = state(session, fields);
+        written(|out| object(out, &OBJECT, &fields))
     })
 }
 
-fn tasks(out: &mut Writer, original: Option<Value<'_, '_>>, tasks: &[Task]) {
-    let names = tasks.iter().map(|task| task.id.as_str()).collect();
-    let fields = |at: usize| task(&tasks[at]);
-    Elements { form: Form::List, shape: &TASK, key: "id", names, fields: &fields }.write(out, original);
+/// What a run changes about a session.
+fn state<'a>(session: &'a Session, fields: Fields<'a>) -> Fields<'a> {
+    fields
+        .always("updated_at", New::time(session.updated_at))
+        .always("status", New::text(session.status.word()))
+        .unless(session.injected_roles.is_empty(), "injected_roles", New::texts(&session.injected_roles))
+}
+
+/// Puts what changed into a user's text.
+fn over(patch: &mut Patch<'_>, root: Value<'_, '_>, session: &Session) -> Option<()> {
+    let task_list = field(root, &OBJECT, "task_list")?;
+    let task_fields = |at: usize| task(&session.tasks[at]);
+    tasks(session, &task_fields).patch(patch, task_list, |patch, at, value| {
+        let now = &session.tasks[at];
+        if let Some(was) = read::task_of(now.id.clone(), value) {
+            patch.object(&TASK, value, &task(&was).only(STATE), &task(now).only(STATE));
+        }
+    });
+    let artifact_fields = |at: usize| artifact(&session.artifacts[at]);
+    let artifacts = artifacts(&session.artifacts, &artifact_fields);
+    let mut before = Session { artifacts: Vec::new(), ..Session::new(session.id.clone()) };
+    read::state(root, &mut before);
+    let mut fields = state(session, Fields::default());
+    match field(root, &OBJECT, "artifact_registry") {
+        Some(registry) => artifacts.patch(patch, registry, |patch, at, value| {
+            let was =
+                manifest::understand(value, session.artifacts[at].id.as_str(), &"".into(), &mut Findings::default());
+            if let Some(was) = was {
+                patch.object(&manifest::OBJECT, value, &artifact(&was.artifact), &artifact_fields(at));
+            }
+        }),
+        None if session.artifacts.is_empty() => {}
+        None => fields = fields.always("artifact_registry", New::with(|out| artifacts.write(out))),
+    }
+    // A history only grows: each entry that can be read belongs to the model's entry of the same position.
+    let more = session.checkpoints.get(before.checkpoints.len()..).unwrap_or_default();
+    match field(root, &OBJECT, "checkpoint_history").filter(|history| history.kind() == Kind::Array) {
+        Some(history) => {
+            let more: Vec<_> = more.iter().map(|one| Piece::item(|out| decision(out, one))).collect();
+            patch.splice(history, &[], &more);
+        }
+        None if more.is_empty() => {}
+        None => {
+            fields = fields.always(
+                "checkpoint_history",
+                New::with(|out| {
+                    out.begin_array();
+                    more.iter().for_each(|one| decision(out, one));
+                    out.end_array();
+                }),
+            );
+        }
+    }
+    patch.object(&OBJECT, root, &state(&before, Fields::default()), &fields);
+    Some(())
+}
+
+fn tasks<'a, 'n>(session: &'a Session, fields: &'n dyn Fn(usize) -> Fields<'a>) -> Elements<'a, 'n> {
+    let names = session.tasks.iter().map(|task| task.id.as_str()).collect();
+    Elements { form: Form::List, shape: &TASK, key: "id", names, fields }
 }
 
 fn task(task: &Task) -> Fields<'_> {
@@ -79,25 +149,24 @@ fn task(task: &Task) -> Fields<'_> {
 
 /// `artifact-manifest.json`, which only workers write.
 #[cfg(test)]
-pub(crate) fn artifact_manifest(original: Option<&str>, one: &Artifact) -> String {
-    over(original, |out, root| object(out, &manifest::OBJECT, root, &artifact(one)))
+pub(crate) fn artifact_manifest(one: &Artifact) -> String {
+    written(|out| artifact_into(out, one))
 }
 
 /// An artifact as a part of another text.
 pub fn artifact_into(out: &mut Writer, one: &Artifact) {
-    object(out, &manifest::OBJECT, None, &artifact(one));
+    object(out, &manifest::OBJECT, &artifact(one));
 }
 
 /// Artifacts under their ids, as a session registers them.
 pub fn artifact_registry(all: &[Artifact]) -> String {
-    over(None, |out, original| artifacts(out, original, all))
+    let fields = |at: usize| artifact(&all[at]);
+    written(|out| artifacts(all, &fields).write(out))
 }
 
-fn artifacts(out: &mut Writer, original: Option<Value<'_, '_>>, artifacts: &[Artifact]) {
+fn artifacts<'a, 'n>(artifacts: &'a [Artifact], fields: &'n dyn Fn(usize) -> Fields<'a>) -> Elements<'a, 'n> {
     let names = artifacts.iter().map(|artifact| artifact.id.as_str()).collect();
-    let fields = |at: usize| artifact(&artifacts[at]);
-    Elements { form: Form::Map, shape: &manifest::OBJECT, key: "artifact_id", names, fields: &fields }
-        .write(out, original);
+    Elements { form: Form::Map, shape: &manifest::OBJECT, key: "artifact_id", names, fields }
 }
 
 fn artifact(artifact: &Artifact) -> Fields<'_> {
@@ -119,38 +188,19 @@ fn artifact(artifact: &Artifact) -> Fields<'_> {
         .unless(metadata.add_nothing(), "metadata", New::Object(&manifest::METADATA, metadata))
 }
 
-/// A history only grows: each entry that can be read belongs to the model's entry of the same position.
-fn checkpoints(out: &mut Writer, original: Option<Value<'_, '_>>, checkpoints: &[Checkpoint]) {
-    let mut left = checkpoints.iter();
-    out.begin_array();
-    for value in original.into_iter().flat_map(Value::items) {
-        match checkpoint(value) {
-            Some(_) => left.next().into_iter().for_each(|new| decision(out, Some(value), new)),
-            None => out.raw(value.raw()),
-        }
-    }
-    left.for_each(|new| decision(out, None, new));
-    out.end_array();
-}
-
-fn decision(out: &mut Writer, original: Option<Value<'_, '_>>, checkpoint: &Checkpoint) {
+fn decision(out: &mut Writer, checkpoint: &Checkpoint) {
     let fields = Fields::default()
         .unless(checkpoint.id.is_empty(), "checkpoint_id", New::text(&checkpoint.id))
         .always("timestamp", New::time(checkpoint.timestamp))
         .always("user_action", New::text(checkpoint.action.word()))
         .unless(checkpoint.context.is_empty(), "context", New::text(&checkpoint.context));
-    object(out, &CHECKPOINT, original, &fields);
+    object(out, &CHECKPOINT, &fields);
 }
 
-fn roles(out: &mut Writer, original: Option<Value<'_, '_>>, roles: &[Role]) {
-    let listed: Option<Vec<_>> =
-        original.map(|list| crate::fields::named(Some(list), &ROLE, "name").map(|entry| entry.name).collect());
-    let is_written =
-        |role: &&Role| listed.as_ref().is_none_or(|names| names.iter().any(|name| *name == role.name.as_str()));
-    let roles: Vec<&Role> = roles.iter().filter(is_written).collect();
+fn roles(out: &mut Writer, roles: &[Role]) {
     let names = roles.iter().map(|role| role.name.as_str()).collect();
-    let fields = |at: usize| role(roles[at]);
-    Elements { form: Form::List, shape: &ROLE, key: "name", names, fields: &fields }.write(out, original);
+    let fields = |at: usize| role(&roles[at]);
+    Elements { form: Form::List, shape: &ROLE, key: "name", names, fields: &fields }.write(out);
 }
 
 fn role(role: &Role) -> Fields<'_> {

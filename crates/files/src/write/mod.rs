@@ -1,11 +1,12 @@
-//! The model to the text of each JSON dialect: tolerant in, strict out.
+//! The model to the text of each JSON dialect.
 //!
-//! Given the text that a session was read from, what the format does not know survives byte for byte and in its place,
-//! and what did not change keeps its spelling. A text that is no JSON counts as none.
+//! Given the text that a session was read from, only the values that differ from what that text says are replaced or
+//! added; every other byte stays. A text that is no JSON counts as none, and what is written anew is strict.
 
 mod elements;
 mod lifecycle;
 mod overlay;
+mod patch;
 mod task_analysis;
 mod tasks_json;
 mod team_session;
@@ -18,13 +19,11 @@ pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle};
 pub use self::task_analysis::{Capability, task_analysis};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;
-use crate::json::{self, Layout, Value, Writer};
+use crate::json::{Layout, Writer};
 
-/// Writes a file over the root of its original.
-fn over(original: Option<&str>, write: impl FnOnce(&mut Writer, Option<Value<'_, '_>>)) -> String {
-    let original = original.map(|text| text.trim_start_matches('\u{FEFF}'));
-    let document = original.and_then(|text| json::parse(text).ok());
+/// A text of our own.
+fn written(write: impl FnOnce(&mut Writer)) -> String {
     let mut out = Writer::new(Layout::Pretty);
-    write(&mut out, document.as_ref().map(|document| document.root()));
+    write(&mut out);
     out.finish()
 }

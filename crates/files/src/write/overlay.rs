@@ -1,18 +1,16 @@
-//! How a value of the model is laid over the text that it was read from. An object keeps its own order; a key that the
-//! format knows is written once, under its own name, with the value of the model; any other key stays as it is. A value
-//! that says already, in the form that the format demands, what the model says keeps its bytes.
+//! What the model says about the fields of an object, and how that is written into a text of our own.
 
 use std::borrow::Cow;
 
 use team_executor_core::Timestamp;
 
 use crate::fields;
-use crate::json::{Kind, Value, Writer};
+use crate::json::{Value, Writer};
 use crate::shape::Object;
 use crate::time;
 
-/// Writes a value over the original.
-type Write<'a> = Box<dyn Fn(&mut Writer, Option<Value<'_, '_>>) + 'a>;
+/// Writes a value.
+type Write<'a> = Box<dyn Fn(&mut Writer) + 'a>;
 
 /// What the model says about one field.
 pub(super) enum New<'a> {
@@ -28,7 +26,7 @@ pub(super) enum New<'a> {
     Time(String, Timestamp),
     List(Vec<Self>),
     Object(&'static Object, Fields<'a>),
-    /// Whatever this writes over the original.
+    /// Whatever this writes.
     With(Write<'a>),
 }
 
@@ -41,7 +39,7 @@ impl<'a> New<'a> {
         Self::List(texts.iter().map(Self::text).collect())
     }
 
-    pub(super) fn with(write: impl Fn(&mut Writer, Option<Value<'_, '_>>) + 'a) -> Self {
+    pub(super) fn with(write: impl Fn(&mut Writer) + 'a) -> Self {
         Self::With(Box::new(write))
     }
 
@@ -91,55 +89,40 @@ impl<'a> Fields<'a> {
         self.0.iter().all(|(_, new, is_added)| !is_added || matches!(new, New::Kept | New::Gone))
     }
 
-    fn get(&self, name: &str) -> Option<(&New<'a>, bool)> {
+    /// The same with another value for one of them, which is always written.
+    pub(super) fn with(mut self, name: &'static str, new: New<'a>) -> Self {
+        self.0.retain(|(own, ..)| *own != name);
+        self.always(name, new)
+    }
+
+    /// The same without the others.
+    pub(super) fn only(mut self, names: &[&str]) -> Self {
+        self.0.retain(|(name, ..)| names.contains(name));
+        self
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<(&New<'a>, bool)> {
         self.0.iter().find(|(field, _, _)| *field == name).map(|(_, new, is_added)| (new, *is_added))
     }
 }
 
-/// Writes an object over the original, then what the original lacks, in the order of the shape.
-pub(super) fn object(out: &mut Writer, shape: &'static Object, original: Option<Value<'_, '_>>, fields: &Fields<'_>) {
-    let mut written = 0_u64;
+/// Writes an object in the order of its shape.
+pub(super) fn object(out: &mut Writer, shape: &'static Object, fields: &Fields<'_>) {
     out.begin_object();
-    for entry in original.into_iter().flat_map(Value::entries) {
-        let Some((at, field, _)) = shape.field(&entry.name()) else {
-            out.raw_key(entry.key.raw());
-            out.raw(entry.value.raw());
-            continue;
-        };
-        if written & (1 << at) == 0 {
-            let new = fields.get(field.name).map_or(&New::Kept, |(new, _)| new);
-            value(out, field.name, Some(entry.value), new);
-        }
-        written |= 1 << at;
-    }
-    for (_, field) in shape.fields.iter().enumerate().filter(|(at, _)| written & (1 << at) == 0) {
-        if let Some((new, true)) = fields.get(field.name) {
-            value(out, field.name, None, new);
+    for field in shape.fields {
+        match fields.get(field.name) {
+            None | Some((_, false) | (New::Kept | New::Gone, _)) => {}
+            Some((new, true)) => {
+                out.key(field.name);
+                plain(out, new);
+            }
         }
     }
     out.end_object();
 }
 
-/// Writes one field, unless there is nothing to write.
-fn value(out: &mut Writer, name: &str, original: Option<Value<'_, '_>>, new: &New<'_>) {
-    match (new, original) {
-        (New::Gone, _) | (New::Kept, None) => {}
-        (New::Kept, Some(original)) => {
-            out.key(name);
-            out.raw(original.raw());
-        }
-        (new, original) => {
-            out.key(name);
-            plain(out, original, new);
-        }
-    }
-}
-
 /// Writes a value of which the depth is that of the shape.
-fn plain(out: &mut Writer, original: Option<Value<'_, '_>>, new: &New<'_>) {
-    if let Some(original) = original.filter(|original| says(*original, new)) {
-        return out.raw(original.raw());
-    }
+pub(super) fn plain(out: &mut Writer, new: &New<'_>) {
     match new {
         New::Kept | New::Gone | New::Null => out.null(),
         New::Bool(value) => out.plain(value),
@@ -150,33 +133,42 @@ fn plain(out: &mut Writer, original: Option<Value<'_, '_>>, new: &New<'_>) {
         New::List(items) => {
             out.begin_array();
             for item in items {
-                plain(out, None, item);
+                plain(out, item);
             }
             out.end_array();
         }
-        New::Object(shape, fields) => object(out, shape, original, fields),
-        New::With(write) => write(out, original),
+        New::Object(shape, fields) => object(out, shape, fields),
+        New::With(write) => write(out),
     }
 }
 
-/// Whether a value says already what the model says, in the form that the format demands.
-fn says(original: Value<'_, '_>, new: &New<'_>) -> bool {
+/// Whether two states of the model say the same about a field.
+pub(super) fn same(old: &New<'_>, new: &New<'_>) -> bool {
+    match (old, new) {
+        (New::Kept | New::Gone | New::Null, New::Kept | New::Gone | New::Null) => true,
+        (New::Bool(old), New::Bool(new)) => old == new,
+        (New::Whole(old), New::Whole(new)) => old == new,
+        (New::Number(old), New::Number(new)) => old == new,
+        (New::Text(old), New::Text(new)) => old == new,
+        (New::Time(_, old), New::Time(_, new)) => old == new,
+        (New::List(old), New::List(new)) => {
+            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new))
+        }
+        (New::Object(_, old), New::Object(_, new)) => {
+            new.0.iter().all(|(name, new, _)| old.get(name).is_some_and(|(old, _)| same(old, new)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value says already what the model says.
+pub(super) fn says(original: Value<'_, '_>, new: &New<'_>) -> bool {
     match new {
-        New::Kept => true,
         New::Null => original.is_null(),
         New::Bool(value) => original.as_bool() == Some(*value),
         New::Whole(value) => fields::whole::<u64>(original) == Some(*value),
         New::Number(value) => original.as_f64() == Some(*value),
-        New::Text(text) => original.as_text().is_some_and(|original| original == *text),
-        New::Time(_, time) => {
-            let read = original.as_text().and_then(|text| time::parse(&text));
-            read.is_some_and(|read| read.time == *time && read.departure.is_none())
-        }
-        New::List(items) => {
-            original.kind() == Kind::Array
-                && original.items().count() == items.len()
-                && original.items().zip(items).all(|(original, item)| says(original, item))
-        }
-        New::Gone | New::Object(_, _) | New::With(_) => false,
+        New::Text(text) => fields::text_of(original).is_some_and(|original| original.trim() == *text),
+        _ => false,
     }
 }

@@ -3,8 +3,8 @@
 use team_executor_core::{Priority, Role, RunOn, Session, Task};
 
 use super::elements::{Elements, Form};
-use super::over;
 use super::overlay::{Fields, New, object};
+use super::written;
 use crate::tc::task_analysis::{CAPABILITY, NODE, OBJECT, ROLE};
 
 /// Something that the team must be able to do.
@@ -31,11 +31,11 @@ pub fn task_analysis(session: &Session, capabilities: &[Capability<'_>], score: 
     let names = session.roles.iter().map(|role| role.name.as_str()).collect();
     let roles = Elements { form: Form::List, shape: &ROLE, key: "name", names, fields: &role_fields };
     let fields = Fields::default()
-        .always("capabilities", New::with(|out, _| capabilities.write(out, None)))
-        .always("dependency_graph", New::with(|out, _| nodes.write(out, None)))
-        .always("roles", New::with(|out, _| roles.write(out, None)))
+        .always("capabilities", New::with(|out| capabilities.write(out)))
+        .always("dependency_graph", New::with(|out| nodes.write(out)))
+        .always("roles", New::with(|out| roles.write(out)))
         .always("complexity_score", New::Whole(score.into()));
-    over(None, |out, root| object(out, &OBJECT, root, &fields))
+    written(|out| object(out, &OBJECT, &fields))
 }
 
 fn capability<'a>(capability: &Capability<'a>) -> Fields<'a> {

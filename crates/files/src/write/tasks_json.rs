@@ -9,11 +9,26 @@ use team_executor_core::{
 };
 
 use super::elements::{Elements, Form};
-use super::over;
 use super::overlay::{Fields, New, object};
+use super::patch::{Patch, Piece, patched};
+use super::written;
+use crate::fields::field;
 use crate::findings_text;
-use crate::json::{Kind, Writer};
-use crate::tasks_json::{NO_FINDINGS, OBJECT, TASK, container};
+use crate::json::{Kind, Value, Writer};
+use crate::tasks_json::{self, NO_FINDINGS, OBJECT, TASK};
+
+/// What a run changes about a task.
+const STATE: &[&str] = &[
+    "title",
+    "description",
+    "status",
+    "findings",
+    "findings_full",
+    "planner_notes",
+    "quality_score",
+    "supervision_verdict",
+    "error",
+];
 
 /// The text of `tasks.json`, with the waves of the graph. A worker that has no task is left out, because the format
 /// knows workers by their tasks.
@@ -21,8 +36,8 @@ pub fn tasks_json(original: Option<&str>, session: &Session, graph: &Graph) -> S
     let names: Vec<&str> = session.tasks.iter().map(|task| task.id.as_str()).collect();
     let fields_of = |at: usize| task(&session.tasks[at], wave(graph, &session.tasks[at]));
     let elements = Elements { form: Form::Map, shape: &TASK, key: "id", names, fields: &fields_of };
-    over(original, |out, root| {
-        let tasks = root.and_then(container);
+    let over = |text: &str| patched(text, |patch, root| over(patch, root, session, graph, &elements));
+    original.and_then(over).unwrap_or_else(|| {
         let fields = Fields::default()
             .always("session_id", New::text(&session.id))
             .always("skill", New::text(&session.name))
@@ -30,14 +45,54 @@ pub fn tasks_json(original: Option<&str>, session: &Session, graph: &Graph) -> S
             .always("requirement", New::text(&session.requirement))
             .always("created_at", New::time(session.created_at))
             .unless(session.supervision, "supervision", New::Bool(session.supervision))
-            .always("completed_waves", New::List(completed_waves(session, graph)))
-            .always("active_agents", New::with(|out, _| agents(out, &session.active_workers)))
-            .unless(session.gc_rounds == 0, "gc_rounds", New::Whole(session.gc_rounds.into()))
-            .always("tasks", New::with(move |out, _| elements.write(out, tasks)))
-            .unless(session.status == SessionStatus::Active, "status", New::text(session.status.word()))
-            .always("updated_at", New::time(session.updated_at));
-        object(out, &OBJECT, root.filter(|root| root.kind() == Kind::Object), &fields);
+            .always("active_agents", New::with(|out| agents(out, &session.active_workers)))
+            .always("tasks", New::with(|out| elements.write(out)));
+        let fields = state(session, graph, fields);
+        written(|out| object(out, &OBJECT, &fields))
     })
+}
+
+/// What a run changes about a session.
+fn state<'a>(session: &'a Session, graph: &Graph, fields: Fields<'a>) -> Fields<'a> {
+    fields
+        .always("completed_waves", New::List(completed_waves(session, graph)))
+        .unless(session.gc_rounds == 0, "gc_rounds", New::Whole(session.gc_rounds.into()))
+        .unless(session.status == SessionStatus::Active, "status", New::text(session.status.word()))
+        .always("updated_at", New::time(session.updated_at))
+}
+
+/// Puts what changed into a user's text. A file that is a bare array has no place for the rest.
+fn over(
+    patch: &mut Patch<'_>,
+    root: Value<'_, '_>,
+    session: &Session,
+    graph: &Graph,
+    elements: &Elements<'_, '_>,
+) -> Option<()> {
+    let container = tasks_json::container(root)?;
+    let mut before = Session { tasks: session.tasks.clone(), ..Session::new(session.id.clone()) };
+    tasks_json::state(root, &mut before);
+    elements.patch(patch, container, |patch, at, value| {
+        let now = &session.tasks[at];
+        let Some(was) = tasks_json::task_of(now.id.clone(), value) else { return };
+        let wave = wave(graph, now);
+        patch.object(&TASK, value, &task(&was, wave).only(STATE), &task(now, wave).only(STATE));
+        before.tasks[at] = was;
+    });
+    if root.kind() == Kind::Object {
+        let fields = |session| state(session, graph, Fields::default());
+        patch.object(&OBJECT, root, &fields(&before), &fields(session));
+        if !by_task(&before.active_workers).eq(by_task(&session.active_workers)) {
+            match field(root, &OBJECT, "active_agents") {
+                Some(value) => patch.rewrite(value, |out| agents(out, &session.active_workers)),
+                None => {
+                    let write = Box::new(|out: &mut Writer| agents(out, &session.active_workers));
+                    patch.splice(root, &[], &[Piece { key: Some("active_agents".into()), write }]);
+                }
+            }
+        }
+    }
+    Some(())
 }
 
 fn wave(graph: &Graph, task: &Task) -> u32 {
@@ -56,14 +111,17 @@ fn completed_waves<'a>(session: &Session, graph: &Graph) -> Vec<New<'a>> {
 }
 
 /// One worker a task.
-fn agents(out: &mut Writer, workers: &[ActiveWorker]) {
+fn by_task(workers: &[ActiveWorker]) -> impl Iterator<Item = (&str, &str)> {
     let mut seen = HashSet::new();
+    let workers = workers.iter().filter_map(|worker| Some((worker.task.as_ref()?.as_str(), worker.agent.as_str())));
+    workers.filter(move |(task, _)| seen.insert(*task))
+}
+
+fn agents(out: &mut Writer, workers: &[ActiveWorker]) {
     out.begin_object();
-    for worker in workers {
-        if let Some(task) = worker.task.as_ref().filter(|task| seen.insert(task.as_str())) {
-            out.key(task.as_str());
-            out.text(&worker.agent);
-        }
+    for (task, agent) in by_task(workers) {
+        out.key(task);
+        out.text(agent);
     }
     out.end_object();
 }

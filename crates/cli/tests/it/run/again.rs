@@ -105,7 +105,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
         "{retried}"
     );
     assert_eq!(column(&world, "status"), ["pending", "pending"], "nothing is started");
-    assert!(read(world.dir().join("S/tasks.csv")).contains("\nB,,Do it,A,,csv-wave,worker,2,pending,,\n"));
+    assert!(read(world.dir().join("S/tasks.csv")).contains("\nB,,Do it,A,,csv-wave,worker,,pending,,\n"));
     let resumed = run(&world, DID, &[]);
     assert_eq!(resumed.code, Some(0), "{resumed}");
     assert!(resumed.stderr.contains("▶ A (worker, attempt 2"), "{resumed}");

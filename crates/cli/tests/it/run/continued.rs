@@ -13,10 +13,9 @@ fn two_stopped() -> (World, String, String) {
     world.copy_tree(world.dir().join("S"), "T");
     for session in ["--session=S", "--session=T"] {
         // The wave that fails stops its run.
-        world.write(
-            &format!("{}/tasks.csv", &session[10..]),
-            "id,title,deps,role,run_on\nA,Do A,,worker,\nB,Do B,A,worker,failure\n",
-        );
+        let header = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,run_on";
+        let rows = "A,a,Do it,,,csv-wave,worker,1,pending,,,success\nB,b,Do it,A,,csv-wave,worker,2,pending,,,failure";
+        world.write(&format!("{}/tasks.csv", &session[10..]), format!("{header}\n{rows}\n"));
         let stopped = world.run(&arguments(session, "false", &["--cadence", "wave", "--retries", "0"]));
         assert_eq!(stopped.code, Some(3), "{stopped}");
     }

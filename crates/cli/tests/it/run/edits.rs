@@ -229,8 +229,8 @@ fn what_a_finished_run_built_on_a_task_that_is_set_back_begins_anew_with_it() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B;C"), ("E", ""), ("F", "E")]);
     let own = world.dir().join("S/tasks.csv");
     assert_eq!(run(&world, "echo v1", &[]).code, Some(0));
-    edit(own.clone(), "worker,1,completed,v1,", "worker,1,pending,,");
-    edit(own.clone(), "C,,Do it,A,,csv-wave,worker,2,completed,", "C,,Do it,A,,csv-wave,worker,2,skipped,");
+    edit(own.clone(), "worker,,completed,v1,", "worker,,pending,,");
+    edit(own.clone(), "C,,Do it,A,,csv-wave,worker,,completed,", "C,,Do it,A,,csv-wave,worker,,skipped,");
     let again = run(&world, "echo v2", &[]);
     let lines: Vec<_> = again.stderr.lines().filter(|line| line.contains("taken over: ")).collect();
     assert_eq!(
@@ -258,7 +258,7 @@ fn a_task_set_back_in_tasks_json_takes_along_what_depends_on_it() {
     let state = format!("{{\"session_id\":\"s\",\"tasks\":{{\"A\":{},\"B\":{}}}}}", task(""), task("\"A\""));
     let path = world.write("S/tasks.json", state);
     assert_eq!(run(&world, "echo first", &[]).code, Some(0));
-    edit(path.clone(), "\"status\": \"completed\"", "\"status\": \"pending\"");
+    edit(path.clone(), "\"status\":\"completed\"", "\"status\":\"pending\"");
     let again = run(&world, "echo second", &[]);
     assert!(
         again.stderr.contains("taken over: B: completed -> pending (it depends on what was set back)\n"),

@@ -8,7 +8,7 @@ use team_executor_core::{
 
 use super::loaded;
 use crate::Finding;
-use crate::tasks_csv::{ROW, read_wave, write};
+use crate::tasks_csv::{ROW, patch, read_wave, write};
 
 /// Anything that a cell may have to hold.
 fn text() -> impl Strategy<Value = String> {
@@ -130,6 +130,40 @@ proptest! {
             prop_assert_eq!(&*record.get(1).unwrap().value, note);
             let kept: Vec<_> = record.cells().skip(table.header().len()).map(|cell| cell.value.into_owned()).collect();
             prop_assert_eq!(&kept, surplus);
+        }
+    }
+
+    /// R: P-05
+    #[test]
+    fn a_table_stays_but_for_the_row_that_changed(
+        text in prop_oneof![table_like(), table_like().prop_map(|text| text.replace('\n', "\r\n"))],
+        nth in any::<prop::sample::Index>(),
+    ) {
+        let Some((mut session, graph)) = loaded(&text).session else { return Ok(()) };
+        prop_assert_eq!(&patch(&text, &session, &graph), &text);
+        if session.tasks.is_empty() {
+            return Ok(());
+        }
+        let changed = nth.index(session.tasks.len());
+        let task = &mut session.tasks[changed];
+        (task.status, task.findings, task.error) = (TaskStatus::Completed, Some("done, now".to_owned()), None);
+        let after = patch(&text, &session, &graph);
+        let tasks = |session: Session| session.tasks.into_iter().map(|task| (task.id, task.status, task.findings));
+        prop_assert!(tasks(loaded(&after).session.unwrap().0).eq(tasks(session.clone())), "{after:?}");
+        let (old, new) = (crate::csv::parse(&text).unwrap(), crate::csv::parse(&after).unwrap());
+        let raw = |text: &str, record: crate::csv::Record<'_, '_>| -> Vec<String> {
+            record.cells().map(|cell| text[cell.start as usize..cell.end as usize].to_owned()).collect()
+        };
+        let (columns, added) = (old.header().len(), new.header().len() - old.header().len());
+        prop_assert_eq!(old.records().len(), new.records().len());
+        let id = session.tasks[changed].id.as_str();
+        for (before, now) in old.records().zip(new.records()).filter(|(old, _)| old.get(0).unwrap().value.trim() != id) {
+            let (mut before, mut now) = (raw(&text, before), raw(&after, now));
+            if added > 0 {
+                before.resize(before.len().max(columns), String::new());
+                now.drain(columns..columns + added);
+            }
+            prop_assert_eq!(before, now);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use team_executor_core::{TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Task, TaskId, TaskIndex, TaskStatus};
 
 use super::*;
 use crate::Findings;
-use crate::tasks_csv::{Outcome, read_wave, write_results, write_wave};
+use crate::tasks_csv::{Outcome, patch, read_wave, write_results, write_wave};
 
 /// R: M-03
 #[test]
@@ -22,6 +22,44 @@ fn extra_columns_surplus_cells_and_foreign_references_survive() {
     let (mut session, graph) = loaded(text).session.unwrap();
     session.tasks[0].context_from.clear();
     assert!(write(Some(text), &session, &graph).contains(",other session,"), "only the task's own reference goes");
+}
+
+/// R: P-05
+#[test]
+fn only_the_cells_of_a_changed_row_change() {
+    let text = "\u{FEFF}note,id,depends_on,status , findings,\"error\"\r\n\
+                \" keep, me \",2,\"1\",\"todo\",\"\",\r\n\
+                first, 1 ,,done,\"a \"\"b\"\"\" ,\r\n\r\nshort,3";
+    let (mut session, graph) = loaded(text).session.unwrap();
+    assert_eq!(patch(text, &session, &graph), text);
+    session.tasks[0].status = TaskStatus::Completed;
+    session.tasks[0].findings = Some("one, two".to_owned());
+    let expected = text.replace("\"todo\",\"\"", "completed,\"one, two\"");
+    assert_eq!(patch(text, &session, &graph), expected);
+    session.tasks[2].status = TaskStatus::Failed;
+    session.tasks[2].error = Some("why".to_owned());
+    assert_eq!(patch(text, &session, &graph), format!("{expected},,failed,,why"));
+    session.tasks[2].attempt_count = 1;
+    let expected = format!(
+        "{},,failed,,why,1",
+        expected.replace(",\r\n", ",,\r\n").replace("\"error\"\r\n", "\"error\",attempt_count\r\n")
+    );
+    assert_eq!(patch(text, &session, &graph), expected);
+}
+
+/// R: P-05
+#[test]
+fn a_column_is_added_only_for_what_it_has_to_hold() {
+    let text = "id,title,wave\nA,one,1\nB,two,2\n";
+    let (mut session, graph) = loaded(text).session.unwrap();
+    session.tasks[0].status = TaskStatus::Completed;
+    session.tasks[0].findings = Some("x".to_owned());
+    assert_eq!(patch(text, &session, &graph), "id,title,wave,status,findings\nA,one,1,completed,x\nB,two,2,pending,\n");
+    session.tasks.push(Task { dependencies: vec![session.tasks[0].id.clone()], ..session.tasks[1].clone() });
+    session.tasks[2].id = TaskId::parse("C").unwrap();
+    let graph = Graph::seal(&session.tasks).graph.unwrap();
+    let expected = "id,title,wave,deps,status,findings\nA,one,1,,completed,x\nB,two,2,,pending,\nC,two,2,A,pending,\n";
+    assert_eq!(patch(text, &session, &graph), expected);
 }
 
 /// R: W-05
