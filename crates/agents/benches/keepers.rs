@@ -79,6 +79,7 @@ fn assignment(dir: &Path, number: usize) -> Assignment {
         output_cap: 1 << 20,
         artifacts: Some(dir.join(format!("artifacts-{number}"))),
         aside: dir.join("aside"),
+        keeps: false,
     }
 }
 

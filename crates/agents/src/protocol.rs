@@ -33,6 +33,8 @@ pub struct Assignment {
     pub artifacts: Option<PathBuf>,
     /// Where what stands in the place of that folder is moved to: it is nothing that this worker delivered.
     pub aside: PathBuf,
+    /// What is in that folder stays: the worker takes up the conversation in which it was delivered.
+    pub keeps: bool,
 }
 
 /// The next attempt in a slot, told by what is not as with the one before. Most attempts differ in little.
@@ -57,9 +59,9 @@ pub struct Difference {
 impl Assignment {
     /// What is not as in another one; nothing if they differ in more than can be told so.
     pub(crate) fn since(&self, last: &Self) -> Option<Difference> {
-        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside } = self;
-        let is_alike = (program, args, cwd, limits, output_cap)
-            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap)
+        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, keeps } = self;
+        let is_alike = (program, args, cwd, limits, output_cap, keeps)
+            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.keeps)
             && env.iter().map(|(name, _)| name).eq(last.env.iter().map(|(name, _)| name));
         let values = env.iter().zip(&last.env).enumerate().filter(|(_, (new, old))| new.1 != old.1);
         is_alike.then(|| Difference {
@@ -178,6 +180,7 @@ mod tests {
             output_cap: 7,
             artifacts: None,
             aside: PathBuf::new(),
+            keeps: false,
         };
         let next = Assignment {
             key: "r/b/1".into(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::adapters::{Order, Server, Setup};
+use team_executor_agents::adapters::{Order, RESULT_SCHEMA, Server, Setup};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::token::{TOKEN, token};
 use team_executor_agents::{Assignment, Limits};
@@ -54,7 +54,7 @@ pub(crate) fn of(
     };
     if let Some(setup) = &worker.setup {
         let server = server(options, setup, &env);
-        let note = note(contract.artifacts, contract.result, server.is_some());
+        let note = note(setup, server.is_some());
         let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref() };
         let words = if setup.converses { setup.adapter.conversing(&order) } else { setup.adapter.arguments(&order) };
         args.extend(words);
@@ -71,6 +71,7 @@ pub(crate) fn of(
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
         aside: quarantine::place(&run.path, id, attempt.saturating_sub(1)),
+        keeps: false,
     })
 }
 
@@ -88,17 +89,22 @@ pub(crate) fn server(options: &Options, setup: &Setup, env: &[(String, String)])
     Server::of(&options.exe, env).filter(|_| setup.mcp && setup.adapter.takes_server())
 }
 
-/// What an agent must know besides its prompt: it may have no way to look at its environment.
-pub(crate) fn note(artifacts: &Path, result: &Path, has_tools: bool) -> String {
-    let tools = " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
-                 report_result can be called instead of writing the file.";
-    format!(
-        "TEAM_EXECUTOR_ARTIFACTS is the folder {}, and TEAM_EXECUTOR_RESULT is the file {}. Nobody can answer questions: \
-         decide yourself. If the task cannot be done, report the status failed with the reason.{}",
-        artifacts.display(),
-        result.display(),
-        if has_tools { tools } else { "" }
-    )
+/// What an agent must know besides its prompt. It names no path: an agent that takes up a conversation hears only the first note.
+pub(crate) fn note(setup: &Setup, has_tools: bool) -> String {
+    let mut note = "Nobody can answer questions: decide yourself. You owe a report. If the task cannot be done, report the status \
+                    failed with the reason."
+        .to_owned();
+    if has_tools {
+        note.push_str(
+            " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
+             report_result can be called instead of writing the file.",
+        );
+    }
+    if !setup.adapter.takes_schema() {
+        note.push_str("\nYour last message must be one JSON object and nothing else, by this JSON Schema:\n");
+        note.push_str(RESULT_SCHEMA);
+    }
+    note
 }
 
 /// A command that judges an attempt.

@@ -10,11 +10,11 @@ use team_executor_agents::outcome::{Outcome as Said, Produced, judge};
 use team_executor_agents::{Assignment, Ended, Exit, Limit, Obstacle};
 use team_executor_beneath::{open_regular, ours};
 use team_executor_core::run::{ErrorClass, Outcome, Run, Work};
-use team_executor_core::{Session, Task, TaskIndex, TaskStatus};
+use team_executor_core::{RoleName, Session, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, discovery};
 use team_executor_store::run_folder::component;
 
-use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Registry, Roots, Verify};
+use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Others, Registry, Roots, Verify};
 use crate::assign::Check;
 use crate::inbox::Outbox;
 use crate::options::{Failure, Options};
@@ -64,6 +64,8 @@ pub(crate) struct Checking {
     left: Vec<(usize, Work, Outcome)>,
     /// Commands for which the system had no means, and when they are tried again.
     short: BTreeMap<usize, (Instant, Verify)>,
+    /// What the residents of roles had done when their last attempts began.
+    residents: BTreeMap<RoleName, (Work, Others)>,
 }
 
 /// An attempt that is being judged.
@@ -93,7 +95,7 @@ impl Checking {
         let roots = Roots::new(&run.path, folder, cwd);
         let checker = Checker::new(run.path.clone(), roots, registry, outbox);
         let checker = checker.map_err(Failure::disk("start", "the checker"))?;
-        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new(), short: BTreeMap::new() })
+        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new(), short: BTreeMap::new(), residents: BTreeMap::new() })
     }
 
     /// Whether what an attempt delivered must be judged before it is over. The worker left so many things in its folder.
@@ -121,7 +123,9 @@ impl Checking {
             self.left.push((slot, work, outcome));
             return Next::Leave;
         }
-        self.checker.begin(slot, Delivered { is_durable, ..delivered(scene, work) });
+        let role = &scene.session.tasks[work.task.get()].role;
+        let others = self.residents.get(role).filter(|(of, _)| *of == work).map(|(_, others)| others.clone());
+        self.checker.begin(slot, Delivered { is_durable, others, ..delivered(scene, work) });
         self.wait_for(slot, work, outcome);
         Next::Wait
     }
@@ -244,9 +248,21 @@ impl Checking {
         begun
     }
 
-    /// Moves away what earlier attempts at a task left, and says what it did.
-    pub(crate) fn attempt_begins(&self, task: &Task, attempt: u32) -> Vec<String> {
-        if attempt > 1 { self.checker.attempt_begins(&task.id, attempt) } else { Vec::new() }
+    /// Moves away what earlier attempts at a task left, unless it is kept, and says what it did. What the resident has done
+    /// before is not to be changed from now on.
+    pub(crate) fn attempt_begins(
+        &mut self,
+        session: &Session,
+        work: Work,
+        before: &[TaskIndex],
+        keeps: bool,
+    ) -> Vec<String> {
+        let task = &session.tasks[work.task.get()];
+        if !before.is_empty() {
+            let others = before.iter().map(|other| session.tasks[other.get()].id.clone()).collect();
+            self.residents.insert(task.role.clone(), (work, Others { tasks: others, since: clock::now() }));
+        }
+        if work.attempt > 1 { self.checker.attempt_begins(&task.id, work.attempt, keeps) } else { Vec::new() }
     }
 
     /// Registers anew what completed tasks delivered and a power cut took the record of.
@@ -347,6 +363,7 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
         reports: reports(scene, work),
         demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
         is_durable: false,
+        others: None,
     }
 }
 

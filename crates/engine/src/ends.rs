@@ -176,12 +176,15 @@ fn of_agent(
         return Ok(End { result: written, outcome: failed(trouble, setup), used, problems });
     }
     let by_itself = matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_));
-    let must_report = by_itself && setup.converses && setup.adapter.must_report();
-    if must_report && written.is_none() && stream.report().is_none() {
-        let outcome = failed(stream.unreported(exit.ended_at), setup);
-        return Ok(End { result: None, outcome, used, problems });
+    // Beside a result that was written, only a report that is nothing else counts.
+    let reported = if written.is_some() { stream.plain_report() } else { stream.report() }.filter(|_| by_itself);
+    if by_itself
+        && written.is_none()
+        && let Some(trouble) = stream.denied_or_owing(reported.as_ref(), exit.ended_at)
+    {
+        return Ok(End { result: None, outcome: failed(trouble, setup), used, problems });
     }
-    let reported = stream.report().filter(|_| by_itself);
+    let has_report = reported.is_some();
     let result = match (&written, reported) {
         (None, Some(reported)) => {
             let text = joined(None, reported);
@@ -198,8 +201,37 @@ fn of_agent(
         missing: &[],
         must_report: true,
     };
-    let outcome = outcome::of(exit, &produced);
+    // Its events say that it is done: how its process ended does not matter any more.
+    let ended = if by_itself && has_report { &Ended::Exit(0) } else { &exit.ended };
+    let outcome = outcome::of_ended(ended, &produced);
+    let outcome = with_denials(outcome, &stream, &produced, setup);
+    if let (Outcome::Completed { .. }, Some(denied)) = (&outcome, stream.denied()) {
+        problems.push(format!("{id}: {}", denied.words));
+    }
     Ok(End { result, outcome, used, problems })
+}
+
+/// An attempt that was not allowed to use a tool has done its task only if it went on without it: it delivered something, named
+/// what it changed, or judged the work of others.
+fn with_denials(outcome: Outcome, stream: &Stream, produced: &Produced<'_>, setup: &Setup) -> Outcome {
+    let Some(mut denied) = stream.denied() else { return outcome };
+    match outcome {
+        Outcome::Completed { .. } if !stream.unanswered && shows_work(produced) => outcome,
+        Outcome::Completed { .. } => failed(denied, setup),
+        Outcome::Failed { error, .. } => {
+            denied.words = format!("{error}; {}", denied.words);
+            failed(denied, setup)
+        }
+        outcome => outcome,
+    }
+}
+
+fn shows_work(produced: &Produced<'_>) -> bool {
+    let result = produced.result.and_then(|text| json::object(text).ok()).map(Value::Object).unwrap_or_default();
+    let (data, is_full) = (&result["data"], |list: &Value| list.as_array().is_some_and(|list| !list.is_empty()));
+    produced.artifacts > 0
+        || [&result["artifacts_produced"], &data["files_modified"]].into_iter().any(is_full)
+        || [&result["supervision_verdict"], &data["verdict"]].into_iter().any(Value::is_string)
 }
 
 /// What it used; the model is at least the one that was asked for. Nothing if it never spoke.

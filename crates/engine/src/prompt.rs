@@ -10,11 +10,14 @@ use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
+use team_executor_store::run_folder::{AGENTS, below_folder, component};
 
+use self::before::Left;
 pub(crate) use self::knowledge::{Knowledge, wisdom};
-use crate::artifacts::quarantine;
+use crate::artifacts::{FOLDER, quarantine};
 use crate::judgement;
 use crate::report::one_line;
+use crate::run_at::result_name;
 
 /// As long as a prompt usually is, so that it need not grow.
 const USUAL: usize = 4096;
@@ -28,6 +31,7 @@ pub(crate) fn of(
     (folder, knowledge): (&Path, &mut Knowledge),
     run: Option<&Path>,
     before: &[TaskIndex],
+    keeps: bool,
 ) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
     let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
@@ -43,15 +47,35 @@ pub(crate) fn of(
     let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {
         let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
-        let left = (view.attempt > 1).then(|| left(view.attempt - 1)).flatten();
-        text.push_str(&before::section(task, &view, &done.collect::<Vec<_>>(), left.as_deref()));
+        let left = (view.attempt > 1 && !keeps).then(|| left(view.attempt - 1)).flatten();
+        let left = if keeps { Left::InPlace } else { left.as_deref().map_or(Left::Nothing, Left::At) };
+        text.push_str(&before::section(task, &view, &done.collect::<Vec<_>>(), left));
+        text.push_str(&before::failure(&view, left));
     }
+    let left = |attempt| left(attempt).filter(|_| !keeps);
     text.push_str(&rounds(rules, index, &left));
     match &knowledge.job {
         Some(of_job) => text.push_str(of_job),
         None => text.push_str(&how_to_report(task, !graph.dependencies(index).is_empty())),
     }
+    if let (Some(run), Some(view)) = (run, rules.view(index)) {
+        text.push_str(&where_to_write(run, task, view.attempt.max(1)));
+    }
     text
+}
+
+/// The paths of an attempt. An agent may have no way to look at its environment, and one that takes up a conversation knows those
+/// of another task.
+fn where_to_write(run: &Path, task: &Task, attempt: u32) -> String {
+    let id = task.id.as_str();
+    let artifacts = below_folder(run, &[FOLDER, &component(id)]);
+    let result = below_folder(run, &[AGENTS, &result_name(id, attempt)]);
+    format!(
+        "\n## Where to write\nTEAM_EXECUTOR_ARTIFACTS is the folder {}\nTEAM_EXECUTOR_RESULT is the file {}\n\
+         Both are for this task only. Paths that you were given for other tasks no longer count.\n",
+        artifacts.display(),
+        result.display()
+    )
 }
 
 /// What was not accepted the last time, and what people have said since the run began.

@@ -67,8 +67,18 @@ fn done(session: &Session, rules: &Run, role: &RoleName) -> Vec<TaskIndex> {
     completed.into_iter().map(|(_, index)| index).collect()
 }
 
+/// A conversation that an attempt takes up.
+#[derive(Debug)]
+pub(crate) struct TakenUp {
+    /// The agent's own name for it.
+    pub(crate) session: String,
+    /// It is that of the attempt before at the same task.
+    pub(crate) is_own: bool,
+}
+
 /// The conversation that an attempt takes up: that of the attempt before it, unless that failed, else the one in which the
-/// resident did the task before. None for an agent that does not converse, and where there is nothing to take up.
+/// resident did the task before. An agent that does not converse takes up its own work if that was not accepted. None where
+/// there is nothing to take up.
 pub(crate) fn conversation(
     options: &Options,
     run: &RunAt,
@@ -76,23 +86,29 @@ pub(crate) fn conversation(
     rules: &Run,
     work: Work,
     before: &[TaskIndex],
-) -> Option<String> {
+) -> Option<TakenUp> {
     let worker = options.workers.chosen(rules, work.task)?;
-    let setup = worker.setup.as_ref().filter(|setup| setup.converses)?;
+    let setup = worker.setup.as_ref()?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
-    if work.attempt > 1 {
+    let view = rules.view(work.task)?;
+    let is_sent_back = view.critique.is_some() && view.error == view.critique;
+    if work.attempt > 1 && (setup.converses || is_sent_back) {
         let last = heard(run, id(work.task), work.attempt - 1, setup);
         if last.finished && !last.ok {
             return None; // it may have failed because of what was said before
         }
-        if last.usage.session_id.is_some() {
-            return last.usage.session_id;
+        if let Some(session) = last.usage.session_id {
+            return Some(TakenUp { session, is_own: true });
         }
+    }
+    if !setup.converses {
+        return None;
     }
     let is_its_own =
         |task: &&TaskIndex| options.workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
     let before = before.iter().rev().find(is_its_own)?;
-    heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id
+    let session = heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id?;
+    Some(TakenUp { session, is_own: false })
 }
 
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used.

@@ -217,7 +217,7 @@ pub fn prompt(
     };
     let path = newest.as_ref().map(|(path, _)| path.as_path());
     let before = Residents::default().take(session, &run, task);
-    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before))
+    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
 }
 
 /// The plan of a run, and the rules after all of its records.

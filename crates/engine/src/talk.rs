@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::Assignment;
-use team_executor_agents::adapters::{RESULT_SCHEMA, Server};
+use team_executor_agents::adapters::Server;
 use team_executor_agents::driver::door::{self, Answered, State, Word};
 use team_executor_agents::driver::{Brief, Times};
+use team_executor_agents::{Assignment, Limits};
 use team_executor_beneath::{make_ours, ours};
 use team_executor_core::Task;
 use team_executor_store::run_folder::{EXECUTOR, component};
@@ -22,7 +22,7 @@ const DOORS: &str = "talk";
 /// How long a driver has to close a conversation before its keeper ends it.
 const CLOSING_MS: u64 = 10_000;
 
-/// The same attempt, run by a driver if its worker converses. What the agent is given stays as it is.
+/// The same attempt of a known coding agent, run by a driver. What the agent is given stays as it is.
 pub(crate) fn driven(
     mut assignment: Assignment,
     options: &Options,
@@ -32,42 +32,45 @@ pub(crate) fn driven(
     worker: &Worker,
     resume: Option<String>,
 ) -> Result<Assignment, Failure> {
-    let Some(setup) = worker.setup.as_ref().filter(|setup| setup.converses) else { return Ok(assignment) };
-    let doors = run.path.join(EXECUTOR).join(DOORS);
-    make_ours(&doors).map_err(Failure::disk("make", &doors))?;
-    let (id, limits) = (task.id.as_str(), &mut assignment.limits);
-    let result = run.result(id, attempt);
-    let server = server(options, setup, &assignment.env);
-    let mut note = note(&run.artifacts(id), &result, server.is_some());
-    if setup.adapter.must_report() {
-        note.push_str("\nYour last message must be one JSON object and nothing else, by this JSON Schema:\n");
-        note.push_str(RESULT_SCHEMA);
+    let Some(setup) = &worker.setup else { return Ok(assignment) };
+    let (id, doors) = (task.id.as_str(), run.path.join(EXECUTOR).join(DOORS));
+    let server = server(options, setup, &assignment.env).filter(|_| setup.converses);
+    let times = if setup.converses { times(&mut assignment.limits) } else { Times::default() };
+    if setup.converses {
+        make_ours(&doors).map_err(Failure::disk("make", &doors))?;
     }
+    let program = std::mem::take(&mut assignment.program);
+    let resuming = resume.as_deref().filter(|_| setup.converses).map(|session| setup.adapter.resuming(session));
+    let brief = Brief {
+        adapter: setup.adapter,
+        converses: setup.converses,
+        command: std::iter::once(program).chain(std::mem::take(&mut assignment.args)).collect(),
+        resuming: resuming.unwrap_or_default(),
+        resume,
+        model: setup.model.clone(),
+        permissions: setup.permissions,
+        note: if setup.converses { note(setup, server.is_some()) } else { String::new() },
+        servers: server.iter().map(Server::of_session).collect(),
+        door: doors.join(name(id, attempt)),
+        control: control::socket(&run.path),
+        ledgers: run.ledgers(),
+        result: run.result(id, attempt),
+        times,
+    };
+    assignment.program = options.exe.display().to_string();
+    assignment.args = brief.arguments();
+    Ok(assignment)
+}
+
+/// How a conversation is bounded; its keeper leaves it the time to come to its end.
+fn times(limits: &mut Limits) -> Times {
     // One that is not urged is ended by its keeper alone.
     let urge_ms = limits.converge_ms.and(limits.total_ms);
     let times = Times { urge_ms, converge_ms: limits.converge_ms.unwrap_or(0), answer_ms: limits.answer_ms };
     if let (Some(total), Some(converge)) = (limits.total_ms, limits.converge_ms) {
         limits.total_ms = Some(total.saturating_add(converge).saturating_add(CLOSING_MS));
     }
-    let program = std::mem::take(&mut assignment.program);
-    let brief = Brief {
-        adapter: setup.adapter,
-        command: std::iter::once(program).chain(std::mem::take(&mut assignment.args)).collect(),
-        resuming: resume.as_deref().map(|session| setup.adapter.resuming(session)).unwrap_or_default(),
-        resume,
-        model: setup.model.clone(),
-        permissions: setup.permissions,
-        note,
-        servers: server.iter().map(Server::of_session).collect(),
-        door: doors.join(name(id, attempt)),
-        control: control::socket(&run.path),
-        ledgers: run.ledgers(),
-        result,
-        times,
-    };
-    assignment.program = options.exe.display().to_string();
-    assignment.args = brief.arguments();
-    Ok(assignment)
+    times
 }
 
 /// Removes the doors that were left by conversations that are gone.

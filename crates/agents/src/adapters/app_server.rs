@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::codex::declined;
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
 
@@ -32,7 +33,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
 fn item(stream: &mut Stream, item: &Value) {
     match (text(item, "type"), text(item, "status")) {
         (Some("agentMessage"), _) => stream.text = text(item, "text").unwrap_or_default().to_owned(),
-        (Some(kind), Some("declined")) => stream.deny(kind),
+        (Some(kind), Some("declined")) => declined(stream, kind, item),
         _ => {}
     }
 }

@@ -83,7 +83,11 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
     stream.text = text(event, "result").unwrap_or_default().to_owned();
     stream.structured = event.get("structured_output").filter(|value| value.is_object()).cloned();
     let denials = event["permission_denials"].as_array().into_iter().flatten();
-    denials.for_each(|one| stream.deny(text(one, "tool_name").unwrap_or("a tool")));
+    denials.for_each(|one| {
+        let input = &one["tool_input"];
+        let what = ["file_path", "notebook_path", "command", "url"].into_iter().find_map(|key| text(input, key));
+        stream.deny(text(one, "tool_name").unwrap_or("a tool"), what.unwrap_or_default());
+    });
     // Tokens are those since the last such event of a conversation, its cost is that of the whole.
     let of = |key| number(&event["usage"], key).unwrap_or(0);
     let cached = of("cache_read_input_tokens");

@@ -12,6 +12,10 @@ use super::{Order, Permissions, Server, Version};
 
 pub(super) const LEAST: Version = Version(0, 100, 0);
 
+/// What a command and a change of files are called where a person is asked about them.
+pub(crate) const COMMAND: &str = "a command";
+pub(crate) const CHANGE: &str = "a change of files";
+
 pub(super) const PASSES: &[&str] = &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"];
 
 pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
@@ -67,9 +71,21 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
 fn item(stream: &mut Stream, item: &Value) {
     match (text(item, "type"), text(item, "status")) {
         (Some("agent_message"), _) => stream.text = text(item, "text").unwrap_or_default().to_owned(),
-        (Some(kind), Some("declined")) => stream.deny(kind),
+        (Some(kind), Some("declined")) => declined(stream, kind, item),
         _ => {}
     }
+}
+
+/// Notes what was declined, by the words of a question for it.
+pub(super) fn declined(stream: &mut Stream, kind: &str, item: &Value) {
+    let changed = item["changes"].as_array().and_then(|changes| text(changes.first()?, "path"));
+    let what = text(item, "command").or(changed).unwrap_or_default();
+    let tool = match kind {
+        "command_execution" | "commandExecution" => COMMAND,
+        "file_change" | "fileChange" => CHANGE,
+        other => other,
+    };
+    stream.deny(tool, what);
 }
 
 /// The program behind the script that npm installs.

@@ -57,19 +57,31 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("message") if text(event, "role") == Some("assistant") => {
             stream.say_more(text(event, "content").unwrap_or_default());
         }
-        Some("tool_use") => stream.text.clear(),
+        Some("tool_use") => {
+            stream.text.clear();
+            stream.error = None;
+            stream.wanted = ["file_path", "command"].into_iter().find_map(|key| text(&event["parameters"], key)).map(str::to_owned);
+        }
+        // It ends its turn then, and calls that a success.
+        Some("error") => {
+            stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at));
+        }
         Some("tool_result") if text(&event["error"], "type") == Some("policy_violation") => {
             let tool = text(event, "tool_id").and_then(|id| id.split("__").next()).unwrap_or("a tool");
-            stream.deny(tool);
+            let wanted = stream.wanted.take().unwrap_or_default();
+            stream.deny(tool, &wanted);
         }
         Some("result") => {
-            (stream.finished, stream.ok) = (true, text(event, "status") == Some("success"));
+            let is_well = text(event, "status") == Some("success");
+            (stream.finished, stream.ok) = (true, is_well && stream.error.is_none());
             let of = |key| number(&event["stats"], key).unwrap_or(0);
             stream.usage.input = of("input_tokens");
             stream.usage.cached = of("cached");
             stream.usage.output = of("output_tokens");
-            let words = text(&event["error"], "message").unwrap_or("the agent reports an error");
-            stream.error = (!stream.ok).then(|| Trouble::of(None, words, ended_at));
+            if !is_well {
+                let words = text(&event["error"], "message").unwrap_or("the agent reports an error");
+                stream.error = Some(Trouble::of(None, words, ended_at));
+            }
         }
         _ => {}
     }

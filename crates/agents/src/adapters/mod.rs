@@ -27,6 +27,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use ear::Ear;
+pub(crate) use codex::{CHANGE, COMMAND};
+pub use glimpse::glimpse;
 pub use server::Server;
 pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};
@@ -189,6 +191,16 @@ impl Adapter {
         Some([word, session].map(str::to_owned))
     }
 
+    /// The command of a single task that takes up a session, for one more turn.
+    pub fn resumed(self, command: &[String], session: &str) -> Vec<String> {
+        let behind: &[&str] = match self {
+            Self::Claude | Self::Gemini => &["--resume", session],
+            Self::Codex => &["resume", session, "-"],
+            Self::Acp => &[],
+        };
+        command.iter().cloned().chain(behind.iter().map(|word| (*word).to_owned())).collect()
+    }
+
     /// What it says it used is that of the whole conversation, the tasks before included: its tokens, then its cost.
     pub const fn counts_on(self) -> (bool, bool) {
         match self {
@@ -198,10 +210,12 @@ impl Adapter {
         }
     }
 
-    /// In a conversation it is told in words what to report, and one that reports nothing has done nothing: it may have said
-    /// an error as its last words.
-    pub const fn must_report(self) -> bool {
-        matches!(self, Self::Gemini | Self::Acp)
+    /// It can be held to a schema; else it is told in words what to report.
+    pub const fn takes_schema(self) -> bool {
+        match self {
+            Self::Claude | Self::Codex => true,
+            Self::Gemini | Self::Acp => false,
+        }
     }
 
     /// The variables that pass from the environment to this agent and to no other: its keys, and where its service is.

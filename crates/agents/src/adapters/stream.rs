@@ -17,6 +17,8 @@ pub(super) const LINE_BYTES: u64 = 8 << 20;
 const TEXT_BYTES: usize = 1 << 20;
 /// How many denials are told.
 const DENIALS: usize = 20;
+/// How much is told of what a denied tool was for, in characters.
+const DENIAL: usize = 200;
 
 /// Of an event, the key that only those have which our own driver adds to a conversation.
 pub(crate) const MARK: &str = "team_executor";
@@ -33,8 +35,10 @@ pub struct Stream {
     pub text: String,
     /// What it reported by the schema that it was given.
     pub structured: Option<Value>,
-    /// The tools that it was not allowed to use.
+    /// What it was not allowed to do: tools, and what for where that is known.
     pub denials: Vec<String>,
+    /// One of them because a person did not answer.
+    pub unanswered: bool,
     /// What it used.
     pub usage: Usage,
     /// What it was doing last, in a few words.
@@ -49,6 +53,8 @@ pub struct Stream {
     pub(super) resets_at: Option<u64>,
     /// The tools that a person did not allow, which is no trouble: the agent was to go on without them.
     pub(super) refused: Vec<String>,
+    /// What the last use of a tool was for, of an agent that says that before it is denied.
+    pub(super) wanted: Option<String>,
 }
 
 /// What an attempt used.
@@ -97,11 +103,13 @@ impl Stream {
         }
     }
 
-    /// Notes that a tool was denied, each once.
-    pub(super) fn deny(&mut self, tool: &str) {
-        let is_known = self.denials.iter().chain(&self.refused).any(|known| known == tool);
+    /// Notes that a tool was denied, each use once.
+    pub(super) fn deny(&mut self, tool: &str, what: &str) {
+        let what: String = what.chars().filter(|c| !c.is_control()).take(DENIAL).collect();
+        let use_of = if what.is_empty() { tool.to_owned() } else { format!("{tool} ({what})") };
+        let is_known = self.refused.iter().any(|known| known == tool) || self.denials.contains(&use_of);
         if self.denials.len() < DENIALS && !is_known {
-            self.denials.push(tool.to_owned());
+            self.denials.push(use_of);
         }
     }
 
@@ -115,7 +123,10 @@ impl Stream {
             (Some("denied"), Some("person"), Some(tool)) if self.refused.len() < DENIALS => {
                 self.refused.push(tool.to_owned());
             }
-            (Some("denied"), _, Some(tool)) => self.deny(tool),
+            (Some("denied"), by, Some(tool)) => {
+                self.unanswered |= by == Some("nobody");
+                self.deny(tool, text(event, "what").unwrap_or_default());
+            }
             (Some("closed"), Some("limit"), _) => {
                 let words = "timed out: it was urged to come to an end, and did not".to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Transient, words }));
@@ -133,14 +144,37 @@ impl Stream {
         self.report().map_or_else(|| vec!["there is no JSON object with a status".to_owned()], |it| report::wrong(&it))
     }
 
-    /// What it reported: by its schema, else its last words if they are an object with a status.
+    /// What it reported: by its schema, else in its last words if they are nothing else.
+    pub fn plain_report(&self) -> Option<Value> {
+        self.structured.clone().or_else(|| report::whole(&self.text))
+    }
+
+    /// What it reported: the same, else what is found in its last words.
     pub fn report(&self) -> Option<Value> {
-        self.structured.clone().or_else(|| {
-            let words = self.text.trim();
-            let inner = words.strip_prefix("```json").or_else(|| words.strip_prefix("```"));
-            let words = inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(words);
-            let value = json::value(words).ok()?;
-            value.get("status").is_some().then_some(value)
+        self.plain_report().or_else(|| report::within(&self.text))
+    }
+
+    /// Why one that wrote no result has not done its task by what it reported: it was denied a tool and says nothing, it owes a
+    /// report, or its report cannot be used.
+    pub fn denied_or_owing(&self, reported: Option<&Value>, ended_at: u64) -> Option<Trouble> {
+        match reported {
+            None => self.denied().or_else(|| Some(self.unreported(ended_at))),
+            Some(report) => {
+                let wrong = report::wrong(report);
+                let words = format!("its report cannot be used: {}", wrong.join("; "));
+                (!wrong.is_empty()).then_some(Trouble { class: Class::Transient, words })
+            }
+        }
+    }
+
+    /// That it was not allowed to do what it wanted.
+    pub fn denied(&self) -> Option<Trouble> {
+        (!self.denials.is_empty()).then(|| Trouble {
+            class: Class::Fatal,
+            words: format!(
+                "it was not allowed to use {}, and `permissions` of the agent decides that",
+                self.denials.join(", ")
+            ),
         })
     }
 
@@ -169,13 +203,7 @@ impl Stream {
             let unknown = || Trouble { class: Class::Transient, words: "the agent reports an error".to_owned() };
             return Some(self.error.clone().unwrap_or_else(unknown));
         }
-        (!self.denials.is_empty()).then(|| Trouble {
-            class: Class::Fatal,
-            words: format!(
-                "it was not allowed to use {}, and `permissions` of the agent decides that",
-                self.denials.join(", ")
-            ),
-        })
+        None
     }
 }
 

@@ -10,7 +10,7 @@ fn read(adapter: Adapter, lines: &[&str]) -> Stream {
 }
 
 fn class(stream: &Stream) -> Option<Class> {
-    stream.trouble(&Ended::Exit(0), "", NOW).map(|trouble| trouble.class)
+    stream.trouble(&Ended::Exit(0), "", NOW).or_else(|| stream.denied()).map(|trouble| trouble.class)
 }
 
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s-1"}}"#;
@@ -77,6 +77,9 @@ fn a_thread_of_codex_is_understood_turn_by_turn() {
     let declined = r#"{"method":"item/completed","params":{"item":{"type":"commandExecution","status":"declined"}}}"#;
     let denied = read(Adapter::Codex, &[lines.as_slice(), &[declined, &turn("completed", "null")]].concat());
     assert_eq!(class(&denied), Some(Class::Fatal));
+    let by_person = r#"{"team_executor":"denied","tool":"a command","what":"make","by":"person"}"#;
+    let went_on = read(Adapter::Codex, &[lines.as_slice(), &[by_person, declined, &turn("completed", "null")]].concat());
+    assert_eq!(class(&went_on), None, "a person said no, and it went on");
     assert_eq!(
         class(&read(Adapter::Codex, &[lines.as_slice(), &[&turn("interrupted", "null")]].concat())),
         Some(Class::Transient)

@@ -12,7 +12,7 @@ fn read(adapter: Adapter, lines: &[&str]) -> Stream {
 }
 
 fn trouble(stream: &Stream, code: i32) -> Option<Trouble> {
-    stream.trouble(&Ended::Exit(code), "", NOW)
+    stream.trouble(&Ended::Exit(code), "", NOW).or_else(|| stream.denied())
 }
 
 fn class(stream: &Stream, code: i32) -> Option<Class> {
@@ -95,10 +95,10 @@ fn an_agent_that_was_ended_has_not_done_its_task_though_it_exits_with_0() {
 #[test]
 fn tools_that_were_denied_are_trouble_though_the_agent_is_content() {
     let denied = claude_done()
-        .replace(r#""permission_denials":[]"#, r#""permission_denials":[{"tool_name":"Write"},{"tool_name":"Write"}]"#);
+        .replace(r#""permission_denials":[]"#, r#""permission_denials":[{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}},{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}}]"#);
     let claude = trouble(&read(Adapter::Claude, &[CLAUDE, &denied]), 0).unwrap();
     assert_eq!(claude.class, Class::Fatal);
-    assert!(claude.words.starts_with("it was not allowed to use Write, and "), "{}", claude.words);
+    assert!(claude.words.starts_with("it was not allowed to use Write (/etc/x), and "), "{}", claude.words);
     let codex = [
         r#"{"type":"item.completed","item":{"type":"command_execution","status":"declined"}}"#,
         r#"{"type":"turn.completed","usage":{}}"#,
@@ -109,6 +109,32 @@ fn tools_that_were_denied_are_trouble_though_the_agent_is_content() {
         r#"{"type":"result","status":"success","stats":{}}"#,
     ];
     assert_eq!(read(Adapter::Gemini, &gemini).denials, ["run_shell_command"]);
+}
+
+/// R: A-11
+#[test]
+fn gemini_that_stopped_in_a_loop_has_not_succeeded() {
+    let said = r#"{"type":"message","role":"assistant","content":"{\"status\":\"completed\"}"}"#;
+    let looped = r#"{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}"#;
+    let done = r#"{"type":"result","status":"success","stats":{}}"#;
+    let trouble = trouble(&read(Adapter::Gemini, &[said, looped, done]), 0).unwrap();
+    assert_eq!((trouble.class, trouble.words.as_str()), (Class::Transient, "Loop detected, stopping execution"));
+    let went_on = r#"{"type":"tool_use","tool_name":"write_file","tool_id":"w"}"#;
+    assert_eq!(class(&read(Adapter::Gemini, &[looped, went_on, said, done]), 0), None);
+}
+
+/// R: A-11
+#[test]
+fn one_that_owes_a_report_has_failed_with_what_it_said() {
+    let said = |words: &str| Stream { text: words.to_owned(), ..Stream::default() };
+    let owing = |words: &str| said(words).denied_or_owing(said(words).report().as_ref(), NOW).map(|it| it.words);
+    let unreported = "it ended without a report, and said: I could not do the task";
+    assert_eq!(owing("I could not do the task").as_deref(), Some(unreported));
+    let wrong = "its report cannot be used: `findings` must be a text";
+    assert_eq!(owing(r#"{"status":"completed","findings":[1]}"#).as_deref(), Some(wrong));
+    assert_eq!(owing(r#"Done. {"status":"completed","findings":"f"}"#), None);
+    let denied = Stream { denials: vec!["Write (/x)".to_owned()], ..said("Done.") };
+    assert_eq!(denied.denied_or_owing(None, NOW).map(|it| it.class), Some(Class::Fatal));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::dialogue::{Act, Calls, Dialogue, Kind, News, Question, kind, text};
-use crate::adapters::{Permissions, RESULT_SCHEMA};
+use crate::adapters::{CHANGE, COMMAND, Permissions, RESULT_SCHEMA};
 
 /// A conversation in this protocol.
 #[derive(Debug)]
@@ -125,10 +125,10 @@ impl Dialogue for Codex {
     fn hear(&mut self, said: &Value, out: &mut Vec<Value>) -> Option<News> {
         match kind(said) {
             Kind::Call(id, "item/commandExecution/requestApproval") => {
-                Some(News::Asks(question(id, "a command", text(&said["params"], "command"), Act::Other)))
+                Some(News::Asks(question(id, COMMAND, text(&said["params"], "command"), Act::Other)))
             }
             Kind::Call(id, "item/fileChange/requestApproval") => {
-                Some(News::Asks(question(id, "a change of files", text(&said["params"], "reason"), Act::Edit)))
+                Some(News::Asks(question(id, CHANGE, text(&said["params"], "reason"), Act::Edit)))
             }
             Kind::Call(id, method) => {
                 self.calls.unknown(id, method, out);

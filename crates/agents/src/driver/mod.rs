@@ -4,13 +4,15 @@
 //!
 //! Reading order: this file (what a driver is told), `dialogue` (what each protocol can do; `acp`, `claude` and `codex`
 //! are the protocols, functions from messages to messages), `peer` (the agent's process), [`door`] (how others reach a
-//! conversation), `talk` (the loop that brings them together).
+//! conversation), `talk` (the loop that brings them together). `once` runs an agent that does not converse, and asks it for the
+//! report that it owes.
 
 mod acp;
 mod claude;
 mod codex;
 mod dialogue;
 pub mod door;
+mod once;
 mod peer;
 mod permission;
 mod talk;
@@ -41,6 +43,8 @@ const NOT_BEGUN: u8 = 127;
 pub struct Brief {
     /// Whose protocol is spoken.
     pub adapter: Adapter,
+    /// It converses; else it is told its task and ends.
+    pub converses: bool,
     /// The agent's program with its arguments.
     pub command: Vec<String>,
     /// The arguments that make it take up a conversation, if it is told so by arguments.
@@ -98,7 +102,8 @@ pub fn main() -> ExitCode {
     let ended = match (brief, read) {
         (None, _) => Err("it was not told what to do".to_owned()),
         (_, Err(error)) => Err(format!("the prompt cannot be read: {error}")),
-        (Some(brief), Ok(_)) => talk::hold(brief, prompt),
+        (Some(brief), Ok(_)) if brief.converses => talk::hold(brief, prompt),
+        (Some(brief), Ok(_)) => once::hold(&brief, &prompt),
     };
     match ended {
         Ok(code) => ExitCode::from(code),
@@ -136,7 +141,7 @@ pub fn greet(
         let left = until.saturating_duration_since(std::time::Instant::now());
         match inbox.recv_timeout(left) {
             Ok(Heard::Said(said)) if said.get("id").is_some() && said.get("method").is_none() => break Ok(said),
-            Ok(Heard::Said(_) | Heard::Told(_)) => {}
+            Ok(Heard::Said(_) | Heard::Told(_) | Heard::Ended) => {}
             Ok(Heard::Gone) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
                 break Err("ends without a word of the Agent Client Protocol: is it the right program?");
             }

@@ -1,12 +1,12 @@
 //! The agent's process: one JSON value a line, both ways. What it says is printed as it came before anybody acts on it.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -26,6 +26,8 @@ pub(super) enum Heard {
     Said(Value),
     /// The agent will say nothing more.
     Gone,
+    /// The agent's process has ended; what it left may go on.
+    Ended,
     /// Somebody wants something of the conversation.
     Told(Told),
 }
@@ -35,6 +37,8 @@ pub(super) enum Heard {
 pub(super) struct Peer {
     child: Child,
     input: Option<ChildStdin>,
+    /// Closed when all that it said was heard.
+    heard: Receiver<()>,
     /// It leads a group of its own: no keeper ends what it leaves.
     leads: bool,
 }
@@ -58,11 +62,45 @@ impl Peer {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot start {program}: {error}"));
         let mut child = starting.spawn().map_err(named)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (hearing, heard) = mpsc::channel();
         if let Some(output) = output {
             let prints = place.is_none();
-            thread::spawn(move || listen(output, prints, &outbox));
+            thread::spawn(move || {
+                listen(output, prints, &outbox);
+                drop::<Sender<()>>(hearing);
+            });
         }
-        Ok(Self { child, input, leads: place.is_some() })
+        Ok(Self { child, input, heard, leads: place.is_some() })
+    }
+
+    /// Hands it all of its input. One that does not read it is not waited for.
+    pub(super) fn tell_all(&mut self, text: &str) {
+        if let Some(mut input) = self.input.take() {
+            let text = text.to_owned();
+            thread::spawn(move || input.write_all(text.as_bytes()));
+        }
+    }
+
+    /// Tells the outbox when the process has ended.
+    pub(super) fn watch(&self, outbox: Sender<Heard>) {
+        let end = self.number().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        thread::spawn(move || {
+            if let Some(end) = end {
+                while poll(&mut [PollFd::new(&end, PollFlags::IN)], None).is_err() {}
+            }
+            outbox.send(Heard::Ended)
+        });
+    }
+
+    /// Waits for its end, and says how it ended: with a code, or by a signal.
+    pub(super) fn wait(&mut self) -> Result<u8, i32> {
+        match self.child.wait() {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => Ok(u8::try_from(code).unwrap_or(1)),
+                (None, signal) => Err(signal.unwrap_or(0)),
+            },
+            Err(_) => Ok(1),
+        }
     }
 
     /// Says something. One that does not listen is heard to be gone.
@@ -72,9 +110,11 @@ impl Peer {
         }
     }
 
-    /// Says no more, and waits for its end for so long; then it is killed. Its exit code, if it ended by itself.
+    /// Says no more, and waits for its end for so long; then it is killed. Its exit code, if it ended by itself. Its last words
+    /// are heard meanwhile: some agents fail if nobody reads them.
     pub(super) fn close(&mut self, patience: Duration) -> Option<u8> {
         drop(self.input.take());
+        let until = Instant::now() + patience;
         let in_time = self.ends_in(patience);
         if !in_time {
             let _ended_meanwhile = self.child.kill();
@@ -84,6 +124,8 @@ impl Peer {
             let _is_gone = kill_process_group(group, Signal::KILL);
         }
         let status = self.child.wait().ok()?;
+        // What it left may hold its output open.
+        let _all_is_heard = self.heard.recv_timeout(until.saturating_duration_since(Instant::now()));
         // A signal that we did not send is no good end.
         let code = status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1));
         in_time.then_some(code)
@@ -100,7 +142,7 @@ impl Peer {
     }
 }
 
-/// Passes on what an agent says, until it says nothing more or nobody listens.
+/// Passes on what an agent says, until it says nothing more. If the conversation is over before, the rest is only printed.
 fn listen(output: ChildStdout, prints: bool, outbox: &Sender<Heard>) {
     let (mut output, mut line, mut is_rest) = (BufReader::with_capacity(1 << 16, output), Vec::new(), false);
     loop {
@@ -116,9 +158,8 @@ fn listen(output: ChildStdout, prints: bool, outbox: &Sender<Heard>) {
         if !is_rest
             && is_whole
             && let Ok(said @ Value::Object(_)) = json::value(&String::from_utf8_lossy(&line))
-            && outbox.send(Heard::Said(said)).is_err()
         {
-            return;
+            let _is_over = outbox.send(Heard::Said(said));
         }
         is_rest = !is_whole;
     }

@@ -6,6 +6,7 @@
 
 mod clock;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -128,6 +129,7 @@ impl Talk {
             match heard {
                 Ok(Heard::Said(said)) => self.hear(&said),
                 Ok(Heard::Gone) => self.gone(),
+                Ok(Heard::Ended) => {}
                 Ok(Heard::Told(Told { word, reply })) => {
                     let answer = self.told(word);
                     let _has_gone = reply.send(answer);
@@ -148,10 +150,23 @@ impl Talk {
         if self.heard {
             self.mark("prompted", &json!({}));
         }
+        // Agents of this protocol forget what a turn was about that was ended.
+        let words = match (self.cut, self.brief.adapter) {
+            (true, Adapter::Gemini | Adapter::Acp) => Cow::Owned(self.with_task(words)),
+            _ => Cow::Borrowed(words),
+        };
         (self.held, self.cut) = (false, false);
         let mut out = Vec::new();
-        self.dialogue.say(words, &mut out);
+        self.dialogue.say(&words, &mut out);
         self.send(&out);
+    }
+
+    /// The task once more, then these words.
+    fn with_task(&self, words: &str) -> String {
+        format!(
+            "You were interrupted while you did this task:\n\n{}\n{}\n\n## What to do now\n{words}\n",
+            self.prompt, self.brief.note
+        )
     }
 
     fn interrupt(&mut self) {
@@ -317,7 +332,7 @@ impl Talk {
 }
 
 /// Prints an event of our own.
-fn mark(what: &str, rest: &Value) -> Value {
+pub(super) fn mark(what: &str, rest: &Value) -> Value {
     let mut event = json!({MARK: what});
     for (key, value) in rest.as_object().into_iter().flatten() {
         event[key] = value.clone();
@@ -336,7 +351,7 @@ fn dialogue(brief: &Brief, cwd: &Path) -> Box<dyn Dialogue> {
 }
 
 /// How a report is asked for once more.
-fn again(wrong: &[String]) -> String {
+pub(super) fn again(wrong: &[String]) -> String {
     let wrong = wrong.join("\n- ");
     format!(
         "Your report cannot be used:\n- {wrong}\n\nReply with the report alone: one JSON object with \"status\": \"completed\" \
@@ -344,6 +359,6 @@ fn again(wrong: &[String]) -> String {
     )
 }
 
-fn wall_clock() -> u64 {
+pub(super) fn wall_clock() -> u64 {
     UNIX_EPOCH.elapsed().map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }

@@ -85,6 +85,17 @@ impl Folders {
         Ok(moved)
     }
 
+    /// Leaves a folder as it is, if something was delivered to it. An empty one may be another keeper's.
+    pub(super) fn keep(&mut self, path: &Path) -> bool {
+        let (Some(parent), Some(name)) = parts(path) else { return false };
+        self.throw_away();
+        if self.all.as_ref().is_none_or(|known| known.path() != parent) {
+            self.all = self.near.folder_of(path).ok().cloned();
+        }
+        let is_full = |all: &Dir| all.dir(name).and_then(|folder| folder.count()).is_ok_and(|count| count > 0);
+        self.all.as_ref().is_some_and(is_full)
+    }
+
     /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
         let Some(all) = &self.all else { return 0 };
@@ -239,6 +250,24 @@ mod tests {
         assert_eq!(folders.take_back(&c), 0);
         drop(folders);
         assert_eq!(names(&all), ["b"]);
+    }
+
+    #[test]
+    fn folder_of_a_cut_off_attempt_stays_if_it_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let (all, [mut one, mut other]) = two(dir.path());
+        let [a, b, aside] = ["a", "b", "aside"].map(|name| all.join(name));
+        one.give(&a, &aside).unwrap();
+        assert_eq!(one.take_back(&a), 0);
+        assert!(!other.keep(&a) && !other.keep(&b), "an empty one is the first keeper's, and may get another name");
+        fs::write(a.join("report.md"), "").unwrap();
+        assert!(other.keep(&a));
+        fs::write(a.join("more.md"), "").unwrap();
+        assert_eq!(other.take_back(&a), 2);
+        one.give(&b, &aside).unwrap();
+        assert_eq!(names(&a), ["more.md", "report.md"]);
+        fs::remove_dir_all(&a).and_then(|()| std::os::unix::fs::symlink(&b, &a)).unwrap();
+        assert!(!other.keep(&a), "a link is not followed");
     }
 
     #[test]

@@ -84,8 +84,10 @@ impl Keeper<'_> {
         let proof = token::proof_in(&assignment.env);
         self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder, proof })?;
         if let Some(folder) = &assignment.artifacts {
-            let given = self.folders.give(folder, &assignment.aside);
-            exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
+            if !(assignment.keeps && self.folders.keep(folder)) {
+                let given = self.folders.give(folder, &assignment.aside);
+                exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
+            }
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);

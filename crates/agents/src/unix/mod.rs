@@ -150,6 +150,26 @@ pub fn outlive_large_files() {
     unsafe { handle(libc::SIGXFSZ, libc::SIG_IGN) }
 }
 
+/// Lets this process outlive the signals that end its whole group, so that it can wait for the others. Programs that it starts
+/// know nothing of it: a handler does not outlive an exec, as being ignored would.
+pub(crate) fn let_others_end_first() {
+    extern "C" fn nothing(_signal: c_int) {}
+    let handler: extern "C" fn(c_int) = nothing;
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: the handler does nothing, and nothing else in a driver handles these signals.
+        unsafe { handle(signal, handler as libc::sighandler_t) }
+    }
+}
+
+/// Ends this process by a signal, whatever was to be done about it.
+pub(crate) fn end_by(signal: c_int) {
+    // SAFETY: neither call touches memory of this program.
+    unsafe {
+        as_usual(signal);
+        libc::raise(signal);
+    }
+}
+
 /// Lets this process keep memory that it has had: what is rendered again and again needs much of it, and to get it from the
 /// kernel anew takes longer than to render.
 pub fn keep_memory() {

@@ -39,10 +39,12 @@ pub(crate) fn claude_says(fields: &str) -> String {
     )
 }
 
-pub(crate) const CLAUDE_OK: &str = r#""subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
+/// Without a report.
+pub(crate) const CLAUDE_SAID: &str = r#""subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
+pub(crate) const CLAUDE_OK: &str = r#""structured_output":{"status":"completed","findings":"All done."},"subtype":"success","is_error":false,"num_turns":2,"result":"All done.","total_cost_usd":0.25,"usage":{"input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":30}"#;
 pub(crate) const GEMINI_OK: &str = r#"cat >/dev/null
 echo '{"type":"init","session_id":"g-1","model":"pro"}'
-echo '{"type":"message","role":"assistant","content":"Gemini did it.","delta":true}'
+echo '{"type":"message","role":"assistant","content":"{\"status\":\"completed\",\"findings\":\"Gemini did it.\"}","delta":true}'
 echo '{"type":"result","status":"success","stats":{"input_tokens":300,"cached":0,"output_tokens":7}}'"#;
 pub(crate) const CODEX_OK: &str = r#"cat >/dev/null
 echo '{"type":"thread.started","thread_id":"x-1"}'
@@ -71,8 +73,9 @@ fn an_agent_is_asked_in_its_own_words_and_what_it_reports_counts() {
     let left = |name: &str| read(at.join("artifacts/A").join(name));
     let (args, env) = (left("args"), left("env"));
     assert!(args.starts_with("-p\n--output-format\nstream-json\n") && !args.contains("dangerously"), "{args}");
-    assert!(args.contains(&format!("TEAM_EXECUTOR_ARTIFACTS is the folder {}/artifacts/A,", at.display())), "{args}");
-    assert!(left("stdin").starts_with("## Role Assignment\n"));
+    let (stdin, paths) = (left("stdin"), format!("TEAM_EXECUTOR_ARTIFACTS is the folder {}/artifacts/A\n", at.display()));
+    assert!(stdin.starts_with("## Role Assignment\n") && stdin.contains(&paths), "{stdin}");
+    assert!(!args.contains("TEAM_EXECUTOR_ARTIFACTS is the folder"), "a next task would believe that: {args}");
     assert!(
         env.contains("\nANTHROPIC_API_KEY=sk\n") && !env.contains("OPENAI") && !env.contains("CLAUDECODE="),
         "{env}"
@@ -147,8 +150,8 @@ fn the_exit_status_of_an_agent_does_not_decide() {
     let error = r#""subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400 no","usage":{}"#;
     let denied = CLAUDE_OK.replace("\"num_turns\"", "\"permission_denials\":[{\"tool_name\":\"Write\"}],\"num_turns\"");
     let denied = claude_says(&denied).replacen("\"permission_denials\":[],", "", 1);
-    let silent = CLAUDE_OK.replace("All done.", "");
-    let perhaps = CLAUDE_OK.replace("All done.", r#"{\"status\":\"perhaps\"}"#);
+    let silent = CLAUDE_SAID.replace("All done.", "");
+    let perhaps = CLAUDE_SAID.replace("All done.", r#"{\"status\":\"perhaps\"}"#);
     let body = format!(
         "case $TEAM_EXECUTOR_TASK in\ndenied) {denied} ;;\n\
          ended) echo '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"c-2\"}}'; exit 0 ;;\n\
@@ -156,7 +159,7 @@ fn the_exit_status_of_an_agent_does_not_decide() {
         claude_says(error),
         claude_says(&perhaps),
         claude_says(&silent),
-        claude_says(CLAUDE_OK)
+        claude_says(CLAUDE_SAID)
     );
     fake(&world, CLAUDE, &body);
     let run = run(&world, &["--agent", "claude", "--retries", "0"]);
@@ -167,9 +170,9 @@ fn the_exit_status_of_an_agent_does_not_decide() {
             "it was not allowed to use Write, and `permissions` of the agent decides that",
             "it ended without saying that it was done (exit code 0)",
             "API Error: 400 no",
-            "its result has the status `perhaps`, not `completed` or `failed`",
-            "did nothing: no result, no output and no artifact",
-            "exit code 3",
+            "its report cannot be used: `status` must be `completed` or `failed`",
+            "it ended without a report, and said: nothing",
+            "it ended without a report, and said: All done.",
         ]
     );
 }

@@ -28,6 +28,7 @@ mod output;
 mod readme;
 mod refusals;
 mod rehearse;
+mod reports;
 mod run;
 mod schemas;
 mod screen;

@@ -126,9 +126,11 @@ impl Checker {
     }
 
     /// Moves away what earlier attempts at a task left, before the next one starts. Says what could not be done, and what was.
-    pub(crate) fn attempt_begins(&self, task: &TaskId, attempt: u32) -> Vec<String> {
+    /// What it left stays if it is kept.
+    pub(crate) fn attempt_begins(&self, task: &TaskId, attempt: u32, keeps: bool) -> Vec<String> {
         let mut told = Vec::new();
-        match quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) {
+        let moved = if keeps { Ok(None) } else { quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) };
+        match moved {
             Ok(None) => {}
             Ok(Some(to)) => told.push(format!("{task}: what its last attempt left was moved to {to}")),
             Err(error) => told.push(format!("{task}: what its last attempt left is still there: {error}")),
@@ -278,7 +280,7 @@ impl Bench {
         };
         let artifacts: Vec<_> =
             collected.found.into_iter().map(|found| (found.place, artifact(found.artifact))).collect();
-        let mut problems = Vec::new();
+        let mut problems = collected.told;
         let mut registry = lock(&self.common.registry);
         if !artifacts.is_empty() || registry.has(&delivered.task) {
             let (task, attempt) = (delivered.task.clone(), delivered.attempt);

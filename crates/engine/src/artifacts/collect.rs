@@ -54,6 +54,17 @@ pub(crate) struct Delivered {
     pub(crate) demands: Demands,
     /// Its keeper has made durable what is in its own folder, and nobody was to change that since.
     pub(crate) is_durable: bool,
+    /// What the same resident delivered before.
+    pub(crate) others: Option<Others>,
+}
+
+/// Tasks whose deliveries an attempt is not to change.
+#[derive(Debug, Clone)]
+pub(crate) struct Others {
+    /// The tasks.
+    pub(crate) tasks: Vec<TaskId>,
+    /// When the attempt began.
+    pub(crate) since: Timestamp,
 }
 
 /// A file that was delivered.
@@ -73,6 +84,8 @@ pub(super) struct Collected {
     pub(super) found: Vec<Found>,
     /// One line each.
     pub(super) wrong: Vec<String>,
+    /// What a person is told, one line each.
+    pub(super) told: Vec<String>,
 }
 
 impl Delivered {
@@ -97,6 +110,7 @@ pub(super) fn collect(
         entry.1 = declared.or(entry.1.take());
     };
     let (files, is_described) = in_folder(&own, roots, &mut wrong)?;
+    let told = misplaced(delivered, roots, files.is_empty(), &mut wrong);
     files.into_iter().for_each(|path| name(Place::Run, path, None));
     let mut reports = Vec::new();
     for report in &delivered.reports {
@@ -141,7 +155,7 @@ pub(super) fn collect(
         }
     }
     let is_durable = make_durable(&found, delivered, roots, given_up)?;
-    Ok(is_durable.then_some(Collected { found, wrong }))
+    Ok(is_durable.then_some(Collected { found, wrong, told }))
 }
 
 /// What came of hashing a file.
@@ -243,6 +257,38 @@ fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> Result<(Vec<S
     }
     let delivered = below.files.into_iter().filter(|name| name != manifest::NAME);
     Ok((delivered.map(|name| format!("{own}/{name}")).collect(), is_described))
+}
+
+/// Looks for files that the attempt changed in the folders of tasks that its resident did before: in a conversation an agent may
+/// take the paths of an earlier task for its own. It is wrong if nothing was delivered to its own folder, and told otherwise.
+fn misplaced(delivered: &Delivered, roots: &Roots, is_empty: bool, wrong: &mut Vec<String>) -> Vec<String> {
+    let Some(others) = &delivered.others else { return Vec::new() };
+    let is_new = |path: &Path| {
+        let found = ours::look_at(path).ok()?;
+        let micros = found.st_ctime.checked_mul(1_000_000)?.checked_add(i64::try_from(found.st_ctime_nsec / 1000).ok()?)?;
+        Some(micros >= others.since.as_micros())
+    };
+    let mut changed = Vec::new();
+    for task in &others.tasks {
+        let folder = format!("{FOLDER}/{}", component(task.as_str()));
+        let whole = roots.whole(Place::Run, &folder);
+        let Ok(below) = below(&whole) else { continue };
+        let new = below.files.into_iter().filter(|name| is_new(&whole.join(name)).unwrap_or(false));
+        changed.extend(new.map(|name| format!("{folder}/{name}")));
+    }
+    if changed.is_empty() {
+        return changed;
+    }
+    let more = changed.len().saturating_sub(MISTAKES);
+    changed.truncate(MISTAKES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (own, changed) = (delivered.folder(), changed.join(", "));
+    if is_empty {
+        let own = roots.whole(Place::Run, &own);
+        wrong.push(format!("{changed}{more}: in the folder of another task; deliver to {}", own.display()));
+        return Vec::new();
+    }
+    vec![format!("{}: changed files in the folder of another task: {changed}{more}", delivered.task)]
 }
 
 /// The paths that a report names.

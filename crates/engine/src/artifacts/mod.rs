@@ -19,7 +19,7 @@ pub mod shelf;
 
 pub(crate) use checker::{Checker, Looked};
 pub use checks::{Checks, Demands, Verify};
-pub(crate) use collect::Delivered;
+pub(crate) use collect::{Delivered, Others};
 pub use places::Place;
 pub(crate) use places::Roots;
 pub(crate) use registry::Registry;

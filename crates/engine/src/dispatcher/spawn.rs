@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use team_executor_agents::Assignment;
 use team_executor_core::run::Work;
 
 use super::{Dispatcher, tell_problems};
@@ -14,13 +15,16 @@ impl Dispatcher<'_> {
     pub(super) fn spawn(&mut self, work: Work, slot: usize) -> Result<(), Failure> {
         let problems = self.views.starts(&mut self.session, self.conductor.rules(), work.task);
         tell_problems(problems, self.tell);
-        let moved = self.checking.attempt_begins(&self.session.tasks[work.task.get()], work.attempt);
+        let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
+        let (rules, options) = (self.conductor.rules(), self.options);
+        let taken_up = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+        let keeps = taken_up.as_ref().is_some_and(|taken_up| taken_up.is_own);
+        let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
         tell_problems(moved, self.tell);
         let aside = self.put_result_aside(work);
         if let Ok(Some(to)) = &aside {
             self.tell_aside(work, "result", to);
         }
-        let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
         let text = prompt::of(
             &self.session,
             self.conductor.rules(),
@@ -28,6 +32,7 @@ impl Dispatcher<'_> {
             (&self.options.folder, &mut self.knowledge),
             Some(&self.at.path),
             &before,
+            keeps,
         );
         let prompt = aside.and_then(|_| {
             self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))
@@ -52,11 +57,10 @@ impl Dispatcher<'_> {
         let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::of(self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
         let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
-        let (rules, options) = (self.conductor.rules(), self.options);
-        let resume = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+        let resume = taken_up.map(|taken_up| taken_up.session);
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
         self.follow(slot, work);
-        self.keepers.start(slot, assignment);
+        self.keepers.start(slot, Assignment { keeps, ..assignment });
         Ok(())
     }
 

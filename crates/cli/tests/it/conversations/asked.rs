@@ -77,7 +77,7 @@ fn where_nobody_answers_the_answer_is_no_and_what_was_settled_is_not_asked() {
     let run = world.run(&[RUN.as_slice(), &["--format", "json"]].concat());
     assert_eq!(run.code, Some(1), "{run}");
     let error = &rows(&world)["A"]["error"];
-    assert_eq!(error, "it was not allowed to use edit, and `permissions` of the agent decides that");
+    assert_eq!(error, "it was not allowed to use edit (Writing to a.md), and `permissions` of the agent decides that");
     let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let asks: Vec<Value> = events.filter(|event| event["type"] == "asks").collect();
     assert_eq!((asks.len(), &asks[0]["tool"], &asks[0]["question"]), (1, &"edit".into(), &1.into()), "{run}");
