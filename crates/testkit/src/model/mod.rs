@@ -58,14 +58,14 @@ impl Server {
         };
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let ask = dialect.ask(&body, &request.path);
-        let turn = match self.turn(worker, &ask) {
-            Ok(turn) => turn,
+        let (turn, place) = match self.turn(worker, &ask, &body) {
+            Ok(found) => found,
             Err(error) => {
                 self.note(worker, &ask, 400, &error)?;
                 return http::whole(&mut connection, 400, None, &dialect.error(400, &error));
             }
         };
-        let count = self.count(worker, ask.replies);
+        let count = self.count(place);
         if let Some(fail) = turn.fail.as_ref().filter(|fail| count <= fail.times) {
             self.note(worker, &ask, fail.status, "fail")?;
             let retry = fail.retry_after.map(|s| format!(" Please retry in {s}s. Please try again in {s}s."));
@@ -93,17 +93,22 @@ impl Server {
         }
     }
 
-    fn turn(&self, worker: &str, ask: &Ask) -> Result<Turn, String> {
+    /// The reply that comes next, and its place.
+    fn turn(&self, worker: &str, ask: &Ask, body: &Value) -> Result<(Turn, (String, usize)), String> {
         if ask.is_aside() {
-            return Ok(Turn::plain(script::Action::Text(String::new())));
+            return Ok((Turn::plain(script::Action::Text(String::new())), (worker.to_owned(), ask.replies)));
         }
         let name = worker.split('@').next().unwrap_or_default();
-        Ok(Script::read(&self.scripts, name)?.turn(ask.replies))
+        let script = Script::read(&self.scripts, name)?;
+        match script.about(body) {
+            None => Ok((script.turn(ask.replies), (worker.to_owned(), ask.replies))),
+            Some((task, replies)) => Ok((script.of_task(&task)?.turn(replies), (format!("{worker}#{task}"), replies))),
+        }
     }
 
-    fn count(&self, worker: &str, replies: usize) -> u32 {
+    fn count(&self, place: (String, usize)) -> u32 {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry((worker.to_owned(), replies)).or_default();
+        let count = counts.entry(place).or_default();
         *count += 1;
         *count
     }

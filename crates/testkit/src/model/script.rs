@@ -4,7 +4,10 @@
 //! {"turns": [{"do": {"write": {"path": "plan.md", "content": "…"}}, "fail": {"status": 529, "times": 2}},
 //!            {"do": {"text": "done"}, "usage": {"input": 100, "cached": 40, "output": 7}}]}
 //! ```
+//!
+//! For a conversation about several tasks, `{"tasks": {"A-001": [ … ], "A-002": [ … ]}}` has the replies of each task.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -15,7 +18,11 @@ use serde_json::Value;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
+    #[serde(default)]
     turns: Vec<Turn>,
+    /// By the id of the task that the conversation is about.
+    #[serde(default)]
+    tasks: BTreeMap<String, Vec<Turn>>,
 }
 
 /// One reply, and what happens on the way to it.
@@ -104,6 +111,31 @@ impl Script {
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    /// The task that a conversation is about, if there are replies for each task, and how many it has about it.
+    pub(super) fn about(&self, body: &Value) -> Option<(String, usize)> {
+        if self.tasks.is_empty() {
+            return None;
+        }
+        let messages = ["messages", "input", "contents"].iter().find_map(|key| body[key].as_array())?;
+        let mut about: Option<(String, usize)> = None;
+        for message in messages {
+            if is_reply(message) {
+                about.iter_mut().for_each(|(_, replies)| *replies += 1);
+            } else if let Some(task) = named_task(message)
+                && about.as_ref().is_none_or(|(known, _)| *known != task)
+            {
+                about = Some((task, 0));
+            }
+        }
+        about
+    }
+
+    /// The same for one of its tasks.
+    pub(super) fn of_task(mut self, task: &str) -> Result<Self, String> {
+        let turns = self.tasks.remove(task).ok_or_else(|| format!("the script has no task `{task}`"))?;
+        Ok(Self { turns, tasks: BTreeMap::new() })
+    }
+
     /// The reply to a conversation that has so many already. Behind the last one, the last one that ends a turn is said again.
     pub(super) fn turn(mut self, replies: usize) -> Turn {
         if replies < self.turns.len() {
@@ -112,6 +144,31 @@ impl Script {
         let last = self.turns.into_iter().rfind(|turn| matches!(turn.action, Action::Text(_) | Action::Json(_)));
         last.unwrap_or_else(|| Turn::plain(Action::Text("done".to_owned())))
     }
+}
+
+/// Whether a message of any wire format is one of the model.
+fn is_reply(message: &Value) -> bool {
+    matches!(message["role"].as_str(), Some("assistant" | "model"))
+        || matches!(message["type"].as_str(), Some("function_call" | "custom_tool_call" | "local_shell_call"))
+}
+
+/// The task that a prompt is for.
+fn named_task(message: &Value) -> Option<String> {
+    let mut waiting = vec![message];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => {
+                let behind = text.split_once("## Task\nid: ").map(|(_, behind)| behind);
+                if let Some(id) = behind.and_then(|behind| behind.lines().next()) {
+                    return Some(id.trim().to_owned());
+                }
+            }
+            Value::Array(values) => waiting.extend(values),
+            Value::Object(fields) => waiting.extend(fields.values()),
+            _ => {}
+        }
+    }
+    None
 }
 
 impl Turn {
@@ -139,6 +196,19 @@ mod tests {
         assert_eq!(at(77), Action::Text("bye".to_owned()));
         let never_ends = script(r#"{"turns": [{"do": {"shell": "ls"}}]}"#).unwrap();
         assert_eq!(never_ends.turn(1).action, Action::Text("done".to_owned()));
+    }
+
+    #[test]
+    fn the_task_of_a_conversation_chooses_the_replies() {
+        let all = r#"{"tasks": {"A": [{"do": {"text": "a"}}], "B": [{"do": {"shell": "b"}}, {"do": {"text": "b"}}]}}"#;
+        let prompt = |id: &str| serde_json::json!({"role": "user", "content": [{"text": format!("x\n## Task\nid: {id}\n")}]});
+        let reply = || serde_json::json!({"role": "assistant", "content": "done"});
+        let at = |messages: Vec<Value>| script(all).unwrap().about(&serde_json::json!({"messages": messages}));
+        assert_eq!(at(vec![prompt("A"), reply(), prompt("B")]), Some(("B".to_owned(), 0)));
+        assert_eq!(at(vec![prompt("B"), reply(), prompt("B")]), Some(("B".to_owned(), 1)), "it was taken up");
+        assert_eq!(at(vec![reply()]), None);
+        assert_eq!(script(all).unwrap().of_task("B").unwrap().turn(1).action, Action::Text("b".to_owned()));
+        assert_eq!(script(all).unwrap().of_task("C").unwrap_err(), "the script has no task `C`");
     }
 
     #[test]
