@@ -95,7 +95,13 @@ impl Checking {
         let roots = Roots::new(&run.path, folder, cwd);
         let checker = Checker::new(run.path.clone(), roots, registry, outbox);
         let checker = checker.map_err(Failure::disk("start", "the checker"))?;
-        Ok(Self { checker, slots: BTreeMap::new(), left: Vec::new(), short: BTreeMap::new(), residents: BTreeMap::new() })
+        Ok(Self {
+            checker,
+            slots: BTreeMap::new(),
+            left: Vec::new(),
+            short: BTreeMap::new(),
+            residents: BTreeMap::new(),
+        })
     }
 
     /// Whether what an attempt delivered must be judged before it is over. The worker left so many things in its folder.

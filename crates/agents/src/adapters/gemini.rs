@@ -60,7 +60,8 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("tool_use") => {
             stream.text.clear();
             stream.error = None;
-            stream.wanted = ["file_path", "command"].into_iter().find_map(|key| text(&event["parameters"], key)).map(str::to_owned);
+            stream.wanted =
+                ["file_path", "command"].into_iter().find_map(|key| text(&event["parameters"], key)).map(str::to_owned);
         }
         // It ends its turn then, and calls that a success.
         Some("error") => {

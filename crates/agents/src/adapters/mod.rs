@@ -26,9 +26,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use ear::Ear;
 pub(crate) use codex::{CHANGE, COMMAND};
-pub use glimpse::glimpse;
+pub use ear::Ear;
 pub use server::Server;
 pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};

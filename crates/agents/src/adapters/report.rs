@@ -71,7 +71,9 @@ fn in_value(value: Value, depth: usize) -> Option<Value> {
             let report = with_plain_status(object);
             is_one_of(&report["status"], &["completed", "failed"]).then_some(report)
         }
-        Value::Object(object) if depth > 0 => object.into_iter().rev().find_map(|(_, value)| in_value(value, depth - 1)),
+        Value::Object(object) if depth > 0 => {
+            object.into_iter().rev().find_map(|(_, value)| in_value(value, depth - 1))
+        }
         Value::Array(list) if depth > 0 => list.into_iter().rev().find_map(|value| in_value(value, depth - 1)),
         _ => None,
     }

@@ -78,7 +78,8 @@ fn a_thread_of_codex_is_understood_turn_by_turn() {
     let denied = read(Adapter::Codex, &[lines.as_slice(), &[declined, &turn("completed", "null")]].concat());
     assert_eq!(class(&denied), Some(Class::Fatal));
     let by_person = r#"{"team_executor":"denied","tool":"a command","what":"make","by":"person"}"#;
-    let went_on = read(Adapter::Codex, &[lines.as_slice(), &[by_person, declined, &turn("completed", "null")]].concat());
+    let went_on =
+        read(Adapter::Codex, &[lines.as_slice(), &[by_person, declined, &turn("completed", "null")]].concat());
     assert_eq!(class(&went_on), None, "a person said no, and it went on");
     assert_eq!(
         class(&read(Adapter::Codex, &[lines.as_slice(), &[&turn("interrupted", "null")]].concat())),

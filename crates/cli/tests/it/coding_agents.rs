@@ -73,7 +73,8 @@ fn an_agent_is_asked_in_its_own_words_and_what_it_reports_counts() {
     let left = |name: &str| read(at.join("artifacts/A").join(name));
     let (args, env) = (left("args"), left("env"));
     assert!(args.starts_with("-p\n--output-format\nstream-json\n") && !args.contains("dangerously"), "{args}");
-    let (stdin, paths) = (left("stdin"), format!("TEAM_EXECUTOR_ARTIFACTS is the folder {}/artifacts/A\n", at.display()));
+    let (stdin, paths) =
+        (left("stdin"), format!("TEAM_EXECUTOR_ARTIFACTS is the folder {}/artifacts/A\n", at.display()));
     assert!(stdin.starts_with("## Role Assignment\n") && stdin.contains(&paths), "{stdin}");
     assert!(!args.contains("TEAM_EXECUTOR_ARTIFACTS is the folder"), "a next task would believe that: {args}");
     assert!(

@@ -36,7 +36,11 @@ fn good_report_counts_whatever_the_exit_code() {
                   [tasks.B]\nagent = \"gemini\"\n[tasks.C]\nagent = \"killed\"\n";
     world.write(USER, config);
     let run = run(&world, &[]);
-    assert_eq!((run.code, column(&world, "findings")), (Some(0), ["All done.", "g", "All done."].map(str::to_owned).into()), "{run}");
+    assert_eq!(
+        (run.code, column(&world, "findings")),
+        (Some(0), ["All done.", "g", "All done."].map(str::to_owned).into()),
+        "{run}"
+    );
 }
 
 /// R: A-11
@@ -72,7 +76,11 @@ fn gemini_in_a_loop_has_not_completed() {
     let (before, done) = says.rsplit_once("printf").expect("its last line");
     fake(&world, GEMINI, &format!("{before}{}printf{done}", echo(&looped)));
     let run = run(&world, &["--agent", "gemini"]);
-    assert_eq!((run.code, rows(&world)["A"]["error"].as_str()), (Some(1), "Loop detected, stopping execution"), "{run}");
+    assert_eq!(
+        (run.code, rows(&world)["A"]["error"].as_str()),
+        (Some(1), "Loop detected, stopping execution"),
+        "{run}"
+    );
 }
 
 /// The agent keeps what it was asked: the first time it says nothing that is a report.
@@ -119,7 +127,8 @@ fn owed_report_is_asked_for_once_by_resuming_the_session() {
 fn two_invalid_reports_and_a_last_word_are_no_completion() {
     let world = world(&[("A", "")]);
     let invalid = |words: &str| claude_says(&CLAUDE_SAID.replace("All done.", words));
-    let body = asked_twice(&invalid(r#"{\"status\":\"completed\",\"quality_score\":\"high\"}"#), &invalid("All good now."));
+    let body =
+        asked_twice(&invalid(r#"{\"status\":\"completed\",\"quality_score\":\"high\"}"#), &invalid("All good now."));
     fake(&world, CLAUDE, &body.replace("cat >/dev/null\n", ""));
     let run = run(&world, &["--agent", "claude"]);
     let error = "it ended without a report, and said: All good now.";
@@ -152,13 +161,17 @@ fn next_attempt_is_told_why_the_last_one_failed_and_where_its_files_are() {
         claude_says(&CLAUDE_SAID.replace("All done.", fails)),
         claude_says(CLAUDE_OK)
     );
-    let body = body.replace("cat >/dev/null\n", "").replace("$TEAM_EXECUTOR_ATTEMPT_NR", "${TEAM_EXECUTOR_ATTEMPT##*/}");
+    let body =
+        body.replace("cat >/dev/null\n", "").replace("$TEAM_EXECUTOR_ATTEMPT_NR", "${TEAM_EXECUTOR_ATTEMPT##*/}");
     fake(&world, CLAUDE, &body);
     let run = world.run(&["run", "--session=S", "-y", "--agent", "claude", "--retries", "1"]);
     assert_eq!(run.code, Some(0), "{run}");
     assert!(!read(world.dir().join("prompt-1")).contains("## Why the last attempt failed"));
     let prompt = read(world.dir().join("prompt-2"));
-    assert!(prompt.contains("## Why the last attempt failed\n") && prompt.contains("\nno compiler in PATH\n"), "{prompt}");
+    assert!(
+        prompt.contains("## Why the last attempt failed\n") && prompt.contains("\nno compiler in PATH\n"),
+        "{prompt}"
+    );
     let left = folder(&world).join("quarantine/A.1");
     assert!(prompt.contains(&format!("are in {}. ", left.display())), "{prompt}");
     assert_eq!(read(left.join("half.md")), "half\n");

@@ -129,7 +129,8 @@ impl Checker {
     /// What it left stays if it is kept.
     pub(crate) fn attempt_begins(&self, task: &TaskId, attempt: u32, keeps: bool) -> Vec<String> {
         let mut told = Vec::new();
-        let moved = if keeps { Ok(None) } else { quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) };
+        let moved =
+            if keeps { Ok(None) } else { quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) };
         match moved {
             Ok(None) => {}
             Ok(Some(to)) => told.push(format!("{task}: what its last attempt left was moved to {to}")),

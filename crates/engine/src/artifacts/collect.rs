@@ -265,7 +265,8 @@ fn misplaced(delivered: &Delivered, roots: &Roots, is_empty: bool, wrong: &mut V
     let Some(others) = &delivered.others else { return Vec::new() };
     let is_new = |path: &Path| {
         let found = ours::look_at(path).ok()?;
-        let micros = found.st_ctime.checked_mul(1_000_000)?.checked_add(i64::try_from(found.st_ctime_nsec / 1000).ok()?)?;
+        let micros =
+            found.st_ctime.checked_mul(1_000_000)?.checked_add(i64::try_from(found.st_ctime_nsec / 1000).ok()?)?;
         Some(micros >= others.since.as_micros())
     };
     let mut changed = Vec::new();

@@ -27,9 +27,11 @@ impl Left<'_> {
             Self::At(folder) => {
                 format!("The files of the last attempt are in {}. Copy those that are good.\n", folder.display())
             }
-            Self::InPlace => "The files of the last attempt are still in the folder that you deliver to. Check that each of \
+            Self::InPlace => {
+                "The files of the last attempt are still in the folder that you deliver to. Check that each of \
                               them is whole, and complete them.\n"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }

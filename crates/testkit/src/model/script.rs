@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn the_task_of_a_conversation_chooses_the_replies() {
         let all = r#"{"tasks": {"A": [{"do": {"text": "a"}}], "B": [{"do": {"shell": "b"}}, {"do": {"text": "b"}}]}}"#;
-        let prompt = |id: &str| serde_json::json!({"role": "user", "content": [{"text": format!("x\n## Task\nid: {id}\n")}]});
+        let prompt =
+            |id: &str| serde_json::json!({"role": "user", "content": [{"text": format!("x\n## Task\nid: {id}\n")}]});
         let reply = || serde_json::json!({"role": "assistant", "content": "done"});
         let at = |messages: Vec<Value>| script(all).unwrap().about(&serde_json::json!({"messages": messages}));
         assert_eq!(at(vec![prompt("A"), reply(), prompt("B")]), Some(("B".to_owned(), 0)));
