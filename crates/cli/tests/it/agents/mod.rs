@@ -4,6 +4,7 @@
 mod alone;
 mod asks;
 mod assistants;
+mod reports;
 mod resident;
 mod rows;
 mod session;
@@ -108,6 +109,7 @@ fn section(role: &str, agent: &RealAgent, kind: Kind, address: &str, home: &Path
         Kind::Acp => {
             let args = match agent.name() {
                 "opencode" => "args = [\"acp\"]",
+                "qwen" => "args = [\"--acp\", \"--auth-type\", \"anthropic\"]",
                 _ => "args = [\"--acp\", \"-m\", \"gemini-2.5-pro\"]",
             };
             format!("kind = \"acp\"\nprogram = {:?}\n{args}", recipe.command[0])

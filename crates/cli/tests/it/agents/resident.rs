@@ -83,3 +83,89 @@ fn a_resident_that_a_kill_cut_off_goes_on_in_its_conversation() {
         assert!(after.iter().all(|asked| asked.turn >= 4), "{agent}: nothing is done twice: {after:?}");
     }
 }
+
+/// Three tasks of one inner-loop role. Each delivers two files of the same names into its own folder; the words of each differ.
+fn three(agent: &'static str, kind: Kind) -> Option<(World, ScriptedModel)> {
+    let part = Part { task: "WORK-001", role: "worker", agent, file: "a.md" };
+    let (world, model) = team(&[part], kind)?;
+    let config = read(world.dir().join("team-executor.toml"));
+    world.write("team-executor.toml", config.replace("converse = false\n", "").replace("total = \"2m\"", "total = \"100s\""));
+    let mut table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n".to_owned();
+    let mut tasks = serde_json::Map::new();
+    for task in TASKS {
+        table += &format!("{task},,Do it,,,interactive,worker,1,pending,,\n");
+        let write = |file: &str| {
+            let content = format!("{file} of {task}\n");
+            json!({"do": {"write": {"path": file, "content": content, "below": "TEAM_EXECUTOR_ARTIFACTS is the folder "}}})
+        };
+        let report = turns(Kind::Known, task, "").pop().expect("a report");
+        // The last but one is for an agent that puts a message of its own into a conversation that is taken up.
+        let all = json!([write("a.md"), write("b.md"), write("b.md"), report]);
+        tasks.insert(task.to_owned(), all);
+    }
+    tasks["WORK-002"][1]["hang"] = json!({"times": 1});
+    world.write("S/tasks.csv", table);
+    world.write("scripts/worker.json", json!({ "tasks": tasks }).to_string());
+    Some((world, model))
+}
+
+const TASKS: [&str; 3] = ["WORK-001", "WORK-002", "WORK-003"];
+
+/// The second task is cut off after its first file. That file is not written again by an agent that remembers.
+/// R: A-09
+#[test]
+fn three_tasks_of_a_conversation_deliver_to_three_folders() {
+    for (agent, kind) in [
+        ("claude", Kind::Known),
+        ("codex", Kind::Known),
+        ("gemini", Kind::Known),
+        ("qwen", Kind::Acp),
+        ("opencode", Kind::Acp),
+    ] {
+        let Some((world, mut model)) = three(agent, kind) else { continue };
+        let executor = world.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut executor = executor.expect("it starts");
+        while model.asked().status != 0 {}
+        executor.kill().expect("it can be killed");
+        executor.limited_wait();
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{agent}: {run}");
+        assert_eq!(column(&world, "findings"), TASKS.map(found), "{agent}");
+        for task in TASKS {
+            for file in ["a.md", "b.md"] {
+                let delivered = read(folder(&world).join("artifacts").join(task).join(file));
+                assert_eq!(delivered, format!("{file} of {task}\n"), "{agent}");
+            }
+        }
+        let listed = world.run(&["artifacts", "--session=S"]);
+        assert_eq!(listed.stdout.matches(".md").count(), 6, "{agent}: {listed}");
+        assert_eq!(world.living("TEAM_EXECUTOR_RUN"), [], "{agent}");
+    }
+}
+
+/// The model insists on the folder of the first task. That is noticed, said in the same conversation, and done right then.
+/// R: A-09
+#[test]
+fn delivery_to_the_folder_of_an_earlier_task_is_sent_back() {
+    for agent in ["claude", "codex"] {
+        let Some((world, _model)) = three(agent, Kind::Known) else { continue };
+        let script = read(world.dir().join("scripts/worker.json"));
+        let mut script: Value = serde_json::from_str(&script).expect("JSON");
+        let mut turns = script["tasks"]["WORK-002"].as_array().expect("a list").clone();
+        let (mut foreign, right, report) = (turns[2].clone(), turns[2].clone(), turns[3].clone());
+        foreign["do"]["write"]["path"] = json!("../WORK-001/late.md");
+        turns = vec![foreign, report.clone(), right.clone(), right, report];
+        script["tasks"]["WORK-002"] = json!(turns);
+        world.write("scripts/worker.json", script.to_string());
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{agent}: {run}");
+        for task in ["WORK-001", "WORK-002"] {
+            let delivered = read(folder(&world).join("artifacts").join(task).join("b.md"));
+            assert_eq!(delivered, format!("b.md of {task}\n"), "{agent}");
+        }
+        assert!(folder(&world).join("logs/WORK-002.2.out").exists(), "{agent}: {run}");
+        let told = "artifacts/WORK-001/late.md: in the folder of another task; deliver t";
+        assert!(run.to_string().contains(told), "{agent}: {run}");
+    }
+}
+
