@@ -60,7 +60,7 @@ fn ended(keepers: &mut Keepers, silence: &PipeReader, free: &mut Vec<usize>) -> 
         match event {
             KeeperEvent::Ended { slot, .. } => free.push(slot),
             KeeperEvent::KeeperDied { reason, .. } => return Err(reason.into()),
-            KeeperEvent::Line { .. } | KeeperEvent::Woken { .. } => {}
+            KeeperEvent::Line { .. } | KeeperEvent::Used { .. } | KeeperEvent::Woken { .. } => {}
         }
     }
     Ok(())
@@ -78,6 +78,7 @@ fn assignment(dir: &Path, number: usize) -> Assignment {
         logs: ["out", "err"].map(|name| dir.join(format!("{number}.{name}"))),
         output_cap: 1 << 20,
         artifacts: Some(dir.join(format!("artifacts-{number}"))),
+        adapter: None,
         aside: dir.join("aside"),
         keeps: false,
     }

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, ioctl_fionread};
 use team_executor_beneath::{Dir, io_error};
 
+use crate::adapters::Ear;
 use crate::exit::Stream;
 use crate::last_line::LastLine;
 
@@ -28,6 +29,7 @@ pub(crate) struct Capture {
     /// How much of what was dropped the log says.
     said: u64,
     last_line: LastLine,
+    ear: Option<Ear>,
 }
 
 /// A file that is made when there is something to write.
@@ -69,7 +71,18 @@ impl Capture {
             stream: Stream::default(),
             said: 0,
             last_line: LastLine::default(),
+            ear: None,
         }
+    }
+
+    /// The same stream, which is that of a known agent.
+    pub(crate) fn heard_by(self, ear: Option<Ear>) -> Self {
+        Self { ear, ..self }
+    }
+
+    /// What is heard of it, if it is that of a known agent.
+    pub(crate) const fn ear(&self) -> Option<&Ear> {
+        self.ear.as_ref()
     }
 
     /// What to wait for, while there is something to wait for.
@@ -137,6 +150,7 @@ impl Capture {
     fn keep(&mut self, bytes: &[u8]) {
         self.stream.bytes += bytes.len() as u64;
         self.last_line.feed(bytes);
+        self.ear.iter_mut().for_each(|ear| ear.feed(bytes, 0));
         let head = usize::try_from(self.head).unwrap_or(usize::MAX).min(bytes.len());
         let (head, rest) = bytes.split_at(head);
         self.head -= head.len() as u64;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::adapters::{Adapter, Usage};
 use crate::exit::Exit;
 
 /// One attempt at one task: everything that a keeper must know to run it.
@@ -35,6 +36,8 @@ pub struct Assignment {
     pub aside: PathBuf,
     /// What is in that folder stays: the worker takes up the conversation in which it was delivered.
     pub keeps: bool,
+    /// Whose events it prints, if it is a known agent: these are counted.
+    pub adapter: Option<Adapter>,
 }
 
 /// The next attempt in a slot, told by what is not as with the one before. Most attempts differ in little.
@@ -59,9 +62,10 @@ pub struct Difference {
 impl Assignment {
     /// What is not as in another one; nothing if they differ in more than can be told so.
     pub(crate) fn since(&self, last: &Self) -> Option<Difference> {
-        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, keeps } = self;
-        let is_alike = (program, args, cwd, limits, output_cap, keeps)
-            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.keeps)
+        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, keeps, adapter } =
+            self;
+        let is_alike = (program, args, cwd, limits, output_cap, keeps, adapter)
+            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.keeps, &last.adapter)
             && env.iter().map(|(name, _)| name).eq(last.env.iter().map(|(name, _)| name));
         let values = env.iter().zip(&last.env).enumerate().filter(|(_, (new, old))| new.1 != old.1);
         is_alike.then(|| Difference {
@@ -133,6 +137,13 @@ pub enum Answer {
         /// One line without control characters.
         text: String,
     },
+    /// What a known agent has used so far.
+    Used {
+        /// Of the attempt.
+        key: String,
+        /// How much.
+        usage: Box<Usage>,
+    },
     /// The worker and all that it started are gone.
     Ended {
         /// How it ended; the ledger holds the same.
@@ -181,6 +192,7 @@ mod tests {
             artifacts: None,
             aside: PathBuf::new(),
             keeps: false,
+            adapter: None,
         };
         let next = Assignment {
             key: "r/b/1".into(),
@@ -196,7 +208,8 @@ mod tests {
         let mut told = last.clone();
         told.with(decode(&encode(&difference).unwrap()).unwrap());
         assert_eq!((told, difference.after.as_str()), (next.clone(), "r/a/1"));
-        let changes: [fn(&mut Assignment); 7] = [
+        let changes: [fn(&mut Assignment); 8] = [
+            |it| it.adapter = Some(Adapter::Codex),
             |it| it.program.push('x'),
             |it| it.args.clear(),
             |it| it.cwd.push("x"),

@@ -25,6 +25,9 @@ struct JsonSum {
     tokens_out: u64,
     cost_usd: Option<f64>,
     turns: Option<u64>,
+    estimated: bool,
+    attempts_unknown: u64,
+    attempts_unpriced: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -42,6 +45,7 @@ struct JsonAttempt<'a> {
     cost_usd: Option<f64>,
     turns: Option<u64>,
     wall_ms: u64,
+    estimated: bool,
 }
 
 impl<'a> JsonUsage<'a> {
@@ -66,6 +70,9 @@ impl From<Sum> for JsonSum {
             tokens_out: sum.output,
             cost_usd: sum.cost_micros.map(dollars),
             turns: sum.turns,
+            estimated: sum.is_estimated,
+            attempts_unknown: sum.unknown,
+            attempts_unpriced: sum.unpriced,
         }
     }
 }
@@ -87,6 +94,7 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
             cost_usd: used.cost_micros.map(dollars),
             turns: used.turns,
             wall_ms: used.wall_ms,
+            estimated: used.is_estimated,
         }
     }
 }

@@ -7,7 +7,7 @@ use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::token::{TOKEN, token};
 use team_executor_agents::{Assignment, Limits};
 use team_executor_beneath::make_ours;
-use team_executor_core::run::{Measure, Run};
+use team_executor_core::run::{Live, Measure, Run};
 use team_executor_core::{Task, TaskIndex};
 
 use crate::artifacts::{Verify, quarantine};
@@ -72,13 +72,20 @@ pub(crate) fn of(
         artifacts: Some(artifacts),
         aside: quarantine::place(&run.path, id, attempt.saturating_sub(1)),
         keeps: false,
+        adapter: worker.setup.as_ref().map(|setup| setup.adapter),
     })
 }
 
-/// The same, with what is left of the budgets of the task and its role, for an agent that can be told.
-pub(crate) fn bounded(mut assignment: Assignment, worker: &Worker, rules: &Run, task: TaskIndex) -> Assignment {
+/// The same, with what is left for it of the budgets that it comes under, for an agent that can be told.
+pub(crate) fn bounded(
+    mut assignment: Assignment,
+    worker: &Worker,
+    rules: &Run,
+    task: TaskIndex,
+    live: &Live,
+) -> Assignment {
     if let Some(setup) = &worker.setup {
-        let left = |measure| rules.budget_left(task, measure);
+        let left = |measure| rules.budget_left(task, measure, live).map(|left| left.max(1));
         assignment.args.extend(setup.adapter.bounds(left(Measure::Usd), left(Measure::Turns)));
     }
     assignment
@@ -147,6 +154,7 @@ pub(crate) fn of_check(
         limits: Limits { total_ms: verify.limit_ms, grace_ms: worker.limits.grace_ms, ..Limits::default() },
         logs: check_logs(&run.path, id, attempt, nth),
         artifacts: None,
+        adapter: None,
         ..assignment
     })
 }

@@ -37,13 +37,23 @@ impl Halted {
                 return Self { words, name, why: why.clone() };
             }
         };
-        let name = match &bound.scope {
-            Scope::Run => None,
-            Scope::Role(role) => Some(role.to_string()),
-            Scope::Task(task) => id(*task),
-        };
+        let name = name_of(bound, session);
         Self { words: words(bound, name.as_deref()), name, why: why.clone() }
     }
+}
+
+/// The role or the task whose budget it is, if it is one's.
+fn name_of(bound: &Bound, session: &Session) -> Option<String> {
+    match &bound.scope {
+        Scope::Run => None,
+        Scope::Role(role) => Some(role.to_string()),
+        Scope::Task(task) => session.tasks.get(task.get()).map(|task| task.id.to_string()),
+    }
+}
+
+/// A budget that is in the way, for people.
+pub(crate) fn of_bound(bound: &Bound, session: &Session) -> String {
+    words(bound, name_of(bound, session).as_deref())
 }
 
 /// How much of a measure, for people: `$0.25`, `1200 tokens`, `7 turns`, `3 min 5 s`.

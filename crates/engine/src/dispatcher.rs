@@ -10,6 +10,7 @@ mod recover;
 mod rendering;
 mod shortage;
 mod spawn;
+mod spending;
 mod start;
 mod telling;
 
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::{KeeperEvent, Keepers};
 use team_executor_beneath::ours;
-use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Live, Outcome, Run, Stage, Work, WorkEnded};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::{RealDisk, RealFile};
 
@@ -77,6 +78,14 @@ struct Dispatcher<'t> {
     following: Following,
     /// What attempts used, told with the next inputs.
     used: Vec<Input>,
+    /// What known agents that are at work have used so far.
+    live: Live,
+    /// Attempts that are being ended, because a budget is used up, and which one.
+    overspent: BTreeMap<Work, String>,
+    /// Which of its agents does the last attempt at a task that was told to have begun.
+    doers: BTreeMap<TaskIndex, u32>,
+    /// Models without a price, each told once.
+    unpriced: BTreeSet<String>,
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
@@ -255,6 +264,10 @@ impl Dispatcher<'_> {
         let (slot, exit) = match event {
             KeeperEvent::Line { slot, text, .. } => {
                 self.tell_line(slot, text);
+                return Ok(None);
+            }
+            KeeperEvent::Used { slot, key, usage } => {
+                self.uses(slot, &key, &usage);
                 return Ok(None);
             }
             KeeperEvent::Woken { slot, .. } => {

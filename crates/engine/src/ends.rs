@@ -172,7 +172,9 @@ fn of_agent(
     let stream = heard(&out, setup, exit.ended_at)?;
     let used = used(&stream, setup, worker, Some(exit));
     let mut problems = Vec::new();
-    if let Some(trouble) = stream.trouble(&exit.ended, &complaint(&err), exit.ended_at) {
+    let of_code = setup.adapter.trouble_of_code(&exit.ended).filter(|_| !stream.finished);
+    let of_code = of_code.or_else(|| stream.silence(&exit.ended));
+    if let Some(trouble) = of_code.or_else(|| stream.trouble(&exit.ended, &complaint(&err), exit.ended_at)) {
         return Ok(End { result: written, outcome: failed(trouble, setup), used, problems });
     }
     let by_itself = matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_));
@@ -236,14 +238,32 @@ fn shows_work(produced: &Produced<'_>) -> bool {
 
 /// What it used; the model is at least the one that was asked for. Nothing if it never spoke.
 fn used(stream: &Stream, setup: &Setup, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
-    let Usage { input, cached, output, cost_micros, turns, model, session_id } = stream.usage.clone();
+    from_usage(&stream.usage, setup, worker, exit)
+}
+
+/// The same while the agent works.
+pub(crate) fn from_usage(usage: &Usage, setup: &Setup, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
+    let Usage { input, cached, stored, output, cost_micros, turns, model, session_id, is_estimated } = usage.clone();
     if session_id.is_none() && input == 0 {
         return None;
     }
     let (agent, model) = (worker.agent.clone(), model.or_else(|| setup.model.clone()));
     let attach = session_id.as_deref().and_then(|session| worker.attach(session));
     let wall_ms = exit.map_or(0, |exit| exit.ran_ms);
-    Some(Box::new(Used { agent, model, session_id, attach, input, cached, output, cost_micros, turns, wall_ms }))
+    Some(Box::new(Used {
+        agent,
+        model,
+        session_id,
+        attach,
+        input,
+        cached,
+        stored,
+        output,
+        cost_micros,
+        turns,
+        wall_ms,
+        is_estimated,
+    }))
 }
 
 /// What the rules are told of trouble.
@@ -253,7 +273,10 @@ fn failed(trouble: Trouble, setup: &Setup) -> Outcome {
     let (class, error) = match class {
         Class::Transient => (ErrorClass::Transient, words),
         Class::Quota { until } => (ErrorClass::Quota { until: until.map(time) }, words),
+        Class::Unreachable => (ErrorClass::Unreachable, words),
+        Class::Overspent => (ErrorClass::Budget, words),
         Class::Auth => (ErrorClass::Auth, format!("{words} ({})", setup.adapter.login())),
+        Class::Credit => (ErrorClass::Auth, format!("{words} (add credit to the account of {})", setup.adapter.name())),
         Class::Fatal => (ErrorClass::Fatal, words),
     };
     Outcome::Failed { class, error }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
 //! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `patience`, `judgement` and `capability` (what it came to, what it
-//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`] and [`budget`] (what it used, and when that is too much), [`artifacts`] with `checking` (what it
+//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`], [`prices`] and [`budget`] (what it used, what that costs, and when that is too much), [`artifacts`] with `checking` (what it
 //! delivers), [`job`] (what the rows of a table must report), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
@@ -38,6 +38,7 @@ pub mod options;
 mod outcome;
 mod patience;
 mod plan;
+pub mod prices;
 mod prompt;
 mod prompts;
 mod replay;

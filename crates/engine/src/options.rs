@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use team_executor_agents::Lack;
 use team_executor_core::run::{Backoff, Budgets, Cadence, TaskPolicy};
-use team_executor_core::{Graph, Session, SessionStatus, TaskIndex};
+use team_executor_core::{Graph, Millis, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
 
 use crate::control::Checkpoints;
+use crate::prices::Prices;
 use crate::worker::Workers;
 
 /// What is run and how.
@@ -52,8 +53,12 @@ pub struct Options {
     pub backoff: Backoff,
     /// For tasks that several agents can do, whose quotas the others use.
     pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
+    /// How long it waits at most until an agent has quota again; without it, as long as it takes.
+    pub quota_wait: Option<Millis>,
     /// What may be used.
     pub budgets: Budgets,
+    /// What models cost.
+    pub prices: Prices,
     /// What differs for single tasks.
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.

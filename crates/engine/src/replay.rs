@@ -42,6 +42,7 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         tasks: judgement::with_checkpoints(options.tasks.clone(), &options.session),
         budgets: options.budgets.clone(),
         fallbacks: options.fallbacks.clone(),
+        quota_wait: options.quota_wait,
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()

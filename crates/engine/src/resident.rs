@@ -111,24 +111,32 @@ pub(crate) fn conversation(
     Some(TakenUp { session, is_own: false })
 }
 
-/// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used.
+/// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used. What the
+/// agent does not say is estimated from the price of its model.
 pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work: Work) -> Box<Used> {
     let setup = options.workers.chosen(rules, work.task).and_then(|worker| worker.setup.as_ref());
-    let Some(setup) = setup.filter(|setup| setup.converses) else { return used };
-    let Some(session_id) = used.session_id.clone() else { return used };
-    let (tokens, cost) = setup.adapter.counts_on();
-    for (other, before) in rules.used_in(&session_id) {
-        if other == work || before.agent != used.agent {
-            continue;
-        }
-        if tokens {
+    let (tokens, cost) = setup.filter(|setup| setup.converses).map_or((false, false), |it| it.adapter.counts_on());
+    let session_id = used.session_id.clone().unwrap_or_default();
+    let before = rules.used_in(&session_id).filter(|(other, before)| *other != work && before.agent == used.agent);
+    let before: Vec<&Used> = before.map(|(_, before)| before).collect();
+    if tokens {
+        for before in &before {
             used.input = used.input.saturating_sub(before.input);
             used.cached = used.cached.saturating_sub(before.cached);
             used.output = used.output.saturating_sub(before.output);
         }
-        if cost {
-            used.cost_micros = used.cost_micros.map(|cost| cost.saturating_sub(before.cost_micros.unwrap_or(0)));
-        }
+    }
+    let estimate = options.prices.cost(&used);
+    let Some(said) = used.cost_micros else {
+        used.is_estimated |= estimate.is_some();
+        used.cost_micros = estimate;
+        return used;
+    };
+    if cost {
+        let others = before.iter().filter_map(|before| before.cost_micros).fold(0, u64::saturating_add);
+        // An agent that was killed may not have kept what it had spent until then.
+        let least = estimate.filter(|_| !before.is_empty()).map_or(0, |estimate| estimate.min(said));
+        used.cost_micros = Some(said.saturating_sub(others).max(least));
     }
     used
 }

@@ -1,10 +1,10 @@
 //! What agents used, as the journal says it, and sums of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use team_executor_core::Session;
-use team_executor_core::run::{Run, Used};
+use team_executor_core::run::{Run, Used, Work};
+use team_executor_core::{Session, TaskIndex};
 
 use crate::report::seconds;
 
@@ -32,12 +32,18 @@ pub struct Sum {
     pub cached: u64,
     /// Tokens that were written.
     pub output: u64,
-    /// In millionths of a dollar, as far as agents say so.
+    /// In millionths of a dollar, as far as that is known.
     pub cost_micros: Option<u64>,
-    /// How often models were asked, as far as agents say so.
+    /// How many requests models answered, as far as that is seen.
     pub turns: Option<u64>,
     /// How long they ran, in milliseconds.
     pub wall_ms: u64,
+    /// Part of it is an estimate: agents did not say it.
+    pub is_estimated: bool,
+    /// Of how many attempts nothing is known.
+    pub unknown: u64,
+    /// Of how many others it is not known what they cost.
+    pub unpriced: u64,
 }
 
 impl Sum {
@@ -56,15 +62,26 @@ impl Sum {
             all.cost_micros = more(all.cost_micros, used.cost_micros);
             all.turns = more(all.turns, used.turns);
             all.wall_ms = all.wall_ms.saturating_add(used.wall_ms);
+            all.is_estimated |= used.is_estimated;
+            let (is_unknown, is_unpriced) = (is_unknown(used), used.cost_micros.is_none());
+            all.unknown += u64::from(is_unknown);
+            all.unpriced += u64::from(is_unpriced && !is_unknown);
         }
         all
     }
 
-    /// For people: `12345 tokens in (100 cached), 678 out, $0.14`.
+    /// For people: `12345 tokens in (100 cached), 678 out, about $0.14 (2 of 5 attempts without a price)`.
     pub fn words(&self) -> String {
         let cached = if self.cached > 0 { format!(" ({} cached)", self.cached) } else { String::new() };
-        let cost = self.cost_micros.map(|micros| format!(", {}", dollars(micros))).unwrap_or_default();
-        format!("{} tokens in{cached}, {} out{cost}", self.input, self.output)
+        let about = if self.is_estimated { "about " } else { "" };
+        let cost = self.cost_micros.map(|micros| format!(", {about}{}", dollars(micros))).unwrap_or_default();
+        let part =
+            |count: u64, what: &str| (count > 0).then(|| format!("{count} of {} attempts {what}", self.attempts));
+        let unpriced = part(if self.cost_micros.is_some() { self.unpriced } else { 0 }, "without a price");
+        let parts = unpriced.into_iter().chain(part(self.unknown, "unknown")).collect::<Vec<_>>().join(", ");
+        let parts = if parts.is_empty() { parts } else { format!(" ({parts})") };
+        let output = if self.is_estimated && self.cost_micros.is_none() { " (estimated)" } else { "" };
+        format!("{} tokens in{cached}, {} out{output}{cost}{parts}", self.input, self.output)
     }
 }
 
@@ -106,15 +123,30 @@ pub fn sums<'s>(spent: &'s [Spent], key: impl Fn(&'s Spent) -> &'s str) -> BTree
     by.into_iter().map(|(key, spent)| (key, Sum::of(spent))).collect()
 }
 
-/// What the attempts of a run used, by task and attempt; nothing if no agent said so.
+/// What the attempts of a run used, by task and attempt; nothing if no agent said so. Where some did, the others are unknown.
 pub(crate) fn of(rules: &Run, session: &Session) -> Vec<Spent> {
-    let said = rules.used().filter(|(_, used)| used.session_id.is_some() || used.input > 0);
-    let spent = said.filter_map(|(work, used)| {
-        let task = session.tasks.get(work.task.get())?;
+    let known: BTreeMap<Work, &Used> = rules.used().filter(|(_, used)| !is_unknown(used)).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let nothing = Used::default();
+    let running: BTreeSet<Work> = rules.at_work().collect();
+    let tasks = (0..).map(TaskIndex).zip(&session.tasks);
+    let all = tasks.flat_map(|(index, task)| {
+        let last = rules.view(index).map_or(0, |view| view.attempt);
+        (1..=last).map(move |attempt| (task, Work { task: index, attempt }))
+    });
+    let ended = all.filter(|(_, work)| !running.contains(work) || known.contains_key(work));
+    let spent = ended.map(|(task, work)| {
         let (task, role, attempt) = (task.id.to_string(), task.role.to_string(), work.attempt);
-        Some(Spent { task, role, attempt, used: used.clone() })
+        Spent { task, role, attempt, used: known.get(&work).map_or(&nothing, |used| *used).clone() }
     });
     spent.collect()
+}
+
+/// Whether nothing is known of what an attempt used.
+fn is_unknown(used: &Used) -> bool {
+    used.session_id.is_none() && used.input == 0
 }
 
 #[cfg(test)]
@@ -146,7 +178,11 @@ mod tests {
             [spent("A", "dev", 1, Some(140_000)), spent("A", "dev", 2, None), spent("B", "qa", 1, Some(2_000_000))];
         let roles = sums(&all, |spent| &spent.role);
         assert_eq!((roles["dev"].attempts, roles["dev"].cost_micros, roles["dev"].turns), (2, Some(140_000), Some(4)));
-        assert_eq!(Sum::of(&all).words(), "300 tokens in (30 cached), 15 out, $2.14");
+        assert_eq!(Sum::of(&all).words(), "300 tokens in (30 cached), 15 out, $2.14 (1 of 3 attempts without a price)");
+        let mut some = all.to_vec();
+        some[0].used.is_estimated = true;
+        some[1].used = Used::default();
+        assert_eq!(Sum::of(&some).words(), "200 tokens in (20 cached), 10 out, about $2.14 (1 of 3 attempts unknown)");
         assert_eq!(Sum::of(&[spent("A", "dev", 2, None)]).words(), "100 tokens in (10 cached), 5 out");
     }
 }

@@ -87,6 +87,15 @@ impl ScriptedModel {
         std::iter::from_fn(|| self.next()).collect()
     }
 
+    /// Ends the model, and gives the tokens of each reply that was not waited for, sent and written.
+    #[track_caller]
+    pub fn served(mut self) -> Vec<u64> {
+        drop(self.open.take());
+        let lines = std::iter::from_fn(|| self.line());
+        let lines = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap_or_default());
+        lines.filter_map(|line| line["tokens"].as_u64().filter(|tokens| *tokens > 0)).collect()
+    }
+
     #[track_caller]
     fn next(&mut self) -> Option<Asked> {
         loop {

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::count::{Counts, length};
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
 
@@ -19,11 +20,24 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
 
 fn update(stream: &mut Stream, update: &Value) {
     match text(update, "sessionUpdate") {
-        Some("agent_message_chunk") => stream.say_more(text(&update["content"], "text").unwrap_or_default()),
+        Some("agent_message_chunk") => {
+            stream.say_more(text(&update["content"], "text").unwrap_or_default());
+            stream.answers(length(&update["content"]));
+        }
+        Some("agent_thought_chunk") => stream.answers(length(&update["content"])),
         // Its words come in pieces; those before its last use of a tool are on the way.
-        Some("tool_call") => stream.text.clear(),
-        Some("usage_update") if text(&update["cost"], "currency") == Some("USD") => {
-            stream.usage.set_cost(&update["cost"]["amount"]);
+        Some("tool_call") => {
+            stream.text.clear();
+            stream.answers(length(&update["rawInput"]));
+        }
+        Some("tool_call_update") if matches!(text(update, "status"), Some("completed" | "failed")) => {
+            stream.is_sent(length(&update["content"]).saturating_add(length(&update["rawOutput"])));
+        }
+        Some("usage_update") => {
+            number(update, "used").into_iter().for_each(|used| stream.sends(used));
+            if text(&update["cost"], "currency") == Some("USD") {
+                stream.usage.set_cost(&update["cost"]["amount"]);
+            }
         }
         _ => {}
     }
@@ -54,14 +68,16 @@ fn usage(stream: &mut Stream, result: &Value) {
     let quota = &result["_meta"]["quota"];
     let counts = if result["usage"].is_object() { &result["usage"] } else { &quota["token_count"] };
     let of = |keys: [&str; 2]| keys.iter().find_map(|key| number(counts, key)).unwrap_or(0);
-    let usage = &mut stream.usage;
     let (cached, output) = (of(["cachedReadTokens", "cachedInputTokens"]), of(["outputTokens", "output_tokens"]));
     // Some count what came from a cache as sent, others apart; the total has it in any case.
     let sent = of(["totalTokens", "total_tokens"]).saturating_sub(output).max(of(["inputTokens", "input_tokens"]));
-    usage.input = usage.input.saturating_add(sent);
-    usage.cached = usage.cached.saturating_add(cached);
-    usage.output = usage.output.saturating_add(output);
-    usage.turns = Some(usage.turns.unwrap_or(0).saturating_add(1));
+    let requests = stream.open().requests.max(1);
+    if sent == 0 && output == 0 {
+        return; // it does not say: what was estimated stays
+    }
+    stream.settle(Counts { input: sent, cached, stored: 0, output, requests });
     let model = quota["model_usage"].as_array().and_then(|models| text(models.first()?, "model"));
-    usage.model = model.map(str::to_owned).or_else(|| usage.model.take());
+    if let Some(model) = model {
+        stream.usage.model = Some(model.to_owned());
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::codex::declined;
+use super::count::Counts;
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
 
@@ -11,16 +12,10 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
     match text(event, "method") {
         Some("turn/started") => {
             (stream.finished, stream.ok) = (false, false);
-            stream.usage.turns = Some(stream.usage.turns.unwrap_or(0).saturating_add(1));
+            stream.is_in_turn = true; // usage that is told before belongs to what was taken up
         }
         Some("item/completed") => item(stream, &params["item"]),
-        Some("thread/tokenUsage/updated") => {
-            // Of the whole conversation, with what came from a cache.
-            let of = |key| number(&params["tokenUsage"]["total"], key).unwrap_or(0);
-            stream.usage.input = of("inputTokens");
-            stream.usage.cached = of("cachedInputTokens");
-            stream.usage.output = of("outputTokens");
-        }
+        Some("thread/tokenUsage/updated") => used(stream, &params["tokenUsage"]["total"]),
         Some("error") => {
             stream.error = text(&params["error"], "message").map(|words| Trouble::of(None, words, ended_at));
         }
@@ -28,6 +23,16 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some(_) => {}
         None => answer(stream, event, ended_at),
     }
+}
+
+/// Of the whole conversation, with what came from a cache; told after each request.
+fn used(stream: &mut Stream, total: &Value) {
+    let of = |key| number(total, key).unwrap_or(0);
+    let (input, cached, output) = (of("inputTokens"), of("cachedInputTokens"), of("outputTokens"));
+    let said = stream.said();
+    let is_more = (input, output) != (said.input, said.output);
+    let requests = said.requests.saturating_add(u64::from(is_more && stream.is_in_turn));
+    stream.settle_all(Counts { input, cached, stored: 0, output, requests });
 }
 
 fn item(stream: &mut Stream, item: &Value) {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::count::Counts;
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
 use super::{Order, Permissions, RESULT_SCHEMA, Server, Version};
@@ -71,6 +72,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
             let info = &event["rate_limit_info"];
             stream.resets_at = number(info, "resetsAt").filter(|_| text(info, "status") == Some("rejected"));
         }
+        (Some("assistant"), _) => stream.block(&event["message"]),
         (Some("result"), subtype) => result(stream, event, subtype.unwrap_or_default(), ended_at),
         _ => {}
     }
@@ -88,15 +90,12 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
         let what = ["file_path", "notebook_path", "command", "url"].into_iter().find_map(|key| text(input, key));
         stream.deny(text(one, "tool_name").unwrap_or("a tool"), what.unwrap_or_default());
     });
-    // Tokens are those since the last such event of a conversation, its cost is that of the whole.
-    let of = |key| number(&event["usage"], key).unwrap_or(0);
-    let cached = of("cache_read_input_tokens");
-    let sent = of("input_tokens").saturating_add(of("cache_creation_input_tokens")).saturating_add(cached);
-    stream.usage.cached = stream.usage.cached.saturating_add(cached);
-    stream.usage.input = stream.usage.input.saturating_add(sent);
-    stream.usage.output = stream.usage.output.saturating_add(of("output_tokens"));
-    let turns = number(event, "num_turns");
-    stream.usage.turns = turns.map(|more| more.saturating_add(stream.usage.turns.unwrap_or(0))).or(stream.usage.turns);
+    // Tokens are those since the last such event of a conversation, its cost is that of the whole. A sum may lack the last
+    // message, and what was seen of messages lacks the end of their output.
+    let (told, open) = (Counts::of_claude(&event["usage"]), stream.open());
+    let output = if told.output > 0 { told.output } else { open.output };
+    let requests = if open.requests > 0 { open.requests } else { number(event, "num_turns").unwrap_or(0) };
+    stream.settle(Counts { output, requests, ..told.or_more(open) });
     stream.usage.set_cost(&event["total_cost_usd"]);
     if stream.ok {
         stream.error = None;
@@ -106,6 +105,10 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
     let errors = errors.collect::<Vec<_>>().join("; ");
     let words =
         [stream.text.as_str(), &errors, subtype].into_iter().find(|words| !words.is_empty()).unwrap_or_default();
+    if matches!(subtype, "error_max_budget_usd" | "error_max_turns") {
+        stream.error = Some(Trouble { class: Class::Overspent, words: words.to_owned() });
+        return;
+    }
     let mut trouble = Trouble::of(number(event, "api_error_status"), words, ended_at);
     if let (Class::Quota { until }, Some(at)) = (&mut trouble.class, stream.resets_at) {
         *until = until.or(Some(at.saturating_mul(1000)));

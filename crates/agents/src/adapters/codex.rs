@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::count::{Counts, length};
 use super::stream::{Stream, number, text};
 use super::trouble::Trouble;
 use super::{Order, Permissions, Server, Version};
@@ -46,18 +47,19 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("thread.started") => stream.usage.session_id = text(event, "thread_id").map(str::to_owned),
         Some("turn.started") => {
             (stream.finished, stream.ok) = (false, false);
-            stream.usage.turns = Some(stream.usage.turns.unwrap_or(0).saturating_add(1));
+            stream.is_sent(0);
         }
+        Some("item.started") => stream.answers(length(&event["item"]["command"])),
         Some("item.completed") => item(stream, &event["item"]),
         // A retry says the same; what it comes to is said by the end of the turn.
         Some("error") => stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at)),
         Some("turn.completed") => {
             (stream.finished, stream.ok, stream.error) = (true, true, None);
             let of = |key| number(&event["usage"], key).unwrap_or(0);
-            // Of the whole conversation, with what came from a cache.
-            stream.usage.input = of("input_tokens");
-            stream.usage.cached = of("cached_input_tokens");
-            stream.usage.output = of("output_tokens");
+            // Of the whole conversation, with what came from a cache. Requests are only seen by what they lead to.
+            let requests = stream.said().requests.saturating_add(stream.open().requests);
+            let (input, cached) = (of("input_tokens"), of("cached_input_tokens"));
+            stream.settle_all(Counts { input, cached, stored: 0, output: of("output_tokens"), requests });
         }
         Some("turn.failed") => {
             (stream.finished, stream.ok) = (true, false);
@@ -70,9 +72,15 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
 
 fn item(stream: &mut Stream, item: &Value) {
     match (text(item, "type"), text(item, "status")) {
-        (Some("agent_message"), _) => stream.text = text(item, "text").unwrap_or_default().to_owned(),
+        (Some("agent_message"), _) => {
+            stream.text = text(item, "text").unwrap_or_default().to_owned();
+            stream.answers(stream.text.len() as u64);
+        }
         (Some(kind), Some("declined")) => declined(stream, kind, item),
-        _ => {}
+        // A warning, or what the model thinks.
+        (Some("error" | "reasoning"), _) => {}
+        // What a tool came to is sent with the next request.
+        _ => stream.is_sent(length(&item["aggregated_output"]).saturating_add(length(&item["result"]))),
     }
 }
 

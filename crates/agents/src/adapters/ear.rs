@@ -78,4 +78,31 @@ mod tests {
         ear.feed(b"\n{\"type\":\"init\",\"session_id\":\"g\"}\n", 0);
         assert_eq!(ear.stream().usage.session_id.as_deref(), Some("g"));
     }
+
+    const ASKED: &str = r#"{"type":"assistant","message":{"id":"m1","content":[],"usage":{"input_tokens":9,"cache_read_input_tokens":90,"output_tokens":1}}}"#;
+
+    /// R: A-10
+    #[test]
+    fn each_message_of_claude_counts_once_while_it_works() {
+        let text = format!("{ASKED}\nnoise\n{ASKED}\n{}\n", ASKED.replace("m1", "m2"));
+        for chunk in [1, 7, 100, text.len()] {
+            let mut ear = Ear::new(Adapter::Claude);
+            text.as_bytes().chunks(chunk).for_each(|bytes| ear.feed(bytes, 0));
+            let usage = &ear.stream().usage;
+            assert_eq!((usage.input, usage.cached, usage.turns), (198, 180, Some(2)), "chunks of {chunk}");
+            assert!(usage.is_estimated, "no sum was said");
+        }
+    }
+
+    /// R: A-12
+    #[test]
+    fn complaint_about_the_service_is_no_step() {
+        let mut codex = Ear::new(Adapter::Codex);
+        codex.feed(b"{\"type\":\"turn.started\"}\n", 0);
+        codex.feed(b"{\"type\":\"error\",\"message\":\"Reconnecting... waiting for network\"}\n", 0);
+        assert_eq!(codex.stream().steps, 1);
+        let mut claude = Ear::new(Adapter::Claude);
+        claude.feed(b"{\"type\":\"system\",\"subtype\":\"api_retry\"}\n", 0);
+        assert_eq!(claude.stream().steps, 0);
+    }
 }

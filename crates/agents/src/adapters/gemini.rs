@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::count::{Counts, length};
 use super::stream::{Stream, number, text};
 use super::trouble::Trouble;
 use super::{Order, Permissions, Version};
@@ -56,9 +57,12 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         // Its words come in pieces; those before its last use of a tool are on the way.
         Some("message") if text(event, "role") == Some("assistant") => {
             stream.say_more(text(event, "content").unwrap_or_default());
+            stream.answers(length(&event["content"]));
         }
+        Some("message") => stream.is_sent(length(&event["content"])),
         Some("tool_use") => {
             stream.text.clear();
+            stream.answers(length(&event["parameters"]));
             stream.error = None;
             stream.wanted =
                 ["file_path", "command"].into_iter().find_map(|key| text(&event["parameters"], key)).map(str::to_owned);
@@ -71,14 +75,15 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
             let tool = text(event, "tool_id").and_then(|id| id.split("__").next()).unwrap_or("a tool");
             let wanted = stream.wanted.take().unwrap_or_default();
             stream.deny(tool, &wanted);
+            stream.is_sent(0);
         }
+        Some("tool_result") => stream.is_sent(length(&event["output"])),
         Some("result") => {
             let is_well = text(event, "status") == Some("success");
             (stream.finished, stream.ok) = (true, is_well && stream.error.is_none());
             let of = |key| number(&event["stats"], key).unwrap_or(0);
-            stream.usage.input = of("input_tokens");
-            stream.usage.cached = of("cached");
-            stream.usage.output = of("output_tokens");
+            let (input, cached, output) = (of("input_tokens"), of("cached"), of("output_tokens"));
+            stream.settle(Counts { input, cached, stored: 0, output, requests: stream.open().requests });
             if !is_well {
                 let words = text(&event["error"], "message").unwrap_or("the agent reports an error");
                 stream.error = Some(Trouble::of(None, words, ended_at));

@@ -7,6 +7,7 @@ mod acp;
 mod app_server;
 mod claude;
 mod codex;
+mod count;
 mod ear;
 mod gemini;
 mod glimpse;
@@ -25,6 +26,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::exit::Ended;
 
 pub(crate) use codex::{CHANGE, COMMAND};
 pub use ear::Ear;
@@ -288,6 +291,17 @@ impl Adapter {
         }
     }
 
+    /// What the exit code of an agent says that has not said it otherwise.
+    pub fn trouble_of_code(self, ended: &Ended) -> Option<Trouble> {
+        match (self, ended) {
+            (Self::Gemini, Ended::Exit(41)) => {
+                let words = "it has no key for its service (exit code 41)".to_owned();
+                Some(Trouble { class: Class::Auth, words })
+            }
+            _ => None,
+        }
+    }
+
     /// What an agent that has ended printed: line by line, what is no event or unknown is skipped. `ended_at` is when it
     /// ended, in milliseconds since 1970: times of a reset may be relative to it.
     pub fn read(self, output: impl BufRead, ended_at: u64) -> Stream {
@@ -298,6 +312,7 @@ impl Adapter {
     pub(crate) fn hear(self, stream: &mut Stream, event: &Value, at: u64) {
         // A conversation is in another protocol than a single task.
         let is_rpc = event.get("type").is_none();
+        stream.steps += u64::from(!is_complaint(event));
         match self {
             _ if event.get(MARK).is_some() => stream.mark(event),
             Self::Claude => claude::event(stream, event, at),
@@ -308,4 +323,10 @@ impl Adapter {
         }
         stream.notes(event);
     }
+}
+
+/// Whether an event only says that the service does not answer, and that the agent tries again.
+fn is_complaint(event: &Value) -> bool {
+    let is = |key: &str, word: &str| event.get(key).and_then(Value::as_str) == Some(word);
+    is("type", "error") || is("method", "error") || is("subtype", "api_retry") || event.get(MARK).is_some()
 }

@@ -3,12 +3,14 @@
 
 use std::io::{BufRead, Read as _};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::count::Counting;
 use super::glimpse;
 use super::report;
 use super::trouble::{Class, Trouble};
-use crate::exit::Ended;
+use crate::exit::{Ended, Limit};
 use crate::json;
 
 /// A line that is longer is no event that matters here: the output of a tool.
@@ -55,21 +57,31 @@ pub struct Stream {
     pub(super) refused: Vec<String>,
     /// What the last use of a tool was for, of an agent that says that before it is denied.
     pub(super) wanted: Option<String>,
+    /// What is counted so far.
+    pub(super) counting: Counting,
+    /// A turn has begun, in a conversation of Codex.
+    pub(super) is_in_turn: bool,
+    /// How many events there were that were no complaint about the service.
+    pub(crate) steps: u64,
 }
 
 /// What an attempt used.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that were sent, those from a cache included.
     pub input: u64,
     /// Of them, those that came from a cache.
     pub cached: u64,
+    /// Of the tokens that were sent, those that were put into a cache, where the agent says so.
+    pub stored: u64,
     /// Tokens that were written.
     pub output: u64,
     /// In millionths of a dollar, where the agent says so.
     pub cost_micros: Option<u64>,
-    /// How often the model was asked, where the agent says so.
+    /// How many requests the model answered, as far as that is seen.
     pub turns: Option<u64>,
+    /// Part of it was counted from events: the agent did not say a sum of it.
+    pub is_estimated: bool,
     /// Which model.
     pub model: Option<String>,
     /// The conversation, by the agent's own name for it.
@@ -117,6 +129,7 @@ impl Stream {
     pub(super) fn mark(&mut self, event: &Value) {
         match (text(event, MARK), text(event, "by"), text(event, "tool")) {
             (Some("prompted"), ..) => {
+                self.forget_open(); // what was said before is told again, or is in a sum
                 (self.finished, self.ok, self.structured, self.error) = (false, false, None, None);
                 self.text.clear();
             }
@@ -204,6 +217,22 @@ impl Stream {
             return Some(self.error.clone().unwrap_or_else(unknown));
         }
         None
+    }
+}
+
+impl Stream {
+    /// That the service of an agent did not answer, if that is why it did not get on before its limit.
+    pub fn silence(&self, ended: &Ended) -> Option<Trouble> {
+        if !matches!(ended, Ended::Limit(Limit::Idle | Limit::FirstOutput)) {
+            return None;
+        }
+        let said = self.error.as_ref().filter(|error| !self.finished && error.class == Class::Unreachable);
+        let words = match said {
+            Some(error) => format!("its service does not answer: {}", error.words),
+            None if self.usage.turns.is_none() => "its service does not answer: no reply came".to_owned(),
+            None => return None,
+        };
+        Some(Trouble { class: Class::Unreachable, words })
     }
 }
 

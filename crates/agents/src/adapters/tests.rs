@@ -37,9 +37,11 @@ fn an_agent_that_says_that_it_is_done_is_believed_and_its_usage_is_known() {
     let usage = Usage {
         input: 123,
         cached: 3,
+        stored: 20,
         output: 40,
         cost_micros: Some(95_332),
         turns: Some(2),
+        is_estimated: false,
         model: Some("opus".to_owned()),
         session_id: Some("c-1".to_owned()),
     };
@@ -264,7 +266,8 @@ fn recorded_streams_of_real_agents_are_understood() {
         let expected = match case {
             "fail-400" | "denied" => Some(Class::Fatal),
             "fail-401" => Some(Class::Auth),
-            "killed-sigterm" | "killed-sigint" | "max-turns" => Some(Class::Transient),
+            "killed-sigterm" | "killed-sigint" => Some(Class::Transient),
+            "max-turns" => Some(Class::Overspent),
             "cut" if adapter == Adapter::Codex => Some(Class::Transient),
             _ => None,
         };

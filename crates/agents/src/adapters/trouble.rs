@@ -1,5 +1,7 @@
 //! What went wrong with an agent, and whether another attempt can help. Agents say it in words of their own.
 
+mod clock;
+
 /// The most that is kept of what an agent says.
 const WORDS: usize = 1000;
 /// No reset is later than this; what says so is not understood.
@@ -24,8 +26,14 @@ pub enum Class {
         /// When that is, in milliseconds since 1970, where it was said.
         until: Option<u64>,
     },
+    /// It can help when the service answers again, or with the service of another agent.
+    Unreachable,
     /// It cannot help: nobody is logged in.
     Auth,
+    /// It cannot help: the account has no credit left.
+    Credit,
+    /// It can help when there is more to be used: the agent kept to what it was told that it may use.
+    Overspent,
     /// It cannot help.
     Fatal,
 }
@@ -44,6 +52,31 @@ const OF_QUOTA: &[&str] = &[
 /// What services and agents say where nobody is logged in.
 const OF_AUTH: &[&str] =
     &["unauthorized", "authenticat", "api key", "api_key", "not logged in", "please log in", "please login", "/login"];
+/// What services say of an account that is empty. Of some quotas they say "check your plan and billing details" too.
+const OF_CREDIT: &[&str] = &[
+    "credit balance is too low",
+    "insufficient_quota",
+    "insufficient credit",
+    "insufficient balance",
+    "payment required",
+    "out of credits",
+];
+/// What agents say where their service does not answer.
+const OF_NETWORK: &[&str] = &[
+    "waiting for network",
+    "error sending request",
+    "connection error",
+    "connection refused",
+    "unable to connect",
+    "econnrefused",
+    "enotfound",
+    "eai_again",
+    "etimedout",
+    "fetch failed",
+    "bad gateway",
+    "service unavailable",
+    "gateway timeout",
+];
 /// What stands before a length of time after which there is quota again.
 const BEFORE_WAIT: &[&str] = &[
     "try again in ",
@@ -62,11 +95,15 @@ impl Trouble {
         let small = words.to_lowercase();
         let says = |list: &[&str]| list.iter().any(|one| small.contains(one));
         let class = match status.or_else(|| status_in(words)) {
+            Some(402) => Class::Credit,
+            _ if says(OF_CREDIT) => Class::Credit,
             Some(401 | 403) => Class::Auth,
             Some(429 | 529) => Class::Quota { until: reset(&small, now_ms) },
             _ if says(OF_QUOTA) => Class::Quota { until: reset(&small, now_ms) },
             _ if says(OF_AUTH) => Class::Auth,
-            Some(400 | 402 | 404 | 413 | 422) => Class::Fatal,
+            Some(400 | 404 | 413 | 422) => Class::Fatal,
+            Some(502..=504) => Class::Unreachable,
+            _ if says(OF_NETWORK) => Class::Unreachable,
             _ => Class::Transient,
         };
         Self { class, words: words.chars().take(WORDS).collect() }
@@ -81,7 +118,8 @@ fn status_in(words: &str) -> Option<u64> {
     })
 }
 
-/// When there is quota again, in milliseconds since 1970: after a wait that is named, or at a time in seconds since then.
+/// When there is quota again, in milliseconds since 1970: after a wait that is named, at a time in seconds since then, or at
+/// a time of day.
 fn reset(small: &str, now_ms: u64) -> Option<u64> {
     let waits = BEFORE_WAIT.iter().filter_map(|before| small.split_once(before));
     let wait = waits.filter_map(|(_, rest)| length(rest)).find(|wait| *wait <= LONGEST_MS);
@@ -90,7 +128,7 @@ fn reset(small: &str, now_ms: u64) -> Option<u64> {
         let times = times.filter_map(|word| word.parse::<u64>().ok()).map(|seconds| seconds * 1000);
         times.into_iter().find(|at| (now_ms..=now_ms.saturating_add(LONGEST_MS)).contains(at))
     };
-    wait.map(|wait| now_ms.saturating_add(wait)).or_else(at)
+    wait.map(|wait| now_ms.saturating_add(wait)).or_else(at).or_else(|| clock::reset(small, now_ms, LONGEST_MS))
 }
 
 /// A length of time in milliseconds: `3s`, `2.5 seconds`, `1h5m`, `2 hours and 5 minutes`; a bare number is seconds.
@@ -150,6 +188,16 @@ mod tests {
             (None, "[API Error: 400 API key not valid]", Class::Auth),
             (None, "stream disconnected before completion", Class::Transient),
             (None, "", Class::Transient),
+            (Some(402), "no", Class::Credit),
+            (Some(400), "Your credit balance is too low to access the Anthropic API.", Class::Credit),
+            (None, "429: {\"code\": \"insufficient_quota\"}", Class::Credit),
+            (
+                None,
+                "Reconnecting... waiting for network (Connection failed: error sending request)",
+                Class::Unreachable,
+            ),
+            (None, "API Error: Connection refused (ECONNREFUSED)", Class::Unreachable),
+            (Some(503), "no", Class::Unreachable),
         ] {
             assert_eq!(class(status, words), expected, "{status:?} {words}");
         }

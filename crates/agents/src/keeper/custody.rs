@@ -11,6 +11,7 @@ use super::lifeline::Lifeline;
 use super::pipes::Pipes;
 use super::tree::Tree;
 use super::{answer, answer_if_heard};
+use crate::adapters::Ear;
 use crate::capture::Capture;
 use crate::exit::{Ended, Exit, Limit, Obstacle};
 use crate::protocol::{Answer, Assignment, Limits, Request};
@@ -46,6 +47,10 @@ pub(super) struct Custody<'a> {
     heard: Option<Instant>,
     told: Option<Instant>,
     untold: Option<usize>,
+    /// How much of what a known agent used was told, and when.
+    counted: (Option<u64>, Option<Instant>),
+    /// How far it had got when it was heard last.
+    steps: u64,
     leaked: usize,
     ending: Option<Ending>,
     /// It was noted that the worker itself has ended.
@@ -97,6 +102,8 @@ impl<'a> Custody<'a> {
             heard: None,
             told: None,
             untold: None,
+            counted: (None, None),
+            steps: 0,
             leaked: 0,
             ending: None,
             noted: false,
@@ -116,11 +123,15 @@ impl<'a> Custody<'a> {
         self.obey(lifeline);
         while !self.tree.is_gone() {
             let Ready { lifeline: is_told, streams: ready } = self.wait(lifeline);
+            let mut has_read = false;
             for (index, stream) in self.streams.iter_mut().enumerate() {
                 if ready[index] && stream.read(buffer) {
-                    self.heard = Some(Instant::now());
+                    has_read = true;
                     self.untold = Some(index);
                 }
+            }
+            if has_read {
+                self.hear(Instant::now());
             }
             if is_told {
                 lifeline.receive();
@@ -142,6 +153,24 @@ impl<'a> Custody<'a> {
             [Some(out), Some(err)] => Some(Pipes { readers: [out, err], writers: self.outputs }),
             _ => None,
         })
+    }
+
+    /// Something was printed. Of a known agent, what it uses is told when that grows; to complain that its service does not
+    /// answer is no sign of life.
+    fn hear(&mut self, now: Instant) {
+        let Some(heard) = self.streams[0].ear().map(Ear::stream) else {
+            self.heard = Some(now);
+            return;
+        };
+        if self.heard.is_none() || heard.steps > self.steps {
+            (self.heard, self.steps) = (Some(now), heard.steps);
+        }
+        let (usage, (turns, told)) = (&heard.usage, self.counted);
+        let is_due = usage.turns != turns || told.is_some_and(|told| now >= told + LINES);
+        if is_due && usage.turns.is_some() {
+            self.counted = (usage.turns, Some(now));
+            answer(&Answer::Used { key: self.key.to_owned(), usage: Box::new(usage.clone()) });
+        }
     }
 
     /// Completes what is known of the worker and its logs.

@@ -18,6 +18,7 @@ use super::custody::{Custody, Unkillable};
 use super::folders::{Folders, count_at};
 use super::lifeline::Lifeline;
 use super::pipes::{Pipes, Spare};
+use crate::adapters::Ear;
 use crate::capture::{Capture, Log};
 use crate::cgroup::Cgroup;
 use crate::durable::sync_below;
@@ -91,7 +92,9 @@ impl Keeper<'_> {
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
-        let streams = [Capture::new(out, self.log(out_log)?, cap), Capture::new(err, self.log(err_log)?, cap)];
+        let ear = assignment.adapter.map(Ear::new);
+        let out = Capture::new(out, self.log(out_log)?, cap).heard_by(ear);
+        let streams = [out, Capture::new(err, self.log(err_log)?, cap)];
         let started = Instant::now();
         let stdin = self.stdin(assignment.stdin.as_deref())?;
         let spawner = &mut self.spawner;

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::adapters::Usage;
 use crate::capture::CHUNK;
 use crate::exit::{Ended, Exit, Obstacle};
 use crate::keeper::remove_left;
@@ -40,6 +41,15 @@ pub enum KeeperEvent {
         key: String,
         /// One line without control characters.
         text: String,
+    },
+    /// What a known agent has used so far.
+    Used {
+        /// Where.
+        slot: usize,
+        /// Of the attempt.
+        key: String,
+        /// How much.
+        usage: Box<Usage>,
     },
     /// The worker and all that it started are gone, or no keeper could be given the attempt; the slot is free.
     Ended {
@@ -244,6 +254,7 @@ impl Keepers {
         for answer in answers {
             self.untold.push(match answer {
                 Answer::Line { key, text } => KeeperEvent::Line { slot, key, text },
+                Answer::Used { key, usage } => KeeperEvent::Used { slot, key, usage },
                 Answer::Ended { exit, unrecorded } => {
                     kept.key = None;
                     kept.rest();

@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(10);
 fn event(world: &World) -> KeeperEvent {
     loop {
         match world.any() {
-            KeeperEvent::Line { .. } => {}
+            KeeperEvent::Line { .. } | KeeperEvent::Used { .. } => {}
             event => return event,
         }
     }

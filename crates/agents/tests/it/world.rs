@@ -125,7 +125,7 @@ impl World {
     pub(crate) fn next(&self) -> KeeperEvent {
         loop {
             match self.any() {
-                KeeperEvent::Line { .. } | KeeperEvent::Woken { .. } => {}
+                KeeperEvent::Line { .. } | KeeperEvent::Used { .. } | KeeperEvent::Woken { .. } => {}
                 event => return event,
             }
         }
@@ -166,6 +166,7 @@ pub(crate) fn assignment(dir: &Path, task: &str, script: &[&str]) -> Assignment 
         logs: ["out.log", "err.log"].map(|name| attempt.join(name)),
         output_cap: 1 << 20,
         artifacts: None,
+        adapter: None,
         aside: attempt.join("aside"),
         keeps: false,
     }

@@ -12,6 +12,7 @@ use team_executor_core::run::{AtCheckpoint, Backoff, Budgets};
 use team_executor_core::{Graph, Millis, Reconciliation, Session, SessionStatus, Task, TaskIndex};
 use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
+use team_executor_engine::prices::Prices;
 use team_executor_engine::{self as engine, Notice, Options, Worker, Workers};
 use team_executor_files::{Code, Finding};
 
@@ -93,7 +94,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Rehearse, printer: &mut Prin
         backoff: faster(Backoff::default(), speed),
         tasks,
         fallbacks: BTreeMap::new(),
+        quota_wait: None,
         budgets: Budgets::default(),
+        prices: Prices::built_in_and([]),
         workers: workers(session, &place.exe, speed, &acts)?,
         exe: place.exe,
         session: session.clone(),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence, Ending};
-use team_executor_core::{Graph, Session, SessionStatus};
+use team_executor_core::{Graph, Millis, Session, SessionStatus};
 use team_executor_engine::{self as engine, Notice, Options};
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::JournalError;
@@ -21,7 +21,7 @@ use super::report;
 use super::validate::count;
 use crate::args::{Format, Run};
 use crate::config::choose::{self, Defaults, Program};
-use crate::config::{Origin, budget, check};
+use crate::config::{Origin, budget, check, prices};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -122,6 +122,12 @@ fn once(
     let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
     let defaults = Defaults::of(&config, &options.settings);
     let budgets = budget::budgets(&config, &options.settings, &session);
+    let prices = prices::prices(&config.settings);
+    if done.is_none() {
+        for message in budget::blind_spots(&budgets, &chosen.workers, &session, &prices) {
+            warn(&message, format, printer)?;
+        }
+    }
     let slots = defaults.concurrency.value;
     if defaults.cadence.from != Origin::BuiltIn && done.is_none() {
         let began = engine::runs::cadence(&place.folder, &place.current, named);
@@ -163,7 +169,9 @@ fn once(
         checkpoints: defaults.checkpoints(),
         backoff: Backoff::default(),
         fallbacks,
+        quota_wait: defaults.quota_wait.value.0.map(Millis),
         budgets,
+        prices,
         tasks: chosen.tasks,
         workers: chosen.workers,
         allow_network: options.start.allow_network_fs,

@@ -1,17 +1,23 @@
 //! What a run, a role or a task may use: `[budget]`, `[roles.NAME.budget]`, `[tasks."ID".budget]` and the flags.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::json;
+use team_executor_agents::adapters::Adapter;
+use team_executor_agents::rehearsal;
 use team_executor_core::Session;
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{self, Budgets};
+use team_executor_engine::prices::Prices;
+use team_executor_engine::{Worker, Workers};
 use toml::de::{DeTable, DeValue};
 
 use super::show::List;
-use super::values::Reader;
-use super::{Config, Origin, Set, Time};
+use super::show::quoted;
+use super::values::{Reader, get};
+use super::{Config, Origin, Own, Set, Settings, Time};
 use crate::args;
 
 const KEYS: &[&str] = &["usd", "tokens", "turns", "wall"];
@@ -42,7 +48,7 @@ impl FromStr for Dollars {
         }
         let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
         let micros = number(whole)? * 1_000_000 + number(&format!("{part:0<6}"))?;
-        if micros == 0 { Err("nothing can be done for nothing".to_owned()) } else { Ok(Self(micros)) }
+        if micros == 0 { Err("the budget must be greater than 0".to_owned()) } else { Ok(Self(micros)) }
     }
 }
 
@@ -116,6 +122,74 @@ impl Budget {
             turns: self.turns.as_ref().map(|set| set.value),
             wall: self.wall.as_ref().and_then(|set| set.value.0),
         }
+    }
+}
+
+/// Reads how long a run waits at most for quota; `off` is not at all.
+pub(super) fn quota_wait(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<Set<Time>> {
+    let is_off = get(table, "quota_wait").is_some_and(|value| value.get_ref().as_str() == Some("off"));
+    if is_off {
+        return reader.set(table, "quota_wait", "", |_| Some(Time(Some(0))));
+    }
+    reader.time(table, "quota_wait")
+}
+
+/// Lists how long a run waits at most for quota.
+pub(super) fn show_quota_wait(list: &mut List, set: &Set<Time>) {
+    let word = if set.value == Time(Some(0)) { "off".to_owned() } else { set.value.to_string() };
+    list.add("defaults.quota_wait", json!(word), set.from.clone());
+}
+
+/// Whether a task comes under a budget of dollars, tokens or turns.
+pub(super) fn binds(settings: &Settings, flags: &args::Settings, owns: [Option<&Own>; 2]) -> bool {
+    let own = owns.into_iter().flatten().map(|own| own.budget.clone());
+    let mut all = own.chain([Budget::of_flags(flags), settings.budget.clone()]);
+    all.any(|budget| budget.usd.is_some() || budget.tokens.is_some() || budget.turns.is_some())
+}
+
+/// What a budget does not count, one line each, before anything is started.
+pub(crate) fn blind_spots(budgets: &Budgets, workers: &Workers, session: &Session, prices: &Prices) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+        let own = [Some(&budgets.run), budgets.roles.get(&task.role), budgets.tasks.get(&index)];
+        let own: Vec<_> = own.into_iter().flatten().collect();
+        let any = |of: fn(&run::Budget) -> bool| own.iter().any(|budget| of(budget));
+        let counts = any(|it| it.usd.is_some() || it.tokens.is_some() || it.turns.is_some());
+        let used = workers.chain_of(index).iter().filter(|_| counts).filter_map(|nth| workers.iter().nth(*nth));
+        told.extend(used.filter_map(|worker| blind_spot(worker, any(|it| it.usd.is_some()), prices)));
+    }
+    told.into_iter().collect()
+}
+
+/// What a budget does not count of one worker.
+fn blind_spot(worker: &Worker, in_dollars: bool, prices: &Prices) -> Option<String> {
+    let agent = &worker.agent;
+    let Some(setup) = &worker.setup else {
+        let is_rehearsal = worker.command.iter().any(|word| word == rehearsal::ARGUMENT);
+        let told = format!(
+            "the budget does not count {agent}: a command does not say what it uses; \
+             help: `--budget-wall 2h` bounds the time that workers run"
+        );
+        return (!is_rehearsal).then_some(told);
+    };
+    let table =
+        |model: &str| format!("help: add [prices.{}] with input and output to team-executor.toml", quoted(model));
+    match &setup.model {
+        Some(model) if in_dollars && setup.adapter != Adapter::Claude && prices.of(model).is_none() => Some(format!(
+            "the budget in dollars does not count {agent}: its model `{model}` has no price; {}",
+            table(model)
+        )),
+        None if in_dollars && setup.adapter != Adapter::Claude => Some(format!(
+            "the budget in dollars counts {agent} only if the model that it chooses has a price; \
+             help: set model in [agents.{}]",
+            quoted(agent)
+        )),
+        _ if setup.adapter == Adapter::Codex && !setup.converses => Some(format!(
+            "the budget counts {agent} only when an attempt has ended: it says nothing before; \
+             help: remove `converse = false` from [agents.{}]",
+            quoted(agent)
+        )),
+        _ => None,
     }
 }
 

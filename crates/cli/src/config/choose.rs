@@ -16,7 +16,7 @@ use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::read::no_agent;
-use super::{Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, checks, command, proposals};
+use super::{Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals};
 use crate::args;
 use crate::escape;
 use crate::failure::Failure;
@@ -27,6 +27,9 @@ const ROUNDS: u32 = 2;
 const GRACE: Time = Time::seconds(10);
 const CONVERGE: Time = Time::seconds(2 * 60);
 const ANSWER: Time = Time::seconds(5 * 60);
+/// How long a known agent may make no progress: longer than any of its tools may take.
+const IDLE_OF_KNOWN: Time = Time::seconds(12 * 60);
+const QUOTA_WAIT: Time = Time::seconds(6 * 3600);
 
 /// How long a worker may take in all, unless that is set.
 pub(crate) const fn total(mode: ExecMode) -> Time {
@@ -46,6 +49,7 @@ pub(crate) struct Defaults {
     pub(crate) max_proposals: Set<u32>,
     pub(crate) at_checkpoint: Set<AtCheckpoint>,
     pub(crate) checkpoint_wait: Option<Set<Time>>,
+    pub(crate) quota_wait: Set<Time>,
     pub(crate) limits: Limits,
 }
 
@@ -79,6 +83,7 @@ impl Defaults {
                 .or(all.at_checkpoint.clone())
                 .unwrap_or(Set { value: AtCheckpoint::Stop, from: Origin::BuiltIn }),
             checkpoint_wait: flag(flags.checkpoint_wait, "--checkpoint-wait").or(all.checkpoint_wait.clone()),
+            quota_wait: all.quota_wait.clone().unwrap_or(Set { value: QUOTA_WAIT, from: Origin::BuiltIn }),
             limits: of_flags(flags).or(all.limits.clone()).or(last),
         }
     }
@@ -258,7 +263,10 @@ impl<'a> Chooser<'a> {
         let setup = match kind {
             Kind::Agent { setup, converse, .. } => {
                 let must = setup.adapter == Adapter::Acp || setup.permissions == Permissions::Ask;
-                let converses = must || converse.unwrap_or(task.exec_mode == ExecMode::Interactive);
+                // Only in a conversation Codex says what it uses before it ends.
+                let owns = [own, role];
+                let bound = setup.adapter == Adapter::Codex && budget::binds(&self.config.settings, self.flags, owns);
+                let converses = must || converse.unwrap_or(bound || task.exec_mode == ExecMode::Interactive);
                 Some(Setup { converses, ..setup })
             }
             Kind::Command(_) | Kind::Rehearsal { .. } => None,
@@ -330,10 +338,17 @@ impl<'a> Chooser<'a> {
         let of = |own: Option<&Own>| own.map(|own| own.limits.clone()).unwrap_or_default();
         let all = of_flags(self.flags).or(of(own)).or(of(role)).or(agent.limits.clone());
         let all = all.or(self.defaults.limits.clone());
+        let is_known = matches!(agent.kind, Kind::Agent { .. });
+        let idle = match all.idle {
+            Some(Set { from: Origin::BuiltIn, .. }) if is_known => {
+                Some(Set { value: IDLE_OF_KNOWN, from: Origin::BuiltIn })
+            }
+            idle => idle,
+        };
         let millis = |set: Option<Set<Time>>| set.and_then(|set| set.value.0);
         agents::Limits {
             first_output_ms: millis(all.first_output),
-            idle_ms: millis(all.idle),
+            idle_ms: millis(idle),
             total_ms: all.total.map_or(total(mode), |set| set.value).0,
             grace_ms: millis(all.grace),
             converge_ms: millis(all.converge),

@@ -11,6 +11,7 @@ pub(crate) mod choose;
 pub(crate) mod command;
 pub(crate) mod files;
 pub(crate) mod installed;
+pub(crate) mod prices;
 mod proposals;
 pub(crate) mod read;
 pub(crate) mod show;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use team_executor_agents::adapters::{Adapter, Permissions, Setup};
 use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
+use team_executor_engine::prices::Price;
 use team_executor_files::Span;
 
 pub(crate) use budget::{Budget, Dollars};
@@ -195,8 +197,12 @@ pub(crate) struct Settings {
     /// Folders of projects whose files may choose programs.
     pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
     pub(crate) limits: Limits,
+    /// How long a run waits at most until an agent has quota again.
+    pub(crate) quota_wait: Option<Set<Time>>,
     /// Of the whole run.
     pub(crate) budget: Budget,
+    /// What models cost.
+    pub(crate) prices: BTreeMap<String, Set<Price>>,
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) roles: BTreeMap<String, Own>,
     pub(crate) tasks: BTreeMap<String, Own>,
@@ -246,6 +252,8 @@ impl Settings {
         };
         let mut agents = other.agents;
         agents.extend(self.agents);
+        let mut prices = other.prices;
+        prices.extend(self.prices);
         let mut artifacts = other.artifacts;
         for (kind, checks) in self.artifacts {
             let under = artifacts.remove(&kind).unwrap_or_default();
@@ -264,7 +272,9 @@ impl Settings {
             session_may_choose: self.session_may_choose.or(other.session_may_choose),
             trusted_projects: self.trusted_projects.or(other.trusted_projects),
             limits: self.limits.or(other.limits),
+            quota_wait: self.quota_wait.or(other.quota_wait),
             budget: self.budget.or(other.budget),
+            prices,
             agents,
             roles: merged(self.roles, other.roles),
             tasks: merged(self.tasks, other.tasks),

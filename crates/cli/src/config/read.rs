@@ -10,10 +10,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
 use super::{
-    Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, checks, command, proposals,
+    Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, prices,
+    proposals,
 };
 
-const SECTIONS: &[&str] = &["defaults", "budget", "agents", "roles", "tasks", "artifacts"];
+const SECTIONS: &[&str] = &["defaults", "budget", "prices", "agents", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "agents",
@@ -24,6 +25,7 @@ const DEFAULTS: &[&str] = &[
     "limits",
     "max_proposals",
     "proposals",
+    "quota_wait",
     "retries",
     "rounds",
     "session_may_choose",
@@ -97,10 +99,12 @@ pub(super) fn read(
         settings.max_proposals = reader.whole(table, "max_proposals", 0);
         settings.at_checkpoint = reader.at_checkpoint(table, "at_checkpoint");
         settings.checkpoint_wait = reader.time(table, "checkpoint_wait");
+        settings.quota_wait = budget::quota_wait(&mut reader, table);
         settings.session_may_choose = reader.truth(table, "session_may_choose");
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
     settings.budget = Budget::read(&mut reader, root, "");
+    settings.prices = prices::read(&mut reader, root);
     for (name, _, table) in tables(&mut reader, root, "agents") {
         if let Some(agent) = agent(&mut reader, &name, table) {
             settings.agents.insert(name, agent);
@@ -142,7 +146,7 @@ pub(crate) fn no_agent(settings: &Settings, name: &str) -> Finding {
 }
 
 /// The tables of a section, each with its name and where that stands.
-fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str) -> Vec<Named<'t, 'd>> {
+pub(super) fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str) -> Vec<Named<'t, 'd>> {
     let Some(table) = reader.table(root, section) else { return Vec::new() };
     let each = table.iter().filter_map(|(name, value)| {
         Some((name.get_ref().to_string(), name.span(), reader.as_table(name.get_ref(), value)?))
@@ -150,7 +154,7 @@ fn tables<'t, 'd>(reader: &mut Reader<'_>, root: &'t DeTable<'d>, section: &str)
     each.collect()
 }
 
-type Named<'t, 'd> = (String, Range<usize>, &'t DeTable<'d>);
+pub(super) type Named<'t, 'd> = (String, Range<usize>, &'t DeTable<'d>);
 
 fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Own {
     reader.only(table, section, keys);

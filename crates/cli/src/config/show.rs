@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
-use super::{Budget, Config, Kind, Limits, Origin, Own, Set, Time, checks, command};
+use super::{Budget, Config, Kind, Limits, Origin, Own, Set, Time, budget, checks, command, prices};
 use crate::args;
 
 /// One setting.
@@ -33,6 +33,7 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     if let Some(wait) = &defaults.checkpoint_wait {
         list.add("defaults.checkpoint_wait", json!(wait.value.to_string()), wait.from.clone());
     }
+    budget::show_quota_wait(&mut list, &defaults.quota_wait);
     match (&flags.agent_command, &flags.agent, &all.agents_wanted) {
         (Some(text), _, _) => list.add("defaults.agent", json!(text), Origin::Flag("--agent-command")),
         (None, Some(name), _) => list.add("defaults.agent", json!(name), Origin::Flag("--agent")),
@@ -90,6 +91,7 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
         }
         list.limits(&section, &agent.limits);
     }
+    prices::show(&mut list, &all.prices);
     all.roles.iter().for_each(|(name, own)| list.own(&format!("roles.{}", quoted(name)), own));
     all.tasks.iter().for_each(|(id, own)| list.own(&format!("tasks.{}", quoted(id)), own));
     all.artifacts.iter().for_each(|(kind, demanded)| checks::show(&mut list, &format!("artifacts.{kind}"), demanded));

@@ -268,7 +268,7 @@ impl Run {
                 task.refusals += 1;
                 self.state.closed[quota] = true;
             }
-            (ErrorClass::Shortage, _) => task.refusals += 1,
+            (ErrorClass::Shortage | ErrorClass::Budget, _) => task.refusals += 1,
             (ErrorClass::Rejected, then) => {
                 task.critique = Some(error.to_owned());
                 // What a person is asked about has not been sent back.

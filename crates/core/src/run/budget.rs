@@ -2,16 +2,16 @@
 //!
 //! An attempt starts only if it fits into every budget that it comes under: what was used, what the attempts that run will
 //! probably use, and what one more will, are together not more than the budget. What an attempt will probably use is what
-//! others of its role used on average, or else others of the run; before anybody knows, few run at once. Nothing that runs is
-//! ended. When nothing runs and a budget is in the way of everything that could, the run stops, and the next incarnation goes
-//! on, if its budgets let it.
+//! others of its role used on average, or else others of the run; before anybody knows, few run at once. An attempt that uses
+//! more than is left beside the others is [ended](Run::overspent). When nothing runs and a budget is in the way of everything
+//! that could, the run stops, and the next incarnation goes on, if its budgets let it.
 
 use std::collections::BTreeMap;
 
 use super::facts::Pool;
 use super::input::Work;
 use super::state::Run;
-use super::used::Account;
+use super::used::{Account, Used};
 use crate::graph::TaskIndex;
 use crate::ids::RoleName;
 use crate::task::words;
@@ -26,7 +26,7 @@ words! {
         Usd = "usd",
         /// Tokens that were sent and written.
         Tokens = "tokens",
-        /// How often models were asked, as far as agents say so.
+        /// How many requests models answered, as far as that is seen.
         Turns = "turns",
         /// Milliseconds that workers ran, added up.
         Wall = "wall",
@@ -81,12 +81,21 @@ impl Budgets {
         all.all(Budget::is_open)
     }
 
+    /// Whether it counts what agents cost.
+    pub fn count_money(&self) -> bool {
+        let mut all = self.roles.values().chain(self.tasks.values()).chain([&self.run]);
+        all.any(|budget| budget.usd.is_some())
+    }
+
     /// Whether it counts how long workers run.
     pub fn count_time(&self) -> bool {
         let mut all = self.roles.values().chain(self.tasks.values()).chain([&self.run]);
         all.any(|budget| budget.wall.is_some())
     }
 }
+
+/// What the attempts that run have used so far, as far as their agents say it while they work.
+pub type Live = BTreeMap<Work, Used>;
 
 /// Whose budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,17 +149,87 @@ impl Run {
         pool.task.is_some() || pool.role.is_some_and(of_role)
     }
 
-    /// What is left of the budgets of a task and its role; nothing if neither bounds this.
-    pub fn budget_left(&self, task: TaskIndex, measure: Measure) -> Option<u64> {
-        let role = self.facts.tasks.get(task.get())?.role;
-        let spending = &self.state.spending;
-        let left = |budget: Option<&Budget>, account: Option<&Account>| {
+    /// What is left for an attempt at a task of the budgets that it comes under, beside what the other attempts that run have
+    /// used by now or probably will; nothing if none bounds this.
+    pub fn budget_left(&self, task: TaskIndex, measure: Measure, live: &Live) -> Option<u64> {
+        let scopes = self.scopes().filter(|scope| self.comes_under(task, &scope.0));
+        let left = scopes.filter_map(|(scope, budget, account)| {
             let used = account.map_or(0, |account| account.sum(measure));
-            Some(budget?.of(measure)?.saturating_sub(used))
-        };
-        let of_task = left(self.policy.budgets.tasks.get(&task), spending.tasks.get(&task));
-        let of_role = left(self.policy.budgets.roles.get(&self.facts.roles[role]), spending.roles.get(&role));
-        of_task.into_iter().chain(of_role).min()
+            let others = self.uncounted(&scope).filter(|work| work.task != task);
+            let reserved = others.map(|work| self.reserved(work, measure, live));
+            Some(budget.of(measure)?.saturating_sub(reserved.fold(used, u64::saturating_add)))
+        });
+        left.min()
+    }
+
+    /// Which attempts that run use more than is left for them, and of which budget. Where all that was used is as much as the
+    /// budget, or would be with one more request, these are all that come under it. Otherwise it is the one that went furthest beyond what it
+    /// would probably use, if together with that of the others it is too much. Only what is in `live` can be ended.
+    pub fn overspent(&self, live: &Live) -> Vec<(Work, Bound)> {
+        let scopes: Vec<_> = self.scopes().collect();
+        let all = scopes.iter().flat_map(|(scope, budget, account)| {
+            let measures = [Measure::Usd, Measure::Tokens, Measure::Turns].into_iter();
+            measures.filter_map(move |measure| {
+                let (budget, counted) = (budget.of(measure)?, account.map_or(0, |account| account.sum(measure)));
+                Some((scope, measure, budget, counted))
+            })
+        });
+        let mut ended: Vec<(Work, Bound)> = Vec::new();
+        for (scope, measure, budget, counted) in all {
+            let running = || self.uncounted(scope);
+            let now = |work: &Work| live.get(work).map_or(0, |used| used.of(measure));
+            let request =
+                |work: &Work| live.get(work).map_or(0, |used| used.of(measure) / used.turns.unwrap_or(0).max(1));
+            let used = running().map(|work| now(&work)).fold(counted, u64::saturating_add);
+            let next = running().map(|work| request(&work)).max().unwrap_or(0);
+            let reserved = running().map(|work| self.reserved(work, measure, live));
+            let bound = Bound { scope: scope.clone(), measure, used, budget, next: 0 };
+            let beyond = |work: &Work| now(work).saturating_sub(self.expected(*work, measure));
+            if used.saturating_add(next) > budget {
+                ended.extend(running().filter(|work| live.contains_key(work)).map(|work| (work, bound.clone())));
+            } else if reserved.fold(counted, u64::saturating_add) > budget {
+                let furthest = running().max_by_key(beyond).filter(|work| beyond(work) > 0);
+                ended.extend(furthest.map(|work| (work, bound)));
+            }
+        }
+        ended.sort_by_key(|(work, _)| *work);
+        ended.dedup_by_key(|(work, _)| *work);
+        ended
+    }
+
+    /// All budgets, with what was used of each.
+    fn scopes(&self) -> impl Iterator<Item = (Scope, &Budget, Option<&Account>)> {
+        let Budgets { run, roles, tasks } = &self.policy.budgets;
+        let spending = &self.state.spending;
+        let of_roles = self.facts.roles.iter().enumerate().filter_map(|(index, name)| {
+            Some((Scope::Role(name.clone()), roles.get(name)?, spending.roles.get(&index)))
+        });
+        let of_tasks = tasks.iter().map(|(task, budget)| (Scope::Task(*task), budget, spending.tasks.get(task)));
+        std::iter::once((Scope::Run, run, Some(&spending.run))).chain(of_roles).chain(of_tasks)
+    }
+
+    fn comes_under(&self, task: TaskIndex, scope: &Scope) -> bool {
+        match scope {
+            Scope::Run => true,
+            Scope::Role(name) => {
+                self.facts.tasks.get(task.get()).is_some_and(|facts| self.facts.roles[facts.role] == *name)
+            }
+            Scope::Task(only) => *only == task,
+        }
+    }
+
+    /// The attempts that run and come under a budget, unless it is known what they used.
+    fn uncounted(&self, scope: &Scope) -> impl Iterator<Item = Work> {
+        self.at_work().filter(move |work| self.comes_under(work.task, scope) && !self.is_counted(*work))
+    }
+
+    fn expected(&self, work: Work, measure: Measure) -> u64 {
+        self.probably(self.facts.tasks[work.task.get()].role, measure)
+    }
+
+    /// What an attempt that runs has used, or probably will.
+    fn reserved(&self, work: Work, measure: Measure, live: &Live) -> u64 {
+        live.get(&work).map_or(0, |used| used.of(measure)).max(self.expected(work, measure))
     }
 
     /// The first budget that one more attempt of a pool does not fit into: the run's, the role's, the task's.

@@ -217,8 +217,12 @@ pub enum ErrorClass {
     },
     /// What was delivered does not pass its checks: it can help a bounded number of times, with what is wrong in mind.
     Rejected,
-    /// Nobody is logged in: it can help with another agent, or when somebody is.
+    /// Nobody is logged in, or the account is empty: it can help with another agent, or when that has changed.
     Auth,
+    /// The service does not answer: another agent can help. Without one it is transient.
+    Unreachable,
+    /// It was ended because a budget is used up: it can help when there is more, and no retry is spent.
+    Budget,
     /// The system had no more open files, processes, memory or room to start it with: it can help when other workers have
     /// given back theirs, so there are fewer at a time from now on, and no retry is spent. Where no other worker runs it
     /// is transient.

@@ -37,7 +37,7 @@ mod used;
 mod view;
 mod wave_cadence;
 
-pub use budget::{AT_FIRST, Bound, Budget, Budgets, Measure, Scope};
+pub use budget::{AT_FIRST, Bound, Budget, Budgets, Live, Measure, Scope};
 pub use decision::Decision;
 pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};

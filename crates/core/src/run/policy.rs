@@ -90,6 +90,8 @@ pub struct Policy {
     pub seed: u64,
     /// For tasks that several agents can do, whose quotas the others use, in the order in which they are wanted.
     pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
+    /// How long a run waits at most until an agent has quota again; without it, as long as it takes.
+    pub quota_wait: Option<Millis>,
     /// What may be used.
     pub budgets: Budgets,
     /// What differs for single tasks.
@@ -110,6 +112,7 @@ impl Default for Policy {
             wave_failed: WaveFailed::Ask,
             seed: 0,
             fallbacks: BTreeMap::new(),
+            quota_wait: None,
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
         }

@@ -17,7 +17,11 @@ impl Run {
         };
         let then = match class {
             ErrorClass::Fatal => Then::Over,
-            ErrorClass::Auth => Then::Again { not_before: now },
+            ErrorClass::Auth | ErrorClass::Budget => Then::Again { not_before: now },
+            ErrorClass::Unreachable if self.has_another(work.task) => {
+                return self.after_failure(work, ErrorClass::Quota { until: None }, now);
+            }
+            ErrorClass::Unreachable => return self.after_failure(work, ErrorClass::Transient, now),
             ErrorClass::Shortage if self.state.slots.running() > 1 || self.state.stage != Stage::Going => {
                 Then::Again { not_before: now } // as soon as there are few enough
             }
@@ -29,6 +33,10 @@ impl Run {
             ErrorClass::Quota { until } => {
                 let wait = wait(task.refusals.saturating_add(1)); // an agent may name a time that has passed
                 let hold = until.map_or(wait, |until| until.max(wait));
+                // Too long: for this incarnation it is as if nobody were logged in.
+                if self.policy.quota_wait.is_some_and(|longest| hold > now.after(longest)) {
+                    return self.after_failure(work, ErrorClass::Auth, now);
+                }
                 if self.has_another(work.task) {
                     return (ErrorClass::Quota { until: Some(hold) }, Then::Again { not_before: now });
                 }

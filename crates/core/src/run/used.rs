@@ -22,14 +22,18 @@ pub struct Used {
     pub input: u64,
     /// Of them, those that came from a cache.
     pub cached: u64,
+    /// Of the tokens that were sent, those that were put into a cache, where the agent says so.
+    pub stored: u64,
     /// Tokens that were written.
     pub output: u64,
-    /// In millionths of a dollar, where the agent says so.
+    /// In millionths of a dollar, where the agent says so or its model has a price.
     pub cost_micros: Option<u64>,
-    /// How often the model was asked, where the agent says so.
+    /// How many requests the model answered, as far as that is seen.
     pub turns: Option<u64>,
     /// How long it ran, in milliseconds.
     pub wall_ms: u64,
+    /// Its cost or its tokens are an estimate: the agent did not say them.
+    pub is_estimated: bool,
 }
 
 impl Used {

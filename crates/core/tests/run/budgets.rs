@@ -1,7 +1,8 @@
-//! Budgets: what fits starts, what runs is never ended, and where nothing fits the run stops until there is more.
+//! Budgets: what fits starts, what uses more than is left is ended, and where nothing fits the run stops until there is more.
 
 use team_executor_core::run::{
-    Bound, Budget, Budgets, Effect, Ending, ErrorClass, Event, Halt, Input, Measure, Policy, Scope, Stage, Used, Work,
+    Bound, Budget, Budgets, Effect, Ending, ErrorClass, Event, Halt, Input, Live, Measure, Policy, Scope, Stage, Used,
+    Work,
 };
 use team_executor_core::{RoleName, TaskStatus};
 
@@ -149,8 +150,8 @@ fn a_task_has_a_budget_for_all_its_attempts_and_each_measure_is_one() {
         let amount =
             Used { input: 10, output: 20, cost_micros: Some(7), turns: Some(2), wall_ms: 1000, ..Used::default() };
         drive.tell(|_| Input::Used { work: attempt, used: Box::new(amount) });
-        assert_eq!(drive.run.budget_left(index(0), measure), Some(0));
-        assert_eq!(drive.run.budget_left(index(1), measure), None);
+        assert_eq!(drive.run.budget_left(index(0), measure, &Live::new()), Some(0));
+        assert_eq!(drive.run.budget_left(index(1), measure, &Live::new()), None);
         let step = drive.end("A", failed(ErrorClass::Rejected));
         assert_eq!(drive.started(&step), "B");
         drive.complete("B");
@@ -171,4 +172,53 @@ fn a_run_that_is_paused_or_over_does_not_stop_for_a_budget() {
     assert_eq!((step.effects, drive.run.stage()), (vec![Effect::Over { ending: Ending::Drained }], &Stage::Draining));
     drive.tell(|now| Input::Skip { now, task: index(1), reason: String::new() });
     assert_eq!((drive.run.stage(), drive.run.halt()), (&Stage::Finished, None));
+}
+
+/// What running attempts have used so far, each in requests of 10 tokens.
+fn live(drive: &Drive, used: &[(usize, u64)]) -> Live {
+    let of = |tokens: u64| Used { input: tokens, turns: Some(tokens / 10), ..Used::default() };
+    used.iter().map(|(task, tokens)| (work(drive, *task), of(*tokens))).collect()
+}
+
+fn ended(drive: &Drive, used: &[(usize, u64)]) -> String {
+    let ended = drive.run.overspent(&live(drive, used));
+    ended.iter().map(|(work, _)| drive.id(work.task).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// R: A-10
+#[test]
+fn attempts_that_use_up_a_budget_are_ended_all_of_them() {
+    let (drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:"], of_run(3, tokens(100))));
+    assert_eq!(ended(&drive, &[(0, 50), (1, 30), (2, 10)]), "", "one more request of 10 fits");
+    assert_eq!(ended(&drive, &[(0, 50), (1, 30), (2, 11)]), "A B C");
+    assert_eq!(ended(&drive, &[(0, 100)]), "A", "of a command nothing is known");
+    let bound = drive.run.overspent(&live(&drive, &[(0, 100), (1, 50)])).remove(0).1;
+    assert_eq!(bound, Bound { scope: Scope::Run, measure: Measure::Tokens, used: 150, budget: 100, next: 0 });
+}
+
+/// R: A-10
+#[test]
+fn attempt_that_goes_beyond_what_is_reserved_for_others_is_ended() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:"], of_run(2, tokens(100))));
+    uses(&mut drive, 0, 30);
+    drive.complete("A");
+    // 30 were used, and B and C will probably use 30 each.
+    assert_eq!(ended(&drive, &[(1, 40), (2, 10)]), "");
+    assert_eq!(ended(&drive, &[(1, 41), (2, 10)]), "B", "30 are reserved for C");
+    assert_eq!(ended(&drive, &[(1, 41), (2, 35)]), "B C", "nothing is left");
+    let left = |task| drive.run.budget_left(index(task), Measure::Tokens, &live(&drive, &[(1, 35), (2, 10)]));
+    assert_eq!((left(1), left(2)), (Some(40), Some(35)));
+}
+
+/// R: A-10
+#[test]
+fn attempt_that_was_ended_for_a_budget_spends_no_retry() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:"], of_run(1, tokens(100))));
+    for _ in 0..9 {
+        uses(&mut drive, 0, 100);
+        drive.end("A", failed(ErrorClass::Budget));
+        let failures = drive.run.view(index(0)).map(|view| (view.status, view.failures));
+        assert_eq!((failures, bound(&drive).is_some()), (Some((TaskStatus::Ready, 0)), true));
+        drive.run.step(Input::Recovered { now: at(9), alive: Vec::new(), harvested: Vec::new(), rebooted: false });
+    }
 }

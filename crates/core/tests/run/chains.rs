@@ -84,3 +84,42 @@ fn who_is_not_logged_in_is_replaced_and_only_what_nobody_else_can_do_stops_the_r
     assert_eq!(step.effects, [Effect::Over { ending: Ending::Drained }]);
     assert_eq!(drive.run.halt(), Some(&Halt::NotLoggedIn(index(1))));
 }
+
+/// R: A-12
+#[test]
+fn service_that_does_not_answer_is_replaced_or_tried_again() {
+    let plan = policy(1, &[&[1, 2][..], &[3]]);
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], Policy { retries: 1, ..plan }));
+    let step = drive.end("A", failed(ErrorClass::Unreachable));
+    assert_eq!(chosen(&drive, &step), ["A1"], "at once");
+    assert!(matches!(&step.events[0], Event::Failed { class: ErrorClass::Quota { until: Some(_) }, .. }));
+    let step = drive.complete("A");
+    assert_eq!(chosen(&drive, &step), ["B0"]);
+    let step = drive.end("B", failed(ErrorClass::Unreachable));
+    assert!(matches!(&step.events[0], Event::Failed { class: ErrorClass::Transient, .. }), "nobody else can do it");
+    drive.now = wake(&step).unwrap();
+    drive.tell(|now| Input::Woke { now });
+    drive.end("B", failed(ErrorClass::Unreachable));
+    assert_eq!(drive.run.counts().failed, 1, "it spends retries");
+}
+
+/// R: A-12
+#[test]
+fn quota_that_is_too_far_away_is_not_waited_for() {
+    let plan = || policy(1, &[&[1, 2][..], &[1, 2]]);
+    let longest = |ms: u64| Policy { quota_wait: Some(team_executor_core::Millis(ms)), ..plan() };
+    let hour = ErrorClass::Quota { until: Some(at(3_600_000)) };
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], longest(60_000)));
+    let step = drive.end("A", failed(hour));
+    assert_eq!(chosen(&drive, &step), ["A1"], "the other one has quota");
+    let step = drive.end("A", failed(hour));
+    assert_eq!((chosen(&drive, &step).len(), drive.run.halt()), (0, Some(&Halt::NotLoggedIn(index(0)))));
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], longest(0)));
+    drive.end("A", failed(QUOTA));
+    drive.end("A", failed(QUOTA));
+    assert!(drive.run.halt().is_some(), "it is switched off");
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], longest(7_200_000)));
+    drive.end("A", failed(hour));
+    let step = drive.end("A", failed(hour));
+    assert_eq!((wake(&step), drive.run.halt()), (Some(3_600_000), None), "it is waited for");
+}

@@ -300,6 +300,8 @@ impl<'a> Oracle<'a> {
                 true
             }
             ErrorClass::Auth => return Err("everybody is logged in here".to_owned()),
+            ErrorClass::Budget => return Err("no plan here has a budget".to_owned()),
+            ErrorClass::Unreachable => return Err("it is transient, or a matter of quota".to_owned()),
             ErrorClass::Fatal => false,
         };
         must!(retried == (then != Then::Over), "{class:?} after {failures} failures: {then:?}");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use team_executor_agents::{Ended, Exit, Lack, Obstacle};
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Used, Work, WorkEnded};
+use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Work, WorkEnded};
 
 use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
@@ -14,7 +14,7 @@ use crate::notice::Notice;
 use crate::options::Failure;
 use crate::patience::patiently;
 use crate::worker::Worker;
-use crate::{capability, clock, judgement, outcome, resident};
+use crate::{capability, clock, judgement, outcome};
 
 impl Dispatcher<'_> {
     /// What runs in a slot has ended; without a word if its keeper died.
@@ -118,7 +118,8 @@ impl Dispatcher<'_> {
         }
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
         let end = ends::of(self.options, &self.at, task, work, worker, exit)?;
-        self.concluded(work, end)
+        let outcome = self.concluded(work, end)?;
+        Ok(self.unless_overspent(work, outcome))
     }
 
     fn concluded(&mut self, work: Work, end: End) -> Result<Outcome, Failure> {
@@ -141,12 +142,6 @@ impl Dispatcher<'_> {
         let outcome = self.of_row(work, outcome, said.as_deref());
         let said = judgement::of(said.as_deref(), task, work.task, self.rules().graph());
         Ok(outcome::judged(outcome, said))
-    }
-
-    /// Notes what an attempt used, to be told with the next inputs.
-    fn count(&mut self, work: Work, used: Option<Box<Used>>) {
-        let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
-        self.used.extend(used.map(|used| Input::Used { work, used }));
     }
 
     /// Who does the last attempt at a task.

@@ -19,6 +19,9 @@ impl Dispatcher<'_> {
     pub(super) fn recover(&mut self, rebooted: bool) -> Result<(), Failure> {
         let ledgers = self.at.ledgers();
         let at_work: Vec<Work> = self.rules().at_work().collect();
+        let choices = at_work.iter().filter_map(|work| Some((work.task, self.rules().view(work.task)?.choice)));
+        let choices: Vec<_> = choices.collect();
+        self.doers.extend(choices);
         let keys: Vec<String> = at_work.iter().map(|work| self.at.key(self.id(work.task), work.attempt)).collect();
         let scene = self.scene();
         let checks: Vec<String> = at_work.iter().flat_map(|work| checking::keys(&scene, *work)).collect();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use team_executor_agents::Assignment;
-use team_executor_core::run::Work;
+use team_executor_core::run::{Used, Work};
 
 use super::{Dispatcher, tell_problems};
 use crate::inbox::Message;
@@ -56,11 +56,15 @@ impl Dispatcher<'_> {
         let task = &self.session.tasks[work.task.get()];
         let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::of(self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;
-        let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task);
+        let assignment = assign::bounded(assignment, worker, self.conductor.rules(), work.task, &self.live);
         let resume = taken_up.map(|taken_up| taken_up.session);
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
+        let is_known = worker.setup.is_some();
         self.follow(slot, work);
         self.keepers.start(slot, Assignment { keeps, ..assignment });
+        if is_known {
+            self.live.insert(work, Used::default());
+        }
         Ok(())
     }
 

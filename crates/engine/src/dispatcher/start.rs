@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use team_executor_agents::environment::depth;
 use team_executor_agents::{Keepers, guard_executor};
+use team_executor_core::run::Live;
 use team_executor_core::{Reconciliation, Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_store::SyncThread;
@@ -151,6 +152,10 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         slots: BTreeMap::new(),
         silent: BTreeSet::new(),
         used: Vec::new(),
+        live: Live::default(),
+        overspent: BTreeMap::new(),
+        doers: BTreeMap::new(),
+        unpriced: BTreeSet::new(),
         wake: None,
         ending: None,
         asked_to_stop: false,

@@ -32,6 +32,10 @@ impl Dispatcher<'_> {
         let untold = untold.min(counts.completed);
         counts.completed -= untold;
         counts.in_progress += untold;
+        let doer = event.task().and_then(|task| self.doers.get(&task).copied());
+        if let Event::Claimed { work, choice, .. } = &event {
+            self.doers.insert(work.task, *choice);
+        }
         let id = |task: TaskIndex| self.session.tasks[task.get()].id.to_string();
         let notice = match event {
             Event::Claimed { work, fast_advance, choice, .. } => Notice::Started {
@@ -67,7 +71,9 @@ impl Dispatcher<'_> {
             Event::Failed { work, class, error, then, .. } => {
                 let again = matches!(then, Then::Again { .. });
                 let held = held(class, then, clock::now());
-                let held = held.zip(self.worker(work.task).map(|worker| worker.agent.clone()));
+                // The next attempt may be another agent's by now.
+                let doer = doer.and_then(|choice| self.options.workers.nth(work.task, choice));
+                let held = held.zip(doer.or(self.worker(work.task)).map(|worker| worker.agent.clone()));
                 let short = class == ErrorClass::Shortage;
                 (self.tell)(Notice::Failed { task: id(work.task), error, again, short, counts });
                 let Some((wait, agent)) = held else { return };

@@ -183,10 +183,12 @@ impl<'d, 's> Fields<'_, 'd, 's> {
             attach: self.text_if_any("attach"),
             input: self.count("tokens_in")?,
             cached: self.count("tokens_cached")?,
+            stored: self.count("tokens_stored").unwrap_or(0),
             output: self.count("tokens_out")?,
             cost_micros: self.count("cost_micros").ok(),
             turns: self.count("turns").ok(),
             wall_ms: self.count("wall_ms")?,
+            is_estimated: self.root.get("estimated").is_some(),
         })
     }
 
@@ -217,6 +219,8 @@ impl<'d, 's> Fields<'_, 'd, 's> {
             "rejected" => Ok(ErrorClass::Rejected),
             "auth" => Ok(ErrorClass::Auth),
             "shortage" => Ok(ErrorClass::Shortage),
+            "budget" => Ok(ErrorClass::Budget),
+            "unreachable" => Ok(ErrorClass::Unreachable),
             "fatal" => Ok(ErrorClass::Fatal),
             _ => Err(self.bad("class")),
         }

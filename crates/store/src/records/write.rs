@@ -206,6 +206,12 @@ impl Line {
         for (key, number) in [("cost_micros", used.cost_micros), ("turns", used.turns)] {
             number.into_iter().for_each(|number| self.count(key, number));
         }
+        if used.stored > 0 {
+            self.count("tokens_stored", used.stored);
+        }
+        if used.is_estimated {
+            self.plain("estimated", true);
+        }
     }
 
     fn bound<'i>(&mut self, bound: &Bound, id: &impl Fn(TaskIndex) -> &'i str) {
@@ -235,6 +241,8 @@ const fn class_word(class: ErrorClass) -> &'static str {
         ErrorClass::Rejected => "rejected",
         ErrorClass::Auth => "auth",
         ErrorClass::Shortage => "shortage",
+        ErrorClass::Budget => "budget",
+        ErrorClass::Unreachable => "unreachable",
         ErrorClass::Fatal => "fatal",
     }
 }

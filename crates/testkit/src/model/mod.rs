@@ -61,19 +61,19 @@ impl Server {
         let (turn, place) = match self.turn(worker, &ask, &body) {
             Ok(found) => found,
             Err(error) => {
-                self.note(worker, &ask, 400, &error)?;
+                self.note(worker, &ask, 400, &error, 0)?;
                 return http::whole(&mut connection, 400, None, &dialect.error(400, &error));
             }
         };
         let count = self.count(place);
         if let Some(fail) = turn.fail.as_ref().filter(|fail| count <= fail.times) {
-            self.note(worker, &ask, fail.status, "fail")?;
+            self.note(worker, &ask, fail.status, "fail", 0)?;
             let retry = fail.retry_after.map(|s| format!(" Please retry in {s}s. Please try again in {s}s."));
             let message = format!("scripted failure.{}", retry.unwrap_or_default());
             return http::whole(&mut connection, fail.status, fail.retry_after, &dialect.error(fail.status, &message));
         }
         if turn.hang.as_ref().is_some_and(|hang| count <= hang.times) {
-            self.note(worker, &ask, 0, "hang")?;
+            self.note(worker, &ask, 0, "hang", 0)?;
             connection.set_read_timeout(None)?;
             return reader.read(&mut [0]).map(drop);
         }
@@ -81,7 +81,7 @@ impl Server {
         let delay = turn.delay;
         let part = if ask.is_aside() { ask.aside() } else { ask.part(turn.action, &body) };
         let did = if let Part::Call { tool, .. } = &part { tool } else { "text" };
-        self.note(worker, &ask, 200, did)?;
+        self.note(worker, &ask, 200, did, usage.input + usage.output)?;
         if has_left(&mut reader, delay)? {
             return Ok(());
         }
@@ -113,10 +113,14 @@ impl Server {
         *count
     }
 
-    fn note(&self, worker: &str, ask: &Ask, status: u16, did: &str) -> io::Result<()> {
+    fn note(&self, worker: &str, ask: &Ask, status: u16, did: &str, tokens: u64) -> io::Result<()> {
         let turn = (!ask.is_aside()).then_some(ask.replies);
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(log, "{}", json!({"worker": worker, "turn": turn, "status": status, "did": did}))?;
+        let mut line = json!({"worker": worker, "turn": turn, "status": status, "did": did});
+        if tokens > 0 {
+            line["tokens"] = json!(tokens);
+        }
+        writeln!(log, "{line}")?;
         log.flush()
     }
 }

@@ -23,6 +23,9 @@ pub(super) struct Script {
     /// By the id of the task that the conversation is about.
     #[serde(default)]
     tasks: BTreeMap<String, Vec<Turn>>,
+    /// Behind the last reply the first one comes again: the agent never ends by itself.
+    #[serde(default, rename = "loop")]
+    loops: bool,
 }
 
 /// One reply, and what happens on the way to it.
@@ -133,11 +136,13 @@ impl Script {
     /// The same for one of its tasks.
     pub(super) fn of_task(mut self, task: &str) -> Result<Self, String> {
         let turns = self.tasks.remove(task).ok_or_else(|| format!("the script has no task `{task}`"))?;
-        Ok(Self { turns, tasks: BTreeMap::new() })
+        Ok(Self { turns, tasks: BTreeMap::new(), loops: self.loops })
     }
 
-    /// The reply to a conversation that has so many already. Behind the last one, the last one that ends a turn is said again.
+    /// The reply to a conversation that has so many already. Behind the last one, the last one that ends a turn is said again,
+    /// or all come again.
     pub(super) fn turn(mut self, replies: usize) -> Turn {
+        let replies = if self.loops { replies % self.turns.len().max(1) } else { replies };
         if replies < self.turns.len() {
             return self.turns.swap_remove(replies);
         }
@@ -194,6 +199,8 @@ mod tests {
         assert_eq!(at(1), Action::Json(serde_json::json!({"a": 1})));
         assert_eq!(at(2), Action::Text("bye".to_owned()));
         assert_eq!(at(77), Action::Text("bye".to_owned()));
+        let loops = all.replace("]}", "], \"loop\": true}");
+        assert_eq!(script(&loops).unwrap().turn(4).action, at(1));
         let never_ends = script(r#"{"turns": [{"do": {"shell": "ls"}}]}"#).unwrap();
         assert_eq!(never_ends.turn(1).action, Action::Text("done".to_owned()));
     }

@@ -89,7 +89,10 @@ fn three(agent: &'static str, kind: Kind) -> Option<(World, ScriptedModel)> {
     let part = Part { task: "WORK-001", role: "worker", agent, file: "a.md" };
     let (world, model) = team(&[part], kind)?;
     let config = read(world.dir().join("team-executor.toml"));
-    world.write("team-executor.toml", config.replace("converse = false\n", "").replace("total = \"2m\"", "total = \"100s\""));
+    world.write(
+        "team-executor.toml",
+        config.replace("converse = false\n", "").replace("total = \"2m\"", "total = \"100s\""),
+    );
     let mut table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n".to_owned();
     let mut tasks = serde_json::Map::new();
     for task in TASKS {
@@ -168,4 +171,3 @@ fn delivery_to_the_folder_of_an_earlier_task_is_sent_back() {
         assert!(run.to_string().contains(told), "{agent}: {run}");
     }
 }
-

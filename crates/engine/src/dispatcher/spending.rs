@@ -1,0 +1,86 @@
+//! What workers use while they work, and what becomes of one that uses more than its budgets leave.
+
+use team_executor_agents::adapters::Usage;
+use team_executor_core::run::{ErrorClass, Input, Measure, Outcome, Used, Work};
+
+use super::Dispatcher;
+use crate::budget::of_bound;
+use crate::notice::Notice;
+use crate::{ends, resident};
+
+impl Dispatcher<'_> {
+    /// A worker has used so much by now. Those that use more than their budgets leave are ended; what they made stays.
+    pub(super) fn uses(&mut self, slot: usize, key: &str, usage: &Usage) {
+        let Some(work) = self.slots.get(&slot).copied() else { return };
+        if self.at.key(self.id(work.task), work.attempt) != key {
+            return; // of the one before
+        }
+        let Some(worker) = self.worker(work.task) else { return };
+        let Some(setup) = &worker.setup else { return };
+        let Some(used) = ends::from_usage(usage, setup, worker, None) else { return };
+        let used = resident::own_part(used, self.options, self.rules(), work);
+        self.tell_unpriced(&used);
+        self.live.insert(work, *used);
+        for (work, bound) in self.rules().overspent(&self.live) {
+            if self.overspent.contains_key(&work) {
+                continue;
+            }
+            let Some(slot) = self.slots.iter().find(|(_, running)| **running == work).map(|(slot, _)| *slot) else {
+                continue;
+            };
+            let words = format!("stopped, its files are kept: {}", of_bound(&bound, &self.session));
+            self.overspent.insert(work, words);
+            self.keepers.end(slot);
+        }
+    }
+
+    /// What an attempt came to. One that was ended for its budget, and had not done its task by then, spends no retry.
+    pub(super) fn unless_overspent(&mut self, work: Work, outcome: Outcome) -> Outcome {
+        match (self.overspent.remove(&work), outcome) {
+            (Some(error), Outcome::Interrupted) => Outcome::Failed { class: ErrorClass::Budget, error },
+            // The agent may have been told less by the user's own arguments.
+            (None, Outcome::Failed { class: ErrorClass::Budget, error }) if !self.is_used_up(work) => {
+                Outcome::Failed { class: ErrorClass::Transient, error }
+            }
+            (_, outcome) => outcome,
+        }
+    }
+
+    /// Whether an attempt that has ended used all that was left for it.
+    fn is_used_up(&self, work: Work) -> bool {
+        let used = self.used.iter().rev().find_map(|input| match input {
+            Input::Used { work: other, used } if *other == work => Some(used),
+            _ => None,
+        });
+        let left = |measure| self.rules().budget_left(work.task, measure, &self.live);
+        let is_used_up = |measure| used.zip(left(measure)).is_some_and(|(used, left)| used.of(measure) >= left);
+        is_used_up(Measure::Usd) || is_used_up(Measure::Turns)
+    }
+
+    /// Notes what an attempt used, to be told with the next inputs. What was counted while it worked is the least.
+    pub(super) fn count(&mut self, work: Work, used: Option<Box<Used>>) {
+        let live = self.live.remove(&work).filter(|live| live.input > 0).map(Box::new);
+        let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
+        let used = match (used, live) {
+            (Some(used), Some(live)) if live.input > used.input => {
+                Some(Box::new(Used { wall_ms: used.wall_ms, is_estimated: true, ..*live }))
+            }
+            (used, live) => used.or(live),
+        };
+        self.used.extend(used.map(|used| Input::Used { work, used }));
+    }
+
+    /// Says once of each model that nobody knows what it costs, where that matters.
+    fn tell_unpriced(&mut self, used: &Used) {
+        let Some(model) = used.model.as_deref().filter(|_| used.cost_micros.is_none()) else { return };
+        if self.options.budgets.count_money() && !self.unpriced.contains(model) {
+            let told = format!(
+                "the budget in dollars does not count {}: its model `{model}` has no price; \
+                 help: add [prices.\"{model}\"] with input and output to team-executor.toml, or use --budget-tokens",
+                used.agent
+            );
+            (self.tell)(Notice::Warning(told));
+            self.unpriced.insert(model.to_owned());
+        }
+    }
+}
