@@ -48,5 +48,5 @@ pub use plan::{Plan, RoleLoad};
 pub use reconcile::{Cause, Change, Reconciliation, Unlisting};
 pub use role::{InjectionTrigger, Role, RoleKind};
 pub use session::{ActiveWorker, CompletionAction, Session, SessionStatus};
-pub use task::{Brief, Detail, ExecMode, Judge, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};
+pub use task::{Brief, Detail, ExecMode, Given, Judge, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};
 pub use time::{Millis, Timestamp};

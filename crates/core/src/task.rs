@@ -191,6 +191,15 @@ pub struct Detail {
     pub text: String,
 }
 
+/// Context of a task that comes from no other task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// The entry of `context_from` that names it.
+    pub entry: Arc<str>,
+    /// What it is and what it says.
+    pub text: Arc<str>,
+}
+
 /// A unit of work for one role.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
@@ -206,8 +215,10 @@ pub struct Task {
     pub agent: Option<String>,
     /// What must be done before; in the order of the file.
     pub dependencies: Vec<TaskId>,
-    /// Whose findings the worker is given.
+    /// Whose findings the worker is given. An entry that names no task may name something else, which is in `given`.
     pub context_from: Vec<TaskId>,
+    /// What the worker is given that comes from no other task.
+    pub given: Vec<Given>,
     /// Part of the lifecycle, where the dialect has one.
     pub phase: Option<Phase>,
     /// Which goes first.
@@ -230,6 +241,8 @@ pub struct Task {
     pub findings: Option<String>,
     /// What a planner noted in the place of the findings before the task ran.
     pub planner_notes: Option<String>,
+    /// Whether the notes still stand there.
+    pub notes_in_findings: bool,
     /// Why it failed or was skipped.
     pub error: Option<String>,
     /// 0 to 100, from reviewers only.
@@ -257,6 +270,7 @@ impl Task {
             agent: None,
             dependencies: Vec::new(),
             context_from: Vec::new(),
+            given: Vec::new(),
             phase: None,
             priority: Priority::P1,
             declared_wave: None,
@@ -268,6 +282,7 @@ impl Task {
             attempt_count: 0,
             findings: None,
             planner_notes: None,
+            notes_in_findings: false,
             error: None,
             quality_score: None,
             verdict: None,
@@ -282,12 +297,14 @@ impl Task {
     pub fn take_planner_notes(&mut self) {
         if !self.status.is_over() && self.planner_notes.is_none() {
             self.planner_notes = self.findings.take();
+            self.notes_in_findings = self.planner_notes.is_some();
         }
     }
 
     /// The planner's notes, while they stand in the place of the findings.
     pub fn notes_as_findings(&self) -> Option<&str> {
-        self.planner_notes.as_deref().filter(|_| !self.status.is_over() && self.findings.is_none())
+        let stay = self.notes_in_findings && !self.status.is_over() && self.findings.is_none();
+        self.planner_notes.as_deref().filter(|_| stay)
     }
 
     /// The planner's notes, where something else has taken their place.

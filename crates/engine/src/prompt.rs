@@ -34,15 +34,15 @@ pub(crate) fn of(
     keeps: bool,
 ) -> String {
     let (task, graph) = (&session.tasks[index.get()], rules.graph());
-    let of_context = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str()));
+    let of_context: Vec<_> = task.context_from.iter().filter_map(|id| graph.index_of(id.as_str())).collect();
     let of_dependencies = graph.dependencies(index).iter().copied();
-    let sources: Vec<TaskIndex> =
-        if task.context_from.is_empty() { of_dependencies.collect() } else { of_context.collect() };
+    let sources = if of_context.is_empty() { of_dependencies.collect() } else { of_context };
     let id = |source: TaskIndex| &session.tasks[source.get()].id;
     let upstream = sources.into_iter().filter_map(|source| Some((id(source), findings(session, rules, source)?)));
     let knowledge = knowledge.now(folder);
     let mut text = text(session, task, folder);
     text.push_str(&upstream::section(knowledge.discoveries.as_ref(), &upstream.collect::<Vec<_>>()));
+    text.push_str(&upstream::given(task));
     text.push_str(&knowledge.team);
     let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {

@@ -43,6 +43,11 @@ pub trait Folder {
 
     /// Whether there is anything of that name, readable or not.
     fn has(&self, path: &str) -> bool;
+
+    /// The bytes of a regular file below the folder of the project, if there is one around the session.
+    fn read_in_project(&self, _path: &str, _limit: u64) -> Result<Vec<u8>, ReadError> {
+        Err(ReadError::Missing)
+    }
 }
 
 /// A folder in memory, for tests and for fuzzing.
@@ -68,7 +73,7 @@ impl Folder for MemoryFolder {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let prefix = format!("{path}/");
+        let prefix = if path == "." { String::new() } else { format!("{path}/") };
         let below = self.0.keys().filter_map(|name| name.strip_prefix(&prefix));
         let mut names: Vec<String> = below.filter_map(|rest| rest.split('/').next()).map(str::to_owned).collect();
         names.dedup();

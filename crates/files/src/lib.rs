@@ -4,7 +4,7 @@
 
 pub mod board;
 pub mod code;
-mod context;
+pub mod context;
 pub mod csv;
 pub mod csv_job;
 mod details;
@@ -16,6 +16,7 @@ pub mod fields;
 pub mod finding;
 pub mod findings_text;
 pub mod folder;
+mod foreign;
 pub mod front_matter;
 pub mod joining;
 pub mod json;

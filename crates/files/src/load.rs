@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Finding, Findings, Sources};
 use crate::folder::Folder;
 use crate::reading::Reading;
-use crate::{board, discovery, lifecycle, manifest, messages, tasks_csv, tasks_json, tc};
+use crate::{board, discovery, foreign, lifecycle, manifest, messages, tasks_csv, tasks_json, tc};
 
 /// Everything that a folder says.
 #[derive(Debug)]
@@ -34,7 +34,15 @@ pub fn load_tasks(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> 
 
 fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, with_side_files: bool) -> Loaded {
     let mut reading = Reading::new(folder, name);
-    let Some(dialect) = dialect.or_else(|| Dialect::detect(folder)) else {
+    let detected = dialect.or_else(|| Dialect::detect(folder));
+    if dialect.is_none()
+        && matches!(detected, None | Some(Dialect::Tc))
+        && let Some(finding) = foreign::refusal(&mut reading)
+    {
+        reading.findings.push(finding);
+        return Loaded { dialect: Dialect::Tc, session: None, findings: reading.findings, sources: reading.sources };
+    }
+    let Some(dialect) = detected else {
         let message = "Invalid session: team-session.json missing";
         let finding = Finding::error(Code::NoSession, message)
             .help("the folder holds none of team-session.json, task-analysis.json, session.json, tasks.json, tasks.csv")

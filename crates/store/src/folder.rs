@@ -12,6 +12,7 @@ use team_executor_files::{Folder, ReadError, limits};
 
 use crate::copy::digest;
 use crate::disk::{reason, retried};
+use crate::run_folder::project_root;
 
 /// Why a session folder cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,6 +157,17 @@ impl Folder for DiskFolder {
         }
         names.sort_unstable();
         Ok(names)
+    }
+
+    fn read_in_project(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let root = project_root(self.path(), Path::new("."));
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
+        let project = Self::open(root).map_err(|_| ReadError::Missing)?;
+        let read = project.read(path, limit);
+        if let Some((path, reason)) = project.failure() {
+            let _known = self.failure.set((path.to_owned(), reason.to_owned()));
+        }
+        read
     }
 
     fn has(&self, path: &str) -> bool {

@@ -32,7 +32,7 @@ fn every_session_is_understood_as_pinned() {
         for path in below(&corpus.join(collection)) {
             let folder = DiskFolder::open(&path).expect("the folder opens");
             let dialect = Dialect::detect(&folder);
-            let loaded = load(&folder, &name(&path), dialect);
+            let loaded = load(&folder, &name(&path), None);
             let (errors, warnings) = (loaded.findings.error_count(), loaded.findings.warning_count());
             let understood = match &loaded.session {
                 Some((session, graph)) => {

@@ -65,6 +65,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
             artifacts::read(registry, &tasks.tasks, lists_roles.then_some(&roles), &file, &mut reading.findings);
         let session = session(root, &file, &mut reading.findings);
         let session = session.map(|session| Session { roles, specialists, artifacts, ..session });
+        context::give(reading.folder, &mut tasks);
         if let Some(session) = &session {
             rules(root, session, &tasks, &mut reading.findings);
         }

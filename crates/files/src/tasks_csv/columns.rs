@@ -183,6 +183,11 @@ impl<'s> Header<'s> {
             // Then it is another sort of table, and what else it lacks is beside the point.
             return findings.push(self.without_id(subject).at(file, place, "no column is called `id`"));
         }
+        if self.is_only_a_job() {
+            let finding = Finding::error(Code::NoSession, format!("{subject} is the table of a job, not of a team"));
+            let finding = finding.at(file, place, "its rows are items, with no task, role or dependency");
+            return findings.push(finding.help(self.run_as_job()));
+        }
         for field in ROW.fields.iter().filter(|field| self.column(field.name).is_none()) {
             if let Presence::Expected(without) = field.presence {
                 let message = format!("`{}` is missing: {without}", field.name);
@@ -195,8 +200,25 @@ impl<'s> Header<'s> {
         let finding = Finding::error(Code::MissingField, format!("{subject} missing required field 'id'"));
         match self.names.as_slice() {
             [only] if only.contains([';', '\t']) => finding.help("separate the columns by `,`"),
-            _ => finding.help("add a column `id` with a unique name for every task"),
+            names if names.iter().all(|name| name.trim().is_empty()) => {
+                finding.help("write a header with a column `id`, and a row for every task")
+            }
+            _ => finding.help("add a column `id` with a unique name for every task").help(self.run_as_job()),
         }
+    }
+
+    /// Whether a program has run it as a job, and no column says that it is more.
+    fn is_only_a_job(&self) -> bool {
+        let of_team = ["title", "description", "deps", "role", "wave", "exec_mode", "context_from"];
+        self.job.is_some() && of_team.iter().all(|field| self.column(field).is_none())
+    }
+
+    fn run_as_job(&self) -> String {
+        let item = self.names.iter().map(|name| name.trim()).find(|name| !name.is_empty()).unwrap_or("column");
+        format!(
+            "if every row is an item of the same work, run in its folder: \
+             team-executor csv tasks.csv --instruction 'Look into {{{item}}}'"
+        )
     }
 
     /// Whether a column tells about a job, not about a task.

@@ -18,6 +18,7 @@ pub(crate) use columns::JOB;
 pub use columns::{ROW, SHAPE};
 pub(crate) use odd::corrupt;
 pub use patch::patch;
+pub(crate) use read::findings_by_id;
 pub use read::{ABOUT, read};
 pub use wave::{Outcome, read_wave, write_wave};
 pub(crate) use write::harmless;

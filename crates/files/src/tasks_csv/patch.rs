@@ -12,6 +12,7 @@ use super::read::{cell_of, tasks};
 use super::write::{cell, fit, write};
 use crate::csv::{self, Record, Table, write_cell, write_record};
 use crate::finding::Findings;
+use crate::folder::MemoryFolder;
 use crate::shape::Field;
 use crate::span::spliced;
 
@@ -33,7 +34,7 @@ const STATE: &[&str] = &[
 pub fn patch(original: &str, session: &Session, graph: &Graph) -> String {
     let bare = original.strip_prefix('\u{FEFF}').unwrap_or(original);
     let Ok(table) = csv::parse(bare) else { return write(None, session, graph) };
-    let read = tasks(&table, &"tasks.csv".into(), &mut Findings::default());
+    let read = tasks(&table, &MemoryFolder::default(), &"tasks.csv".into(), &mut Findings::default());
     let Some(before) = read else { return write(None, session, graph) };
     let before = before.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let mut patch = Patch::new(bare, &table, session, graph, before);

@@ -14,10 +14,12 @@ use super::columns::{DEFAULT_ROLE, Header};
 use super::details::Labels;
 use super::{ROW, odd};
 use crate::code::Code;
+use crate::context::Beside;
 use crate::csv::{self, Cell, Record, Table};
 use crate::draft::{self, Draft, Drafts};
 use crate::finding::{Finding, Findings, Severity};
 use crate::findings_text;
+use crate::folder::Folder;
 use crate::limits;
 use crate::reading::{About, Reading};
 use crate::shape::Field;
@@ -42,7 +44,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let tasks = match csv::parse(&text) {
         Ok(table) => {
             has_dependencies = Header::of(table.header()).column("deps").is_some();
-            tasks(&table, &file, &mut reading.findings)
+            tasks(&table, reading.folder, &file, &mut reading.findings)
         }
         Err(malformed) => {
             let help = format!("fix it by hand, {}", ABOUT.if_wrong);
@@ -66,7 +68,12 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
 /// The first row of each id.
 type Known<'t, 's> = HashMap<TaskId, Record<'t, 's>>;
 
-pub(super) fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) -> Option<Drafts> {
+pub(super) fn tasks(
+    table: &Table<'_>,
+    folder: &dyn Folder,
+    file: &Arc<str>,
+    findings: &mut Findings,
+) -> Option<Drafts> {
     odd::oddities(table, file, findings);
     let header = Header::of(table.header());
     header.judge(table.header(), ABOUT.subject, file, findings);
@@ -82,13 +89,17 @@ pub(super) fn tasks(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings)
         }
     }
     let labels = Labels::of(&header);
-    let mut reader = Rows { header, labels, known, default_role, cells };
+    let mut reader = Rows { header, labels, strangers: Vec::new(), known, default_role, cells };
     let mut drafts = Drafts::with_capacity(file.clone(), rows.len());
     for (id, place, record) in rows {
+        let noted = reader.strangers.len();
         let (task, places) = reader.task(id, record);
+        reader.strangers[noted..].iter_mut().for_each(|stranger| stranger.task = drafts.tasks.len());
         drafts.push(task, place, places);
     }
     let has_verdicts = reader.header.column("supervision_verdict").is_some();
+    let strangers = reader.strangers;
+    give(folder, strangers, &mut drafts, findings);
     rules(&drafts, has_verdicts, findings);
     drafts.tasks.iter_mut().for_each(tasks_json::complete);
     Some(drafts)
@@ -140,6 +151,7 @@ pub(super) fn cell_of<'s>(record: Record<'_, 's>, column: usize) -> Cell<'s> {
 struct Rows<'a, 't, 's> {
     header: Header<'s>,
     labels: Labels,
+    strangers: Vec<Stranger>,
     known: Known<'t, 's>,
     default_role: RoleName,
     cells: Cells<'a>,
@@ -151,7 +163,7 @@ impl Rows<'_, '_, '_> {
         let mut task = Task::new(id, self.default_role.clone());
         let mut places = Vec::new();
         let mut whole = None;
-        let Self { header, labels, known, cells, .. } = self;
+        let Self { header, labels, known, cells, strangers, .. } = self;
         for (column, field) in header.fields() {
             let cell = cell_of(record, column);
             match field.name {
@@ -164,7 +176,7 @@ impl Rows<'_, '_, '_> {
                     });
                     (task.dependencies, places) = ids.unzip();
                 }
-                "context_from" => task.context_from = context(field, &cell, known, cells),
+                "context_from" => task.context_from = context(field, &cell, known, cells, strangers),
                 "role" => task.role = role(field, &cell, labels.is_exact(column, field), cells).unwrap_or(task.role),
                 "wave" => {
                     task.declared_wave = cells.number(field, &cell);
@@ -204,20 +216,42 @@ fn give_whole(task: &mut Task, whole: String, place: Span, cells: &mut Cells<'_>
     }
 }
 
-/// The tasks that a list names; what is no task is said and left out.
-fn context(field: &Field, cell: &Cell<'_>, known: &Known<'_, '_>, cells: &mut Cells<'_>) -> Vec<TaskId> {
+/// What a list names; what is no task is noted with its place.
+fn context(
+    field: &Field,
+    cell: &Cell<'_>,
+    known: &Known<'_, '_>,
+    cells: &mut Cells<'_>,
+    strangers: &mut Vec<Stranger>,
+) -> Vec<TaskId> {
     let mut ids = Vec::new();
     for (entry, place) in cells.list(field, cell, |id| known.contains_key(id)) {
-        match known.get_key_value(entry) {
-            Some((id, _)) => ids.push(id.clone()),
-            None => {
-                let message = "an entry of `context_from` that names no task is kept and was ignored";
-                let finding = Finding::warning(Code::UnknownContext, message);
-                cells.findings.push(finding.at(cells.file, place, "no task has this id"));
-            }
+        let own = known.get_key_value(entry).map(|(id, _)| id.clone());
+        let id = own.clone().or_else(|| TaskId::parse(entry).ok());
+        if own.is_none() {
+            strangers.push(Stranger { task: 0, entry: entry.to_owned(), place });
         }
+        ids.extend(id);
     }
     ids
+}
+
+/// An entry of a task's `context_from` that names no task.
+struct Stranger {
+    task: usize,
+    entry: String,
+    place: Span,
+}
+
+/// Gives tasks what stands beside them; what is nowhere is counted.
+fn give(folder: &dyn Folder, strangers: Vec<Stranger>, drafts: &mut Drafts, findings: &mut Findings) {
+    let mut beside = Beside::of(folder);
+    for Stranger { task, entry, place } in strangers {
+        if !beside.give(&mut drafts.tasks[task], &entry) {
+            let message = "an entry of `context_from` was ignored: no task, no row of a table beside it and no file has that name";
+            findings.push(Finding::warning(Code::UnknownContext, message).at(&drafts.file, place, ""));
+        }
+    }
 }
 
 /// The role that a cell names. A column of another name may put an `@` before it, and leave it out.
@@ -258,6 +292,14 @@ fn word(field: &Field, cell: &Cell<'_>, cells: &mut Cells<'_>, task: &mut Task) 
         "min_complexity" => task.min_complexity = Complexity::from_word(word),
         _ => {}
     }
+}
+
+/// The findings of each row of a table that has ids and findings.
+pub(crate) fn findings_by_id(table: &Table<'_>) -> Option<HashMap<String, String>> {
+    let header = Header::of(table.header());
+    let (id, findings) = (header.column("id")?, header.column("findings")?);
+    let cell = |record, column| cell_of(record, column).value.trim().to_owned();
+    Some(table.records().map(|record| (cell(record, id), cell(record, findings))).collect())
 }
 
 /// What a cell says, if it says anything.

@@ -12,6 +12,7 @@ use super::read::{cell_of, filled, status};
 use super::write::{cell, fit};
 use super::{ROW, odd};
 use crate::code::Code;
+use crate::context;
 use crate::csv::{self, write_record};
 use crate::finding::{Finding, Findings, Severity};
 
@@ -100,5 +101,6 @@ fn prev_context(task: &Task, session: &Session, graph: &Graph) -> String {
     sources.dedup();
     let sources = sources.into_iter().filter_map(|index| session.tasks.get(index.get()));
     let texts = sources.map(|task| format!("[Task {}] {}", task.id, task.findings.as_deref().unwrap_or_default()));
+    let texts = texts.map(Cow::Owned).chain(context::blocks(task));
     texts.collect::<Vec<_>>().join("\n\n")
 }

@@ -163,7 +163,7 @@ fn join(ids: &[TaskId]) -> String {
 /// The tasks of the model, and whatever stood there that is no task.
 fn context<'a>(task: &'a Task, graph: &Graph, before: Cow<'a, str>) -> Cow<'a, str> {
     let is_task = |id: &str| graph.index_of(id).is_some();
-    let ours = || task.context_from.iter().map(TaskId::as_str);
+    let ours = || task.context_from.iter().map(TaskId::as_str).filter(|id| is_task(id));
     let entries = entries(&before, is_task);
     let others: Vec<_> = entries.iter().map(|(entry, _, _)| *entry).filter(|entry| !is_task(entry)).collect();
     if others.is_empty() {

@@ -18,6 +18,7 @@ pub(crate) use self::rules::{NO_FINDINGS, NO_REASON, complete};
 pub use self::shape::{ABOUT, SHAPE};
 pub(crate) use self::shape::{OBJECT, TASK};
 use crate::code::Code;
+use crate::context;
 use crate::details;
 use crate::draft::{self, Draft, Drafts};
 use crate::fields::{self, Named, field, filled, text, whole};
@@ -65,6 +66,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
                 !has_dependencies && tasks.tasks.iter().any(|task| task.declared_wave.is_some());
             session
         });
+        context::give(reading.folder, &mut tasks);
         rules::check(root, &tasks, &mut reading.findings);
         tasks.tasks.iter_mut().for_each(complete);
         draft = Some(Draft { session, tasks });
@@ -85,7 +87,7 @@ pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts) {
             let Some(state) = by_id.remove(&task.id) else { continue };
             task.status = state.status;
             task.findings = state.findings;
-            task.planner_notes = state.planner_notes;
+            (task.planner_notes, task.notes_in_findings) = (state.planner_notes, state.notes_in_findings);
             let known = |detail: &Detail| task.details.iter().any(|own| own == detail);
             let more: Vec<_> = state.details.into_iter().filter(|detail| !known(detail)).collect();
             task.details.extend(more);

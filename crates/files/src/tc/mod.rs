@@ -74,7 +74,10 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         let specialists = crate::roles::specialists(reading, &roles);
         let session = session(team, roles.clone(), missing).map(|session| Session { specialists, ..session });
         drop(session_document);
-        let tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
+        let graph = analysis.graph;
+        let mut tasks = tasks(analysis, &roles, &analysis_file, &mut reading.findings);
+        context::give(reading.folder, &mut tasks);
+        check_context(graph, &tasks, &mut reading.findings);
         draft = Some(Draft { session, tasks });
     }
     drop(analysis_document);
@@ -181,7 +184,6 @@ fn tasks(analysis: Analysis<'_, '_>, roles: &[Role], file: &Arc<str>, findings: 
             drafts.push(task, span, places);
         }
     }
-    check_context(graph, &drafts, findings);
     let mut unplaced: Vec<_> = described.into_iter().collect();
     unplaced.sort_by_key(|(_, description)| description.span.start);
     for (id, description) in unplaced {

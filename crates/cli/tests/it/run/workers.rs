@@ -132,6 +132,26 @@ fn a_prompt_holds_the_unknown_fields_of_a_task() {
     assert_eq!((&after["findings"], &after["planner_notes"]), (&"did A".into(), &"start small".into()), "{after}");
 }
 
+/// R: P-01
+#[test]
+fn context_of_rows_and_files_reaches_the_prompt() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let session = ".workflow/.csv-wave/S";
+    let table = "id,title,context_from\nA,Fix it,E1;docs/API.md;plan.md;gone.md;../../../../etc/passwd\n";
+    world.write(&format!("{session}/tasks.csv"), table);
+    world.write(&format!("{session}/explore.csv"), "id,findings\nE1,the cache leaks\n");
+    world.write(&format!("{session}/plan.md"), "first the cache");
+    world.write("docs/API.md", "GET /cache");
+    let session = format!("--session={session}");
+    let shown = world.run(&["prompt", "A", &session]);
+    let blocks = "```text\n[Row E1 of explore.csv] the cache leaks\n\n[File docs/API.md]\nGET /cache\n\n\
+                  [File plan.md]\nfirst the cache\n```\n";
+    assert!(shown.stdout.contains(blocks), "{shown}");
+    let valid = world.run(&["validate", &session, "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&valid.stdout).expect("JSON");
+    assert_eq!((&report["warnings"], &report["findings"][0]["times"]), (&1.into(), &2.into()), "{valid}");
+}
+
 /// What was found before the run is context too.
 #[test]
 fn findings_of_earlier_runs_reach_the_prompt() {

@@ -182,7 +182,10 @@ fn lists_with_commas_are_split_and_point_at_their_entries() {
     let rows = "A,x,,,,csv-wave,r,1,pending,,\nB,x,,\"A,no\",nothing;A,csv-wave,r,2,pending,,\n";
     let expected = [
         ("`deps` with `,` between its ids was split there", "\"A,no\""),
-        ("an entry of `context_from` that names no task is kept and was ignored", "nothing"),
+        (
+            "an entry of `context_from` was ignored: no task, no row of a table beside it and no file has that name",
+            "nothing",
+        ),
         ("!task 'B' depends on 'no', which does not exist", "no"),
     ];
     assert_eq!(found_in_rows(rows), pairs(&expected));
@@ -328,5 +331,51 @@ fn notes_of_a_planner_stay_when_findings_take_their_place() {
     (read.tasks[0].status, read.tasks[0].findings) = (TaskStatus::Completed, Some("found".to_owned()));
     let written = write(Some(&text), &read, &graph);
     assert_eq!(written, format!("{HEADER},planner_notes\nA,x,,,,csv-wave,r,1,completed,found,,look first\n"));
+    read.tasks[0].notes_in_findings = false;
     assert_eq!((found(&written), session(&written)), (vec![], read));
+}
+
+/// R: P-02
+#[test]
+fn the_table_of_a_job_is_pointed_to_the_command_for_jobs() {
+    let job = "job_id,item_id,row_index,source_id,status,attempt_count,last_error,result_json,reported_at,completed_at";
+    let output = format!("id,url,{job}\n1,x.org,j,1,0,1,completed,1,,{{}},t,t\n");
+    for (text, message) in [
+        (output.as_str(), "Invalid session: tasks.csv is the table of a job, not of a team"),
+        ("url,owner\nx.org,me\n", "Invalid session: tasks.csv missing required field 'id'"),
+    ] {
+        let loaded = loaded(text);
+        let finding = loaded.findings.iter().find(|finding| finding.severity == Severity::Error).unwrap();
+        assert_eq!(finding.message, message);
+        assert!(finding.help.last().unwrap().contains("team-executor csv tasks.csv --instruction '"), "{finding:?}");
+    }
+}
+
+/// R: P-01
+#[test]
+fn context_comes_from_rows_beside_and_from_files() {
+    let tasks = "id,title,context_from\nA,x,\nB,x,A;E1;explore.csv#E2;notes/plan.md;pic.png;nowhere;neither\n";
+    let folder = MemoryFolder::default()
+        .with("tasks.csv", tasks)
+        .with("explore.csv", "id,findings\nE1,the cache leaks\nE2,\n")
+        .with("wave-1.csv", "id,findings\nnowhere,x\n")
+        .with("notes/plan.md", "# Plan\n")
+        .with("pic.png", b"\x89PNG\xff".to_vec());
+    let loaded = load(&folder, "EX-1", None);
+    let unknown: Vec<_> = loaded.findings.iter().filter(|f| f.code == Code::UnknownContext).map(|f| f.times).collect();
+    assert_eq!(unknown, [2]);
+    let (session, graph) = loaded.session.unwrap();
+    let texts: Vec<_> = session.tasks[1].given.iter().map(|given| &*given.text).collect();
+    let expected = [
+        "[Row E1 of explore.csv] the cache leaks",
+        "[Row E2 of explore.csv] it has no findings",
+        "[File notes/plan.md]\n# Plan",
+        "[File pic.png] it is not text: look at it there",
+    ];
+    assert_eq!(texts, expected);
+    let wave = crate::tasks_csv::write_wave(&session, &graph, &[team_executor_core::TaskIndex(1)]);
+    assert!(wave.ends_with(&format!(",\"[Task A] \n\n{}\"\n", expected.join("\n\n"))), "{wave}");
+    let json = r#"{"tasks": {"A": {"title": "x", "role": "r", "context_from": ["E1"]}}}"#;
+    let loaded = load(&folder.with("tasks.json", json), "EX-1", Some(Dialect::TasksJson));
+    assert_eq!(loaded.session.unwrap().0.tasks[0].given.len(), 1);
 }

@@ -41,6 +41,7 @@ fn stays(
         return Ok(());
     };
     (task.status, task.findings, task.error) = (TaskStatus::Completed, Some("done now".to_owned()), None);
+    task.notes_in_findings = false;
     let id = task.id.to_string();
     let changed = write(Some(&odd), &read);
     prop_assert_eq!(
