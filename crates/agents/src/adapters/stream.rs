@@ -22,6 +22,9 @@ const DENIALS: usize = 20;
 /// How much is told of what a denied tool was for, in characters.
 const DENIAL: usize = 200;
 
+/// What Claude says of a conversation that it does not know; others say it before they say anything in their protocol.
+const NO_SESSION: &str = "No conversation found";
+
 /// Of an event, the key that only those have which our own driver adds to a conversation.
 pub(crate) const MARK: &str = "team_executor";
 
@@ -128,7 +131,7 @@ impl Stream {
     /// Takes an event of our own driver.
     pub(super) fn mark(&mut self, event: &Value) {
         match (text(event, MARK), text(event, "by"), text(event, "tool")) {
-            (Some("prompted"), ..) => {
+            (Some("prompted" | "not resumed"), ..) => {
                 self.forget_open(); // what was said before is told again, or is in a sum
                 (self.finished, self.ok, self.structured, self.error) = (false, false, None, None);
                 self.text.clear();
@@ -150,6 +153,11 @@ impl Stream {
             }
             _ => {}
         }
+    }
+
+    /// It says that it does not know the conversation that it was to take up.
+    pub(crate) fn knows_no_session(&self) -> bool {
+        self.finished && !self.ok && self.error.as_ref().is_some_and(|error| error.words.contains(NO_SESSION))
     }
 
     /// What is wrong with its report, one line each; that there is none is wrong too.

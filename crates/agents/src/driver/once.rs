@@ -23,7 +23,7 @@ pub(super) fn hold(brief: &Brief, prompt: &str) -> Result<u8, String> {
     let mut stream = Stream::default();
     let resumed = brief.resume.as_deref().map(|session| brief.adapter.resumed(&brief.command, session));
     let mut ended = run(brief, resumed.as_deref().unwrap_or(&brief.command), prompt, &mut stream)?;
-    if resumed.is_some() && stream.usage.session_id.is_none() {
+    if resumed.is_some() && (stream.usage.session_id.is_none() || stream.knows_no_session()) {
         note(brief, &mut stream, "not resumed", &json!({}));
         ended = run(brief, &brief.command, prompt, &mut stream)?;
     }

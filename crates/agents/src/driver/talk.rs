@@ -62,6 +62,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
         asked_again: false,
         over: false,
         heard: false,
+        left: false,
         brief,
         cwd,
     };
@@ -100,6 +101,8 @@ struct Talk {
     over: bool,
     /// The agent has said something.
     heard: bool,
+    /// An agent was ended for another one, and will be heard to be gone.
+    left: bool,
 }
 
 /// A question that a person is asked.
@@ -204,13 +207,21 @@ impl Talk {
         }
     }
 
-    /// The agent says nothing more. One that only could not take up its conversation is started without it.
+    /// The agent says nothing more.
     fn gone(&mut self) {
-        let resumes = !std::mem::take(&mut self.brief.resuming).is_empty();
-        if !resumes || self.heard {
+        if std::mem::take(&mut self.left) {
+            return;
+        }
+        if self.brief.resuming.is_empty() || self.heard {
             self.over = true;
             return;
         }
+        self.begin_anew();
+    }
+
+    /// Starts an agent that could not take up its conversation without it.
+    fn begin_anew(&mut self) {
+        self.brief.resuming.clear();
         self.mark("not resumed", &json!({}));
         self.peer.close(Duration::ZERO);
         match Peer::start(&self.brief.command, None, self.outbox.clone()) {
@@ -224,6 +235,10 @@ impl Talk {
     }
 
     fn turn_is_over(&mut self) {
+        if !self.brief.resuming.is_empty() && self.stream.knows_no_session() {
+            self.left = true;
+            return self.begin_anew();
+        }
         if let Some(words) = self.waiting.pop_front() {
             return self.say(&words);
         }

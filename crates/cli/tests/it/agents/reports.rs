@@ -77,6 +77,69 @@ fn real_agents_go_on_after_a_person_denied() {
     }
 }
 
+/// The sessions of the agent are gone when its work is sent back: it begins anew, and no attempt is lost.
+/// R: A-13
+#[test]
+fn real_agents_begin_anew_where_their_session_is_gone() {
+    for (agent, sessions) in [("claude", ".claude/projects"), ("codex", ".codex/sessions"), ("gemini", ".gemini/tmp")] {
+        for kind in [Kind::Known, Kind::Conversing] {
+            let Some((world, model)) = team(&[part(agent)], kind) else { continue };
+            let home = world.dir().with_file_name("home-of-worker").join(sessions);
+            let verify = format!("test -e second || {{ touch second; rm -rf {}; false; }}", home.display());
+            let config = read(world.dir().join("team-executor.toml"));
+            world.write("team-executor.toml", format!("{config}[roles.worker.checks]\nverify = {verify:?}\n"));
+            let run = world.run(&RUN);
+            assert_eq!(run.code, Some(0), "{agent}: {run}");
+            assert_eq!(column(&world, "findings"), [found("WORK-001")], "{agent}");
+            let log = read(folder(&world).join("logs/WORK-001.2.out"));
+            assert!(log.contains("\"team_executor\":\"not resumed\""), "{agent}: {log}");
+            assert!(!folder(&world).join("logs/WORK-001.3.out").exists(), "{agent}: {run}");
+            assert_eq!(model.rest().iter().filter(|asked| asked.turn == 0).count(), 2, "{agent}: {run}");
+        }
+    }
+}
+
+/// What Claude may not do it goes on without, and a person is told.
+/// R: A-11
+#[test]
+fn real_claude_that_was_denied_one_call_has_completed() {
+    for kind in [Kind::Known, Kind::Conversing] {
+        let Some((world, _model)) = team(&[part("claude")], kind) else { continue };
+        let outside = world.dir().with_file_name("outside.md");
+        let denied = json!({"do": {"write": {"path": outside.display().to_string(), "content": "x"}}});
+        let turns = [&[denied], &turns(kind, "WORK-001", "work.md")[..]].concat();
+        script(&world, "worker", &turns);
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert_eq!(column(&world, "findings"), [found("WORK-001")]);
+        let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("WORK-001: it was not allowed to use Write ("), "{run}");
+        assert!(said.contains("outside.md), and `permissions` of the agent decides that"), "{run}");
+        assert!(!outside.exists());
+    }
+}
+
+/// Gemini forgets a turn that was interrupted, so it hears its task again with what it is told next.
+/// R: A-13
+#[test]
+fn interrupted_gemini_is_told_its_task_again() {
+    let Some((world, mut model)) = team(&[part("gemini")], Kind::Conversing) else { return };
+    let mut all = turns(Kind::Known, "WORK-001", "work.md");
+    all[0]["hang"] = json!({"times": 1});
+    world.write("scripts/worker.json", json!({"tasks": {"WORK-001": all}}).to_string());
+    let mut command = world.command(&RUN);
+    let executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    while model.asked().status != 0 {}
+    let interrupted = world.run(&["talk", "interrupt", "WORK-001", "--session=S"]);
+    assert_eq!(interrupted.code, Some(0), "{interrupted}");
+    let sent = world.run(&["talk", "send", "WORK-001", "go on", "--session=S"]);
+    assert_eq!(sent.code, Some(0), "{sent}");
+    let (code, out) = end(executor);
+    assert_eq!(code, Some(0), "{out}");
+    assert_eq!(column(&world, "findings"), [found("WORK-001")], "{out}");
+    assert_eq!(read(folder(&world).join("artifacts/WORK-001/work.md")), "# work.md\n");
+}
+
 /// A check that fails goes back into the session, where the agent remembers what it did.
 /// R: A-13
 #[test]

@@ -66,6 +66,29 @@ fn a_report_that_does_not_fit_is_asked_for_once_more_in_the_same_conversation() 
     assert_eq!(rows(&never)["A"]["error"], "it ended without a report, and said: I am done.");
 }
 
+/// Qwen ends so: what it says behind its report must find a reader, else it exits with 1.
+/// R: A-11
+#[test]
+fn last_words_of_an_agent_are_heard_until_it_has_ended() {
+    let body = "echo made >\"$TEAM_EXECUTOR_ARTIFACTS/out.md\"; done_with \"did $TEAM_EXECUTOR_TASK\"";
+    let tasks: Vec<String> = (0..50).map(|nth| format!("T{nth:02}")).collect();
+    let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
+    let world = world(&ids, "", "");
+    // It reads to the end of its input, then has much to say, and fails if nobody listens.
+    let flood = "trap '' PIPE\ni=0; while [ $i -lt 200 ]; do i=$((i+1)); printf '{\"last\":\"%2000s\"}\\n' $i || exit 1; done\nput '{\"last\":\"word\"}' || exit 1\n";
+    let agent = super::ACP.replace("PROMPTED", body).replace("LOADS", "false");
+    put(&world, "agent", &format!("{agent}{flood}"));
+    let table = read(world.dir().join("S/tasks.csv")).replace("interactive", "csv-wave");
+    world.write("S/tasks.csv", table);
+    let run = world.run(&[RUN.as_slice(), &["-c", "4"]].concat());
+    assert_eq!(run.code, Some(0), "{run}");
+    let status = column(&world, "status");
+    assert_eq!(status.iter().filter(|status| *status == "completed").count(), 50, "{run}");
+    for task in &tasks {
+        assert!(log(&world, task).ends_with("{\"last\":\"word\"}\n"), "{task}");
+    }
+}
+
 #[test]
 fn what_does_not_speak_the_protocol_is_an_error_before_anything_starts() {
     let world = world(&["A"], "", "");

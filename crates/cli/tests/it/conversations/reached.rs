@@ -32,6 +32,12 @@ fn an_agent_is_spoken_to_interrupted_and_waited_for() {
     let (code, out) = end(executor);
     assert_eq!(code, Some(0), "{out}");
     assert_eq!(column(&world, "findings"), ["the other way"]);
+    let heard = read(world.dir().join("heard"));
+    let last = heard.lines().rfind(|line| line.contains("session/prompt")).expect("a prompt");
+    assert!(
+        last.contains("You were interrupted while you did this task") && last.contains("## Role Assignment"),
+        "{last}"
+    );
     let gone = talk(&world, &["send", "A", "too late"]);
     assert!(gone.code == Some(2) && gone.stderr.contains("no agent converses about task 'A' now\nhelp: "), "{gone}");
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use team_executor_testkit::limited::*;
 
 use super::{ACP, RUN, pulse, put, start, world};
-use crate::run::{column, read};
+use crate::run::{column, folder, read};
 
 /// What the agent heard: methods with the session and the words of each, since the first greeting.
 fn heard(world: &team_executor_testkit::World) -> Vec<(String, String, String)> {
@@ -54,7 +54,7 @@ fn an_agent_that_cannot_take_up_a_conversation_is_told_what_was_done() {
 /// R: E-09
 #[test]
 fn a_conversation_that_a_kill_cut_off_is_taken_up_by_its_name() {
-    let body = "if mkdir once 2>/dev/null; then printf . >beats; echo half >\"$TEAM_EXECUTOR_ARTIFACTS/half\"; else done_with 'went on'; fi";
+    let body = "if mkdir once 2>/dev/null; then echo half >\"$TEAM_EXECUTOR_ARTIFACTS/half\"; printf . >beats; else done_with 'went on'; fi";
     let world = world(&["A"], body, "");
     let mut pulse = pulse(&world);
     let mut executor = start(&world);
@@ -68,5 +68,7 @@ fn a_conversation_that_a_kill_cut_off_is_taken_up_by_its_name() {
     let [.., (load, session, _), (_, _, words)] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!((load.as_str(), session.as_str()), ("session/load", "s-1"));
     assert!(words.contains("were cut off before you reported"), "{words}");
+    assert!(words.contains("still in the folder that you deliver to"), "{words}");
+    assert_eq!(read(folder(&world).join("artifacts/A/half")), "half\n", "what it had delivered is there");
     assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
 }
