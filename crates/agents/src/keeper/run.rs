@@ -84,11 +84,11 @@ impl Keeper<'_> {
         let key = assignment.key.clone();
         let proof = token::proof_in(&assignment.env);
         self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder, proof })?;
-        if let Some(folder) = &assignment.artifacts {
-            if !(assignment.keeps && self.folders.keep(folder)) {
-                let given = self.folders.give(folder, &assignment.aside);
-                exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
-            }
+        if let Some(folder) = &assignment.artifacts
+            && !(assignment.keeps && self.folders.keep(folder))
+        {
+            let given = self.folders.give(folder, &assignment.aside);
+            exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
