@@ -32,6 +32,8 @@ pub struct Produced<'a> {
     pub result: Option<&'a str>,
     /// The last line of its output that is not empty.
     pub last_line: Option<&'a str>,
+    /// The last line of its errors that is not empty. It says why where the exit status decides.
+    pub complaint: Option<&'a str>,
     /// How many artifacts there are.
     pub artifacts: usize,
     /// The artifacts that it promised and that are not there.
@@ -51,6 +53,10 @@ pub fn judge(ended: &Ended, produced: &Produced<'_>) -> Outcome {
         Ended::Limit(Limit::Idle) => Some("timed out: no more output".to_owned()),
         Ended::Limit(Limit::Total) => Some("timed out".to_owned()),
         Ended::CouldNotStart(obstacle) => Some(format!("could not start: {}", obstacle.reason)),
+    };
+    let ran = match (ran, produced.complaint, ended) {
+        (Some(ran), Some(why), Ended::Exit(_) | Ended::Signal(_)) => Some(format!("{ran}: {why}")),
+        (ran, ..) => ran,
     };
     let (findings, reported) = match produced.result {
         Some(text) => report(text),
@@ -130,6 +136,9 @@ mod tests {
         assert_eq!(judge(&Ended::Exit(0), &printed), completed("all green"));
         assert_eq!(judge(&Ended::Exit(3), &printed), failed("all green", "exit code 3"));
         assert_eq!(judge(&Ended::Signal(11), &printed), failed("all green", "ended by signal 11"));
+        let complained = Produced { complaint: Some("no such file"), ..printed };
+        assert_eq!(judge(&Ended::Exit(3), &complained), failed("all green", "exit code 3: no such file"));
+        assert_eq!(judge(&Ended::Exit(0), &complained), completed("all green"));
     }
 
     #[test]
@@ -184,7 +193,8 @@ mod tests {
                 for last_line in [None, Some("said")] {
                     for artifacts in [0, 1] {
                         for missing in [&[][..], &missing] {
-                            let produced = Produced { result, last_line, artifacts, missing, must_report: true };
+                            let produced =
+                                Produced { result, last_line, complaint: None, artifacts, missing, must_report: true };
                             let ran = *ended == Ended::Exit(0);
                             let reported = result.is_none_or(|text| text == DONE);
                             let worked = result.is_some() || last_line.is_some() || artifacts > 0;

@@ -13,6 +13,7 @@ use team_executor_agents::{Ended, Exit, json};
 use team_executor_beneath::{How, io_error, is_system_failure, open_regular, ours, words};
 use team_executor_core::run::{ErrorClass, Outcome, Used, Work};
 use team_executor_core::{Task, Timestamp};
+use team_executor_files::findings_text::cut_to;
 use team_executor_store::{Durability, RealDisk, replace};
 
 use crate::bus::own::REPORTED_BY;
@@ -24,6 +25,9 @@ use crate::worker::Worker;
 
 /// How much of what an agent complains about is looked at.
 const COMPLAINT_BYTES: u64 = 4096;
+
+/// How many characters of it the error of a command shows.
+const SHOWN: usize = 200;
 
 /// What an attempt came to.
 pub(crate) struct End {
@@ -64,9 +68,13 @@ pub(crate) fn of(
         end.problems.extend(unsettled);
         return Ok(end);
     }
+    let [_, errors] = logs(&run.path, id, work.attempt);
+    let complaint = if exit.ended == Ended::Exit(0) { String::new() } else { complaint(&errors) };
+    let complaint = cut_to(&complaint, SHOWN);
     let produced = Produced {
         result: written.as_deref(),
         last_line: exit.last_line.as_deref(),
+        complaint: Some(&*complaint).filter(|complaint| !complaint.is_empty()),
         artifacts: exit.artifacts,
         ..Produced::default()
     };
@@ -199,6 +207,7 @@ fn of_agent(
     let produced = Produced {
         result: result.as_deref(),
         last_line: Some(stream.text.trim()).filter(|text| !text.is_empty()),
+        complaint: None,
         artifacts: exit.artifacts,
         missing: &[],
         must_report: true,

@@ -32,7 +32,14 @@ fn run(world: &World, task: &str, script: &str) -> Outcome {
     let last_line = exit.last_line.as_deref();
     judge(
         &exit.ended,
-        &Produced { result: result.as_deref(), last_line, artifacts: 0, missing: &[], must_report: true },
+        &Produced {
+            result: result.as_deref(),
+            last_line,
+            complaint: None,
+            artifacts: 0,
+            missing: &[],
+            must_report: true,
+        },
     )
 }
 

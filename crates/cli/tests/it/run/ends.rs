@@ -8,7 +8,7 @@ use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
 
 use super::asked::ask;
-use super::{DID, arguments, column, interrupt, read, rows, run, start, tasks};
+use super::{DID, arguments, column, folder, interrupt, read, rows, run, start, tasks};
 use crate::fixtures::world as fixture;
 
 /// A task that shows that it runs and then waits, and one behind it.
@@ -304,4 +304,20 @@ fn a_session_that_was_changed_under_its_run_is_refused() {
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("have changed since the run"), "{refused}");
     assert!(refused.stderr.contains("help: undo the change"), "{refused}");
+}
+
+/// R: W-18
+#[test]
+fn failed_command_is_shown_with_the_last_line_of_its_errors() {
+    let world = tasks(&[("A", "")]);
+    let worker = "echo almost; echo one >&2; printf 'no such \\033[31mfile\\033[0m: x.rs\\n\\n' >&2; exit 7";
+    let done = run(&world, worker, &["--retries=0"]);
+    assert_eq!(done.code, Some(1), "{done}");
+    assert!(done.stderr.contains("✗ A exit code 7: no such "), "{done}");
+    assert!(done.stderr.contains("file"), "{done}");
+    let error = &column(&world, "error")[0];
+    assert!(error.starts_with("exit code 7: no such ") && error.ends_with(": x.rs"), "{error}");
+    assert!(!error.contains('\u{1b}'), "{error}");
+    assert!(read(folder(&world).join("context.md")).contains("exit code 7: no such "));
+    assert!(world.run(&["status", "--session=S"]).stdout.contains("exit code 7: no such "));
 }
