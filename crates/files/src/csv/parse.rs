@@ -112,11 +112,24 @@ impl Parser<'_> {
     }
 
     fn quoted_cell(&mut self, open: usize) -> Result<(), Malformed> {
-        let first_line = self.line;
-        let (close, doubled) = self.skip_quoted(open)?;
+        let (first_line, oddities) = (self.line, self.table.oddities.len());
+        let strict = self.skip_quoted(open);
+        if !strict.is_ok_and(|(close, _)| self.ends_cell(close + 1))
+            && let Some((close, first)) = self.skip_escaped(open)
+        {
+            self.table.oddities.truncate(oddities);
+            self.line = first_line + self.lines_in(open, close);
+            self.odd(OddityKind::EscapedQuote, first, first + 2);
+            self.at = self.skip_blanks(close + 1);
+            if self.at > close + 1 {
+                self.odd(OddityKind::SpacedQuote, close + 1, self.at);
+            }
+            return self.push(open, close + 1, Form::Escaped);
+        }
+        let (close, doubled) = strict?;
         let end = close + 1;
         let after_blanks = self.skip_blanks(end);
-        if matches!(self.byte(after_blanks), Some(b',')) || self.is_line_end(after_blanks) {
+        if self.ends_cell(end) {
             if after_blanks > end {
                 self.odd(OddityKind::SpacedQuote, end, after_blanks);
             }
@@ -157,6 +170,39 @@ impl Parser<'_> {
             self.odd(OddityKind::NulByte, nul, nul + 1);
         }
         Ok((at, doubled))
+    }
+
+    /// From an opening quote to its closing one where `\"` stands for a quote, and the first `\"` on the way. Nothing
+    /// unless that ends the cell.
+    fn skip_escaped(&self, open: usize) -> Option<(usize, usize)> {
+        let (mut at, mut first) = (open + 1, None);
+        loop {
+            match (self.byte(at)?, self.byte(at + 1)) {
+                (b'\\', Some(b'"')) => {
+                    first = first.or(Some(at));
+                    at += 2;
+                }
+                (b'\\', Some(b'\\')) | (b'"', Some(b'"')) => at += 2,
+                (b'"', _) => break,
+                _ => at += 1,
+            }
+        }
+        first.filter(|_| self.ends_cell(at + 1)).map(|first| (at, first))
+    }
+
+    fn lines_in(&self, from: usize, to: usize) -> u32 {
+        let is_end = |at: &usize| match self.bytes[*at] {
+            b'\n' => true,
+            b'\r' => self.byte(at + 1) != Some(b'\n'),
+            _ => false,
+        };
+        u32::try_from((from..to).filter(is_end).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a cell can end here: there are only blanks up to a comma or the end of the line.
+    fn ends_cell(&self, at: usize) -> bool {
+        let after = self.skip_blanks(at);
+        self.byte(after) == Some(b',') || self.is_line_end(after)
     }
 
     /// To the comma or the line end after `at`, and the first quote on the way.

@@ -113,6 +113,8 @@ pub enum OddityKind {
     SpacedQuote,
     /// Text between a closing quote and the end of the cell; kept, `"a"b` says `ab`.
     TextAfterQuote,
+    /// `\"` within a quoted cell that could not be read without it; it says `"`. Only the first of a cell is reported.
+    EscapedQuote,
     /// A quote within a cell that does not begin with one; kept. Only the first of a cell is reported.
     BareQuote,
     /// A NUL character; kept. Only the first of a cell is reported.
@@ -145,6 +147,8 @@ pub(super) enum Form {
     Quoted,
     /// It has doubled quotes, or text after its closing quote.
     Composed,
+    /// Between its quotes `\"` is a quote.
+    Escaped,
 }
 
 /// A record as it is stored; its cells end where the next record's begin.
@@ -163,6 +167,7 @@ impl RawCell {
             Form::Bare => Cow::Borrowed(bytes),
             Form::Quoted => Cow::Borrowed(&bytes[1..bytes.len() - 1]),
             Form::Composed => Cow::Owned(compose(&bytes[1..])),
+            Form::Escaped => Cow::Owned(unescape(&bytes[1..bytes.len() - 1])),
         };
         Cell { value, start, end }
     }
@@ -180,6 +185,24 @@ fn compose(mut rest: &str) -> String {
         value.push('"');
         rest = quoted;
     }
+    value
+}
+
+/// What stands between the quotes of a cell with `\"`; other backslashes are only themselves.
+fn unescape(text: &str) -> String {
+    let mut value = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '"']) {
+        value.push_str(&rest[..at]);
+        let pair = &rest[at..rest.floor_char_boundary(at + 2)];
+        value.push_str(match pair {
+            "\\\"" | "\"\"" => "\"",
+            "\\\\" => pair,
+            _ => &rest[at..=at],
+        });
+        rest = &rest[at + if matches!(pair, "\\\"" | "\"\"" | "\\\\") { 2 } else { 1 }..];
+    }
+    value.push_str(rest);
     value
 }
 

@@ -107,6 +107,27 @@ fn text_after_a_closing_quote_is_kept() {
     assert_eq!(oddities("\"a\" \"b\",c"), [(OddityKind::TextAfterQuote, " \"b\"")]);
 }
 
+/// R: P-05
+#[test]
+fn a_backslash_before_a_quote_escapes_it_where_strict_reading_fails() {
+    use OddityKind::EscapedQuote;
+    for (text, value) in [
+        (r#""say \"hi\", ok",1"#, r#"say "hi", ok"#),
+        (r#""{\"a\": \"b\"}",1"#, r#"{"a": "b"}"#),
+        (r#""\"x\"" ,1"#, r#""x""#),
+        (r#""ends with \"",1"#, r#"ends with ""#),
+        (r#""a ""b"" \"c\" C:\\d",1"#, r#"a "b" "c" C:\\d"#),
+        ("\"two\n\\\"lines\\\" ä\",1\n", "two\n\"lines\" ä"),
+    ] {
+        assert_eq!(rows(text), [[value, "1"]], "{text}");
+        assert_eq!(oddities(text)[0], (EscapedQuote, "\\\""), "{text}");
+    }
+    assert_eq!(rows(r#""C:\dir\",1"#), [[r"C:\dir\", "1"]], "strict reading comes first");
+    assert_eq!(oddities(r#""C:\dir\",1"#), []);
+    assert_eq!(oddities(r#""a\"b"c",1"#).first().map(|(kind, _)| *kind), Some(OddityKind::TextAfterQuote));
+    assert_eq!(parse("a\n\"x\n\\\"y\\\"\"\nb\n").unwrap().records().last().unwrap().line(), 4);
+}
+
 #[test]
 fn a_quote_within_a_bare_cell_is_kept() {
     assert_eq!(rows("5\" disk,a\"b\"c"), [["5\" disk", "a\"b\"c"]]);
@@ -154,7 +175,7 @@ fn a_cell_has_a_limit() {
 
 /// Texts of the characters that mean something, which random texts rarely have.
 fn table_like() -> impl Strategy<Value = String> {
-    prop_oneof!["[a,\" \t\r\n\0ä]{0,40}", any::<String>()]
+    prop_oneof!["[a,\" \t\r\n\0ä\\\\]{0,40}", any::<String>()]
 }
 
 /// Cells as they are written, with the line ends of RFC 4180 and of everybody else.

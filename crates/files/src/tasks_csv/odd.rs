@@ -13,6 +13,7 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
         let message = match odd.kind {
             OddityKind::SpacedQuote => "blanks around the quotes of a cell were dropped",
             OddityKind::TextAfterQuote => "text after a closing quote was read as part of its cell",
+            OddityKind::EscapedQuote => "`\\\"` within a quoted cell was read as a quote",
             OddityKind::BareQuote => "a quote within a cell that has none around it was kept",
             OddityKind::NulByte => "a NUL character was kept",
             OddityKind::BlankLine => "blank lines were skipped",
@@ -24,6 +25,28 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
         let place = Span { start: odd.start, end: odd.end };
         findings.push(Finding::warning(Code::OddTable, message).at(file, place, ""));
     }
+}
+
+/// The first quote of each row that has more cells than the header because of it: what the cells say behind such a quote
+/// is nobody's guess.
+pub(super) fn misquoted(subject: &str, table: &Table<'_>, file: &Arc<str>) -> Vec<Finding> {
+    let is_quote = |kind| matches!(kind, OddityKind::TextAfterQuote | OddityKind::BareQuote);
+    let mut quotes = table.oddities().iter().filter(|odd| is_quote(odd.kind)).peekable();
+    let mut findings = Vec::new();
+    for row in table.oddities() {
+        let OddityKind::RaggedRow { expected, found } = row.kind else { continue };
+        while quotes.next_if(|quote| quote.start < row.start).is_some() {}
+        if let Some(quote) = quotes.peek().filter(|quote| found > expected && quote.start < row.end) {
+            let place = match quote.kind {
+                OddityKind::TextAfterQuote => Span { start: quote.start - 1, end: quote.start },
+                _ => Span { start: quote.start, end: quote.end },
+            };
+            let label = format!("behind this quote the row falls into {found} cells; the header has {expected}");
+            let finding = Finding::error(Code::Corrupt, format!("{subject} corrupt")).at(file, place, label);
+            findings.push(finding.help("put the cell in quotes, and write each quote within it twice: \"\""));
+        }
+    }
+    findings
 }
 
 /// Why it cannot be read at all.

@@ -74,6 +74,12 @@ pub(super) fn tasks(
     file: &Arc<str>,
     findings: &mut Findings,
 ) -> Option<Drafts> {
+    let misquoted = odd::misquoted(ABOUT.subject, table, file);
+    if !misquoted.is_empty() {
+        // What else is wrong with such rows only follows from it.
+        misquoted.into_iter().for_each(|finding| findings.push(finding));
+        return None;
+    }
     odd::oddities(table, file, findings);
     let header = Header::of(table.header());
     header.judge(table.header(), ABOUT.subject, file, findings);

@@ -110,6 +110,17 @@ fn the_columns_of_a_job_are_kept_and_not_read() {
     assert_eq!(loaded(&retried).session.unwrap().0.tasks[0].attempt_count, 2);
 }
 
+/// R: M-06
+#[test]
+fn a_misquoted_row_is_named_by_its_quote() {
+    let rows = "1,\"Say \"hi, you\" now\",,,,csv-wave,r,1,pending,,\n2,x,,1,,csv-wave,r,2,pending,,\n";
+    assert_eq!(found_in_rows(rows), pairs(&[("!Invalid session: tasks.csv corrupt", "\"")]));
+    let escaped = rows.replace("\"hi, you\"", "\\\"hi, you\\\"");
+    assert_eq!(found_in_rows(&escaped), pairs(&[("`\\\"` within a quoted cell was read as a quote", "\\\"")]));
+    let text = format!("{HEADER}\n{escaped}");
+    assert_eq!(session(&text).tasks[0].title, "Say \"hi, you\" now");
+}
+
 /// R: M-05
 #[test]
 fn odd_rows_are_read() {
