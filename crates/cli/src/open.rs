@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_engine as engine;
-use team_executor_files::{Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_tasks, stated_id};
+use team_executor_files::{
+    Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_ignoring_results, load_tasks, stated_id,
+};
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{DiskFolder, OpenError};
 
@@ -32,7 +34,10 @@ pub(crate) struct Opened {
 
 /// Reads the session that the user named.
 pub(crate) fn session(path: Option<&Path>, reading: &Reading) -> Result<Opened, Failure> {
-    read(path, reading, load)
+    let own = path.and_then(|path| path.canonicalize().ok());
+    // What a run has taken over or set back is in its journal; files from before say nothing about it.
+    let was_run = || own.is_some_and(|own| current().is_ok_and(|current| engine::runs::exist(&own, &current)));
+    read(path, reading, if reading.ignore_results || was_run() { load_ignoring_results } else { load })
 }
 
 /// Reads the tasks of the session that the user named, and nothing that stands beside them.

@@ -47,6 +47,6 @@ pub use near::letters_apart;
 pub use plan::{Plan, RoleLoad};
 pub use reconcile::{Cause, Change, Reconciliation, Unlisting};
 pub use role::{InjectionTrigger, Role, RoleKind};
-pub use session::{ActiveWorker, CompletionAction, Session, SessionStatus};
+pub use session::{ActiveWorker, CompletionAction, Reported, Session, SessionStatus};
 pub use task::{Brief, Detail, ExecMode, Given, Judge, Phase, Position, Priority, RunOn, Task, TaskStatus, Verdict};
 pub use time::{Millis, Timestamp};

@@ -58,6 +58,8 @@ pub enum Change {
 pub enum Cause {
     /// The session lists the task as completed.
     ListedAsCompleted,
+    /// A file beside the session's own calls it completed: the one with this position in [`Session::reported`].
+    Reported(u32),
     /// It is said to be in progress, and no worker of this run has it.
     NoWorkerHasIt,
 }
@@ -83,12 +85,14 @@ impl Reconciliation {
             ids.entry(task.id.as_str()).or_insert(index);
         }
         let mut changes = Vec::new();
-        let listed = completed_by_list(session, &ids, &mut changes);
+        let mut listed = completed_by_list(session, &ids, &mut changes);
+        let is_done = completed_by_reports(session, &ids, &listed, &mut changes);
         for ((index, task), listed) in (0..).map(TaskIndex).zip(&session.tasks).zip(&listed) {
             if task.status == TaskStatus::Completed && !listed && !session.completed_tasks.is_empty() {
                 changes.push(Change::Listed { task: index });
             }
         }
+        listed.iter_mut().zip(is_done).for_each(|(listed, is_done)| *listed |= is_done);
         for ((index, task), listed) in (0..).map(TaskIndex).zip(&session.tasks).zip(&listed) {
             if task.status == TaskStatus::InProgress && !listed {
                 changes.push(status(index, task.status, TaskStatus::Pending, Cause::NoWorkerHasIt));
@@ -126,6 +130,10 @@ impl Change {
         let id =
             |task: &TaskIndex| session.tasks.get(task.get()).map_or("a task of another session", |t| t.id.as_str());
         match self {
+            Self::Status { task, from, to, because: Cause::Reported(nth) } => {
+                let file = session.reported.get(*nth as usize).map_or("a file beside it", |one| one.file.as_str());
+                format!("{}: {from} -> {to} ({file} reports it)", id(task))
+            }
             Self::Status { task, from, to, because } => format!("{}: {from} -> {to} ({})", id(task), because.why()),
             Self::Listed { task } => format!("{}: added to the list of completed tasks (it is completed)", id(task)),
             Self::Unlisted { id, because } => {
@@ -146,6 +154,7 @@ impl Cause {
     const fn why(self) -> &'static str {
         match self {
             Self::ListedAsCompleted => "the session lists it as completed",
+            Self::Reported(_) => "a file beside the session's own reports it",
             Self::NoWorkerHasIt => "no worker of this run has it",
         }
     }
@@ -191,6 +200,24 @@ fn completed_by_list(session: &Session, ids: &Map<&str, TaskIndex>, changes: &mu
     listed
 }
 
+/// Goes through what other files report; gives back, for each task, whether one calls it completed.
+fn completed_by_reports(
+    session: &Session,
+    ids: &Map<&str, TaskIndex>,
+    listed: &[bool],
+    changes: &mut Vec<Change>,
+) -> Vec<bool> {
+    let mut is_done = vec![false; session.tasks.len()];
+    for (nth, reported) in (0..).zip(&session.reported) {
+        let Some(&task) = ids.get(reported.task.as_str()) else { continue };
+        let from = session.tasks[task.get()].status;
+        if !from.is_over() && !listed[task.get()] && !std::mem::replace(&mut is_done[task.get()], true) {
+            changes.push(status(task, from, TaskStatus::Completed, Cause::Reported(nth)));
+        }
+    }
+    is_done
+}
+
 #[cfg(test)]
 mod tests {
     use TaskStatus::{Completed, Failed, InProgress, Pending, Ready, Skipped};
@@ -198,6 +225,7 @@ mod tests {
 
     use super::*;
     use crate::ids::{RoleName, SessionId};
+    use crate::session::Reported;
     use crate::task::Task;
 
     fn id(text: &str) -> TaskId {
@@ -257,6 +285,20 @@ mod tests {
                 "B: created (the plan has it, the state lacks it)",
             ]
         );
+    }
+
+    /// R: P-04
+    #[test]
+    fn what_another_file_reports_as_completed_is_completed() {
+        let mut session = session(&[("A", Pending), ("B", InProgress), ("C", Failed), ("D", Pending)], &[]);
+        let reported = |task: &str| Reported { task: id(task), file: format!("{task}.csv"), findings: None };
+        session.reported = ["B", "A", "C", "X", "A"].map(reported).to_vec();
+        assert_eq!(
+            describe(&session),
+            ["B: in_progress -> completed (B.csv reports it)", "A: pending -> completed (A.csv reports it)"]
+        );
+        let statuses = Reconciliation::of(&session).statuses(&session);
+        assert_eq!(statuses, [Completed, Completed, Failed, Pending]);
     }
 
     #[test]

@@ -46,6 +46,17 @@ pub struct ActiveWorker {
     pub agent: String,
 }
 
+/// A task that a file beside the session's own calls completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// Which task.
+    pub task: TaskId,
+    /// The file.
+    pub file: String,
+    /// What came out, by that file or another.
+    pub findings: Option<String>,
+}
+
 /// The plan and the state of one piece of team work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -81,6 +92,8 @@ pub struct Session {
     pub injected_roles: Vec<RoleName>,
     /// The session's own list of completed tasks, which may disagree with the tasks.
     pub completed_tasks: Vec<TaskId>,
+    /// Tasks that are open by the session's own file and completed by another.
+    pub reported: Vec<Reported>,
     /// Workers that the session says are running.
     pub active_workers: Vec<ActiveWorker>,
     /// Tasks that the plan has and the session's own state lacks.
@@ -113,6 +126,7 @@ impl Session {
             checkpoints: Vec::new(),
             injected_roles: Vec::new(),
             completed_tasks: Vec::new(),
+            reported: Vec::new(),
             active_workers: Vec::new(),
             missing_from_state: Vec::new(),
             completed_waves: Vec::new(),

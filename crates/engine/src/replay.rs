@@ -1,13 +1,13 @@
 //! From the plan and the records of a run to where it stands. Nothing is opened, written or started here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use team_executor_beneath::read_regular;
 use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
-use team_executor_core::{Graph, Reconciliation, Session, Task, TaskIndex, TaskStatus};
-use team_executor_files::Dialect;
-use team_executor_store::{History, records};
+use team_executor_core::{Graph, Reconciliation, Reported, Session, Task, TaskIndex, TaskStatus};
+use team_executor_files::{Dialect, load};
+use team_executor_store::{DiskFolder, History, records};
 
 use crate::adopt;
 use crate::judgement;
@@ -20,9 +20,31 @@ use crate::views::own_file;
 /// The session as the run began it, and the rules after all of its records.
 pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &History) -> Result<(Session, Run), Failure> {
     let mut session = options.session.clone();
+    take_reported(&mut session, options, plan);
     plan.put_into(&mut session.tasks);
     let rules = rules(&session.tasks, &options.graph, run, policy(options, plan), events(all))?;
     Ok((session, rules))
+}
+
+/// Gives tasks that a run has taken over from files beside the session's own what those files report. Later, when the
+/// session has a run, nobody reads these files any more.
+fn take_reported(session: &mut Session, options: &Options, plan: &Plan) {
+    let over: BTreeSet<&str> = plan.over.iter().map(|(id, _)| id.as_str()).collect();
+    let is_taken = |task: &Task| !task.status.is_over() && over.contains(task.id.as_str());
+    if !session.tasks.iter().any(is_taken) {
+        return;
+    }
+    if session.reported.is_empty()
+        && let Ok(folder) = DiskFolder::open(&options.folder)
+    {
+        let loaded = load(&folder, &run_at::name_of(&options.folder), Some(options.dialect));
+        session.reported = loaded.session.map(|(session, _)| session.reported).unwrap_or_default();
+    }
+    let reported: BTreeMap<&str, &Reported> = session.reported.iter().map(|one| (one.task.as_str(), one)).collect();
+    for task in session.tasks.iter_mut().filter(|task| is_taken(task)) {
+        let findings = reported.get(task.id.as_str()).and_then(|one| one.findings.clone());
+        task.findings = findings.or(task.findings.take());
+    }
 }
 
 /// The records behind the plan.

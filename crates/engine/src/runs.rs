@@ -58,6 +58,11 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     Some((id, folder))
 }
 
+/// Whether a session was ever run, and the run was not put away.
+pub fn exist(session: &Path, current: &Path) -> bool {
+    run_at::newest(&run_at::runs(&project_root(session, current)), session).is_some()
+}
+
 /// The cadence in which the newest run of a session began, or the one that is named, if it is not finished: it stays in it.
 pub fn cadence(session: &Path, current: &Path, run: Option<&str>) -> Option<Cadence> {
     let project = project_root(session, current);

@@ -38,7 +38,7 @@ pub trait Folder {
     /// The bytes of a regular file below the folder.
     fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
 
-    /// The names in a folder below the folder, sorted, at most [`crate::limits::FOLDER_ENTRIES`] of them.
+    /// The names in a folder below the folder, or in itself (`.`), sorted, at most [`crate::limits::FOLDER_ENTRIES`] of them.
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError>;
 
     /// Whether there is anything of that name, readable or not.

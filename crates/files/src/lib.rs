@@ -33,6 +33,7 @@ pub mod picture;
 pub mod pipeline;
 pub mod reading;
 pub mod registry;
+mod reported;
 pub mod role_state;
 pub mod roles;
 #[cfg(test)]
@@ -52,5 +53,5 @@ pub use code::Code;
 pub use dialect::{Dialect, stated_id};
 pub use finding::{Finding, Findings, Hidden, Place, Severity, Shown, Sources};
 pub use folder::{Folder, MemoryFolder, ReadError};
-pub use load::{Loaded, load, load_tasks};
+pub use load::{Loaded, load, load_ignoring_results, load_tasks};
 pub use span::{Position, Source, Span};

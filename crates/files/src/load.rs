@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Finding, Findings, Sources};
 use crate::folder::Folder;
 use crate::reading::Reading;
-use crate::{board, discovery, foreign, lifecycle, manifest, messages, tasks_csv, tasks_json, tc};
+use crate::{board, discovery, foreign, lifecycle, manifest, messages, reported, tasks_csv, tasks_json, tc};
 
 /// Everything that a folder says.
 #[derive(Debug)]
@@ -24,15 +24,28 @@ pub struct Loaded {
 
 /// Reads and judges a folder of that name. Nothing on disk changes.
 pub fn load(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
-    read(folder, name, dialect, true)
+    read(folder, name, dialect, Beside::All)
+}
+
+/// The same without the results that files beside the tasks report.
+pub fn load_ignoring_results(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
+    read(folder, name, dialect, Beside::AllButResults)
 }
 
 /// The same for somebody who needs the tasks and nothing of what workers left beside them, which may be a file for each.
 pub fn load_tasks(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
-    read(folder, name, dialect, false)
+    read(folder, name, dialect, Beside::Nothing)
 }
 
-fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, with_side_files: bool) -> Loaded {
+/// Which files are read beside those of the tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    All,
+    AllButResults,
+    Nothing,
+}
+
+fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, beside: Beside) -> Loaded {
     let mut reading = Reading::new(folder, name);
     let detected = dialect.or_else(|| Dialect::detect(folder));
     if dialect.is_none()
@@ -56,7 +69,7 @@ fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, with_side_fil
         Dialect::TasksJson => tasks_json::read(&mut reading),
         Dialect::TasksCsv => tasks_csv::read(&mut reading),
     };
-    if let Some(draft) = draft.as_ref().filter(|_| with_side_files) {
+    if let Some(draft) = draft.as_ref().filter(|_| beside != Beside::Nothing) {
         discovery::check_all(&mut reading, &draft.tasks.tasks, dialect == Dialect::TasksJson);
         board::read(&mut reading);
         messages::read(&mut reading);
@@ -64,12 +77,17 @@ fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, with_side_fil
         let roles = draft.session.as_ref().filter(|_| dialect == Dialect::Tc).map(|session| &session.roles);
         manifest::check(&manifests, roles.map(|roles| roles.iter().map(|role| &role.name)), &mut reading.findings);
     }
+    let mut reported = Vec::new();
+    if let (Some(draft), Beside::All, Dialect::TasksCsv | Dialect::TasksJson) = (&draft, beside, dialect) {
+        reported = reported::read(&mut reading, &draft.tasks.tasks);
+    }
     let Reading { mut findings, mut sources, .. } = reading;
     let mut session = None;
     if let Some(draft) = draft {
         let graph = draft.tasks.seal(&mut findings);
         if let (Some(mut planned), Some(graph), false) = (draft.session, graph, findings.has_errors()) {
             planned.tasks = draft.tasks.tasks;
+            planned.reported = reported;
             session = Some((planned, graph));
         }
     }

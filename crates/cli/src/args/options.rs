@@ -85,6 +85,10 @@ pub(crate) struct Reading {
     /// Take every warning for an error
     #[arg(long)]
     pub(crate) strict: bool,
+
+    /// Run tasks again that result files beside the table report as completed
+    #[arg(long)]
+    pub(crate) ignore_results: bool,
 }
 
 #[derive(Debug, ClapArgs)]

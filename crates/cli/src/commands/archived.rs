@@ -18,7 +18,7 @@ pub(super) fn finding(session: Option<&Path>) -> Option<Finding> {
     let named = escape::session(session?.display());
     let finding = Finding::error(Code::Usage, format!("the run of the session is archived in {}", away.display()));
     let finding = finding.help(format!("how it ended: team-executor status {named}"));
-    let opened = open::session(session, &Reading { dialect: None, strict: false }).ok()?;
+    let opened = open::session(session, &Reading { dialect: None, strict: false, ignore_results: false }).ok()?;
     if opened.session.is_some_and(|(session, _)| session.status == SessionStatus::Archived) {
         return Some(finding.help("its session is archived too, and an archived session is not run again"));
     }

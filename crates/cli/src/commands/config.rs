@@ -25,7 +25,9 @@ use crate::printer::Printer;
 pub(crate) fn run(session: Option<&Path>, options: &ShowConfig, printer: &mut Printer) -> Result<Exit, Failure> {
     let config = Place::of(session)?.config()?;
     let entries = entries(&config, &options.settings);
-    let opened = session.map(|_| open::session(session, &Reading { dialect: None, strict: false })).transpose()?;
+    let opened = session
+        .map(|_| open::session(session, &Reading { dialect: None, strict: false, ignore_results: false }))
+        .transpose()?;
     // What is wrong with the session itself is the business of `validate`.
     let read = opened.and_then(|opened| opened.session);
     let unused = read.map(|(session, _)| unused(&config, &session)).unwrap_or_default();

@@ -88,7 +88,8 @@ fn not_written(error: &std::io::Error, session: &Path) -> Failure {
 }
 
 /// How the session of a job is read.
-const READING: Reading = Reading { dialect: Some(team_executor_files::Dialect::TasksCsv), strict: false };
+const READING: Reading =
+    Reading { dialect: Some(team_executor_files::Dialect::TasksCsv), strict: false, ignore_results: false };
 
 /// The same as `run` is told.
 fn of(options: &Csv) -> Run {

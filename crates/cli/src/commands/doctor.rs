@@ -93,7 +93,7 @@ fn patient(session: Option<&Path>, options: &Doctor) -> Result<Patient, Failure>
         return Ok(Patient { project: current, run: None, named: "--session=PATH".to_owned(), session: None });
     };
     // What is wrong with the session itself is the business of `validate`.
-    let opened = open::session(Some(path), &Reading { dialect: None, strict: false })?;
+    let opened = open::session(Some(path), &Reading { dialect: None, strict: false, ignore_results: false })?;
     let folder = open::place(Some(path))?.folder;
     Ok(Patient {
         project: project_root(&folder, &current),

@@ -148,3 +148,75 @@ fn planned_waves_stand_wave_by_wave_and_in_the_file() {
         assert!(after.contains("\nC,Do it,,7,completed,did C,\n"), "{after}");
     }
 }
+
+/// A world in which files beside the table report A and B as completed.
+fn unmerged() -> World {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.copy_tree(root().join("csv-results-beside/before"), "S");
+    world
+}
+
+/// R: P-04
+#[test]
+fn unmerged_results_are_named_and_planned_as_done() {
+    let world = unmerged();
+    let before = world.tree();
+    let valid = world.run(&["validate", "--session=S"]);
+    assert_eq!(valid.code, Some(0), "{valid}");
+    let named = "tasks that results.csv, wave-1-results.csv report as completed count as completed: A, B\n";
+    assert!(valid.stdout.contains(named), "{valid}");
+    assert!(valid.stdout.contains("help: add --ignore-results to run them again"), "{valid}");
+    assert_eq!(world.run(&["validate", "--session=S", "--strict"]).code, Some(2));
+    let ignored = world.run(&["validate", "--session=S", "--strict", "--ignore-results"]);
+    assert!(!ignored.stdout.contains("report as completed"), "{ignored}");
+    let plan = world.run(&["plan", "--session=S"]);
+    assert!(plan.stdout.contains("A: pending -> completed (wave-1-results.csv reports it)"), "{plan}");
+    assert!(plan.stdout.contains("B: pending -> completed (results.csv reports it)"), "{plan}");
+    assert_eq!(world.tree(), before);
+}
+
+/// R: P-04
+#[test]
+fn unmerged_results_are_not_paid_again() {
+    let world = unmerged();
+    let prompt = "cat \"$TEAM_EXECUTOR_PROMPT\" > prompt-$TEAM_EXECUTOR_TASK 2>/dev/null || cat > prompt-$TEAM_EXECUTOR_TASK; echo did it";
+    let run = world.run(&arguments("--session=S", prompt, &[]));
+    assert_eq!((run.code, starts(&run)), (Some(0), vec!["C".to_owned()]), "{run}");
+    assert!(run.stderr.contains("put right: A: pending -> completed (wave-1-results.csv reports it)\n"), "{run}");
+    let given = std::fs::read_to_string(world.dir().join("prompt-C")).expect("a prompt");
+    assert!(given.contains("the field is there") && given.contains("checked, twice"), "{given}");
+    let again = world.run(&arguments("--session=S", DID, &[]));
+    assert!(again.stdout.contains("is finished; nothing was done"), "{again}");
+
+    let world = unmerged();
+    let run = world.run(&arguments("--session=S", DID, &["--ignore-results"]));
+    assert_eq!((run.code, starts(&run)), (Some(0), ["A", "B", "C"].map(str::to_owned).to_vec()), "{run}");
+}
+
+/// R: P-04
+#[test]
+fn results_that_contradict_each_other_start_nothing() {
+    let world = unmerged();
+    world.write("S/wave-2-results.csv", "id,status,error\nA,failed,it broke\n");
+    let run = world.run(&arguments("--session=S", DID, &[]));
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(
+        run.stderr.contains("error: task 'A' is completed in wave-1-results.csv, but failed in wave-2-results.csv\n"),
+        "{run}"
+    );
+    assert_eq!(world.run(&arguments("--session=S", DID, &["--ignore-results"])).code, Some(0));
+}
+
+/// A task that a person sets back after the run is run again, whatever an old file says.
+///
+/// R: P-04
+#[test]
+fn a_task_set_back_after_a_run_ignores_old_results() {
+    let world = unmerged();
+    assert_eq!(world.run(&arguments("--session=S", DID, &[])).code, Some(0));
+    let path = world.dir().join("S/tasks.csv");
+    let text = std::fs::read_to_string(&path).expect("the table");
+    std::fs::write(&path, text.replace("completed,the field is there", "pending,")).expect("written");
+    let run = world.run(&arguments("--session=S", DID, &[]));
+    assert_eq!((run.code, starts(&run)), (Some(0), ["A", "C"].map(str::to_owned).to_vec()), "{run}");
+}

@@ -91,6 +91,10 @@ impl<D: Disk> Views<D> {
         self.derived.boot = Some(self.about.boot.clone());
         self.see(Place::Session, self.about.own, journal);
         note(&mut problems, self.save(Durability::Durable));
+        if !session.reported.is_empty() {
+            // From now on the session's own file says so, and whoever edits it does not set these tasks back.
+            problems.extend(self.write_own(session, rules, journal));
+        }
         note(&mut problems, wave::clean(&self.folders.run));
         if self.about.cadence == Cadence::Wave {
             self.waves = Waves::of(session, rules.graph());

@@ -11,6 +11,7 @@ pub(crate) fn has_happened(session: &Session, run: &Run) -> bool {
     let mut tasks = (0..).map(TaskIndex).take(session.tasks.len());
     tasks.any(|task| run.view(task).is_some_and(|view| view.since.is_some()))
         || !run.decisions().is_empty()
+        || !session.reported.is_empty()
         || !Reconciliation::of(session).is_empty()
 }
 
