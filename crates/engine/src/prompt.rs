@@ -8,6 +8,7 @@ mod upstream;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use team_executor_beneath::Dir;
 use team_executor_core::run::{Decision, Run};
 use team_executor_core::{CheckpointAction, Session, Task, TaskIndex};
 use team_executor_store::run_folder::{AGENTS, below_folder, component};
@@ -19,6 +20,8 @@ use crate::judgement;
 use crate::report::one_line;
 use crate::run_at::result_name;
 
+/// A longer role-spec is read by the agent itself.
+const SPEC_BYTES: u64 = 32 << 10;
 /// As long as a prompt usually is, so that it need not grow.
 const USUAL: usize = 4096;
 
@@ -139,6 +142,19 @@ fn findings<'a>(session: &'a Session, rules: &'a Run, task: TaskIndex) -> Option
     view.findings.or_else(before)
 }
 
+/// The role-spec itself, if it is short enough: an agent that must read the file needs a turn for that.
+fn role_spec(text: &mut String, folder: &Path, spec: &str) {
+    let read = Dir::open(folder).and_then(|folder| folder.read(spec, SPEC_BYTES)).ok();
+    let Some(content) = read.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+        return text.push_str("\nRead the role_spec file to load Phase 2-4 domain instructions.\n");
+    };
+    // A fence that is longer than any in it.
+    let longest = content.lines().map(|line| line.len() - line.trim_start_matches('~').len()).max().unwrap_or(0);
+    let fence = "~".repeat(longest.max(3) + 1);
+    text.push_str("\nThis is the role_spec file. Follow its Phase 2-4 domain instructions.\n\n");
+    writeln!(text, "{fence}markdown\n{}\n{fence}", content.trim_end()).ok();
+}
+
 fn text(session: &Session, task: &Task, folder: &Path) -> String {
     let role = session.role(task.role.as_str());
     let spec = role.and_then(|role| role.spec.as_deref()).map(|spec| folder.join(spec).display().to_string());
@@ -157,8 +173,8 @@ fn text(session: &Session, task: &Task, folder: &Path) -> String {
     field("team_name", &session.name);
     field("requirement", &session.requirement);
     field("inner_loop", if role.is_some_and(|role| role.inner_loop) { "true" } else { "false" });
-    if spec.is_some() {
-        text.push_str("\nRead the role_spec file to load Phase 2-4 domain instructions.\n");
+    if let Some(spec) = role.and_then(|role| role.spec.as_deref()) {
+        role_spec(&mut text, folder, spec);
     }
     planned::section(&mut text, task);
     text

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::adapters::Server;
+use team_executor_agents::adapters::{Adapter, Given, Server, Setup};
 use team_executor_agents::driver::door::{self, Answered, State, Word};
 use team_executor_agents::driver::{Brief, Times};
 use team_executor_agents::{Assignment, Limits};
@@ -48,9 +48,10 @@ pub(crate) fn driven(
         resuming: resuming.unwrap_or_default(),
         resume,
         model: setup.model.clone(),
+        effort: setup.effort.clone(),
         permissions: setup.permissions,
-        note: if setup.converses { note(setup, server.is_some()) } else { String::new() },
-        servers: server.iter().map(Server::of_session).collect(),
+        note: if setup.converses { with_own(note(setup, server.is_some()), setup) } else { String::new() },
+        servers: server.iter().map(Server::of_session).chain(setup.servers.iter().map(Given::of_session)).collect(),
         door: doors.join(name(id, attempt)),
         control: control::socket(&run.path),
         ledgers: run.ledgers(),
@@ -60,6 +61,12 @@ pub(crate) fn driven(
     assignment.program = options.exe.display().to_string();
     assignment.args = brief.arguments();
     Ok(assignment)
+}
+
+/// What the user tells Codex by an argument would be lost: its protocol says it again.
+fn with_own(note: String, setup: &Setup) -> String {
+    let (own, _) = setup.adapter.own_instructions(&setup.args);
+    if setup.adapter == Adapter::Codex && !own.is_empty() { format!("{note}\n\n{own}") } else { note }
 }
 
 /// How a conversation is bounded; its keeper leaves it the time to come to its end.

@@ -145,6 +145,8 @@ mod tests {
             adapter,
             model: None,
             permissions: team_executor_agents::adapters::Permissions::default(),
+            effort: None,
+            servers: Vec::new(),
             mcp: true,
             args: Vec::new(),
             converses: false,

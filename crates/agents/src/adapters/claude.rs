@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::count::Counts;
+use super::server::claude_servers;
 use super::stream::{Stream, number, text};
 use super::trouble::{Class, Trouble};
-use super::{Order, Permissions, RESULT_SCHEMA, Server, Version};
+use super::{Order, Permissions, RESULT_SCHEMA, Version};
 
 pub(super) const LEAST: Version = Version(2, 1, 0);
 
@@ -42,10 +43,14 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
         Permissions::Ask => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
     };
     words.extend(permissions.iter().map(|word| (*word).to_owned()));
-    words.extend(order.server.map(Server::for_claude).unwrap_or_default());
+    let asks = order.setup.permissions == Permissions::Ask;
+    words.extend(claude_servers(order.server, &order.setup.servers, asks));
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
-    words.extend(["--append-system-prompt", order.note].map(str::to_owned));
-    words.extend(order.schema.iter().flat_map(|_| ["--json-schema", RESULT_SCHEMA].map(str::to_owned)));
+    words.extend(order.setup.effort.iter().flat_map(|effort| ["--effort".to_owned(), effort.clone()]));
+    words.extend(["--append-system-prompt".to_owned(), order.noted()]);
+    // One that can report by a tool would be held to report once more.
+    let schema = order.schema.filter(|_| order.server.is_none());
+    words.extend(schema.iter().flat_map(|_| ["--json-schema", RESULT_SCHEMA].map(str::to_owned)));
     words
 }
 
@@ -53,6 +58,16 @@ pub(super) fn bounds(usd_micros: Option<u64>, turns: Option<u64>) -> Vec<String>
     let usd = usd_micros.map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
     let usd = usd.into_iter().flat_map(|usd| ["--max-budget-usd".to_owned(), usd]);
     usd.chain(turns.into_iter().flat_map(|turns| ["--max-turns".to_owned(), turns.to_string()])).collect()
+}
+
+/// What an argument of the user adds to the system prompt, and whether the next one belongs to it.
+pub(super) fn own_instruction(arg: &str, next: Option<&String>) -> (Option<String>, bool) {
+    const FLAG: &str = "--append-system-prompt";
+    match arg.strip_prefix(FLAG) {
+        Some("") => (next.cloned(), next.is_some()),
+        Some(rest) => (rest.strip_prefix('=').map(str::to_owned), false),
+        None => (None, false),
+    }
 }
 
 /// The same, and it listens.

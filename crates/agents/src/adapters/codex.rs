@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::count::{Counts, length};
+use super::server::codex_servers;
 use super::stream::{Stream, number, text};
 use super::trouble::Trouble;
-use super::{Order, Permissions, Server, Version};
+use super::{Order, Permissions, Version};
 
 pub(super) const LEAST: Version = Version(0, 100, 0);
 
@@ -27,10 +28,11 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
     };
     let mut words: Vec<String> =
         ["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox].map(str::to_owned).into();
-    words.extend(order.server.map(Server::for_codex).unwrap_or_default());
+    words.extend(codex_servers(order.server, &order.setup.servers));
+    words.extend(effort(order));
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
     // A text in JSON is a text in TOML.
-    words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.note))]);
+    words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.noted()))]);
     words.extend(order.schema.iter().flat_map(|file| ["--output-schema".to_owned(), file.display().to_string()]));
     words
 }
@@ -38,8 +40,27 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
 /// What else it must know is said in the protocol.
 pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
     let mut words = vec!["app-server".to_owned()];
-    words.extend(order.server.map(Server::for_codex).unwrap_or_default());
+    words.extend(codex_servers(order.server, &order.setup.servers));
+    words.extend(effort(order));
     words
+}
+
+fn effort(order: &Order<'_>) -> Vec<String> {
+    let effort = order.setup.effort.iter();
+    effort.flat_map(|effort| ["-c".to_owned(), format!("model_reasoning_effort={}", json!(effort))]).collect()
+}
+
+/// What an argument of the user adds to the developer's instructions, and whether the next one belongs to it.
+pub(super) fn own_instruction(arg: &str, next: Option<&String>) -> (Option<String>, bool) {
+    let of = |setting: &str| {
+        let value = setting.trim_start().strip_prefix("developer_instructions")?.trim_start().strip_prefix('=')?.trim();
+        // A text in quotes is TOML, which JSON is for all that matters here; without quotes it is the text itself.
+        Some(serde_json::from_str::<String>(value).unwrap_or_else(|_| value.trim_matches('\'').to_owned()))
+    };
+    match (arg, next) {
+        ("-c" | "--config", Some(next)) => of(next).map_or((None, false), |text| (Some(text), true)),
+        _ => (arg.strip_prefix("--config=").and_then(of), false),
+    }
 }
 
 pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {

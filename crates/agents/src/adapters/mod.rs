@@ -31,7 +31,7 @@ use crate::exit::Ended;
 
 pub(crate) use codex::{CHANGE, COMMAND};
 pub use ear::Ear;
-pub use server::Server;
+pub use server::{Given, Reached, Server};
 pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};
 pub use trouble::{Class, Trouble};
@@ -77,10 +77,14 @@ pub struct Setup {
     pub adapter: Adapter,
     /// Which model, if not the agent's own choice.
     pub model: Option<String>,
+    /// How hard it thinks, in the agent's own word, if not its own choice.
+    pub effort: Option<String>,
     /// What it may do.
     pub permissions: Permissions,
     /// It is given the tools of a worker.
     pub mcp: bool,
+    /// Servers of tools of the user, beside ours.
+    pub servers: Vec<Given>,
     /// Arguments of the user, behind all others.
     pub args: Vec<String>,
     /// It can be spoken to while it works, and takes up what it did before.
@@ -98,6 +102,14 @@ pub struct Order<'a> {
     pub schema: Option<&'a Path>,
     /// The tools that it is given, if it is.
     pub server: Option<&'a Server>,
+}
+
+impl Order<'_> {
+    /// What the agent must know, and what the user's own arguments tell it the same way.
+    fn noted(&self) -> String {
+        let (own, _) = self.setup.adapter.own_instructions(&self.setup.args);
+        if own.is_empty() { self.note.to_owned() } else { format!("{}\n\n{own}", self.note) }
+    }
 }
 
 impl Permissions {
@@ -147,7 +159,7 @@ impl Adapter {
             Self::Gemini => gemini::arguments(order),
             Self::Acp => Vec::new(),
         };
-        words.extend(order.setup.args.iter().cloned());
+        words.extend(self.own_instructions(&order.setup.args).1);
         words
     }
 
@@ -167,8 +179,35 @@ impl Adapter {
             Self::Gemini => gemini::conversing(order),
             Self::Acp => Vec::new(),
         };
-        words.extend(order.setup.args.iter().cloned());
+        words.extend(self.own_instructions(&order.setup.args).1);
         words
+    }
+
+    /// What the user's arguments tell the agent by the flag that we use ourselves, which it heeds once only; and the other
+    /// arguments.
+    pub fn own_instructions(self, args: &[String]) -> (String, Vec<String>) {
+        let (mut told, mut others, mut left) = (Vec::new(), Vec::new(), args.iter());
+        while let Some(arg) = left.next() {
+            let rest = left.as_slice().first();
+            let (text, takes_next) = match self {
+                Self::Claude => claude::own_instruction(arg, rest),
+                Self::Codex => codex::own_instruction(arg, rest),
+                Self::Gemini | Self::Acp => (None, false),
+            };
+            match text {
+                Some(text) => told.push(text),
+                None => others.push(arg.clone()),
+            }
+            if takes_next {
+                left.next();
+            }
+        }
+        (told.join("\n\n"), others)
+    }
+
+    /// Whether it can be told how hard to think. Agents of the Agent Client Protocol say that themselves.
+    pub const fn takes_effort(self) -> bool {
+        matches!(self, Self::Claude | Self::Codex | Self::Acp)
     }
 
     /// The arguments besides that take up a conversation, where its protocol does not say that.

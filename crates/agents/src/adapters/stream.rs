@@ -143,6 +143,10 @@ impl Stream {
                 self.unanswered |= by == Some("nobody");
                 self.deny(tool, text(event, "what").unwrap_or_default());
             }
+            (Some("lacks"), ..) => {
+                let words = text(event, "why").unwrap_or("it cannot be set up as it was wanted").to_owned();
+                (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Fatal, words }));
+            }
             (Some("closed"), Some("limit"), _) => {
                 let words = "timed out: it was urged to come to an end, and did not".to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Transient, words }));

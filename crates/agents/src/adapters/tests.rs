@@ -209,6 +209,8 @@ fn setup(adapter: Adapter, permissions: Permissions) -> Vec<String> {
         permissions,
         mcp: false,
         args: vec!["--mine".to_owned()],
+        effort: None,
+        servers: Vec::new(),
         converses: false,
     };
     adapter.arguments(&Order { setup: &setup, note: "a \"note\"", schema: Some(Path::new("/s.json")), server: None })

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::acp_options::{Setting, Wanted};
 use super::dialogue::{Act, Calls, Dialogue, Kind, News, Question, kind, text};
-
-/// How agents begin the names of the tools that we give them.
-const OURS: [&str; 2] = ["mcp__executor__", "executor_"];
+use crate::adapters::server;
 
 /// A conversation in this protocol.
 #[derive(Debug)]
@@ -21,6 +20,10 @@ pub(super) struct Acp {
     stage: Stage,
     session: String,
     turn: Option<u64>,
+    /// What is still to be set before the first words.
+    wanted: Wanted,
+    /// The names of the servers of tools that we give the agent.
+    given: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,7 @@ enum Stage {
     Greeting(u64),
     Loading(u64),
     Making(u64),
+    Setting(u64),
     Open,
 }
 
@@ -35,8 +39,33 @@ impl Acp {
     /// One that was not begun.
     pub(super) fn new(resume: Option<String>, cwd: PathBuf, note: &str, servers: Vec<Value>) -> Self {
         let (calls, stage) = (Calls::new(true), Stage::Greeting(0));
+        let names = servers.iter().map(|server| text(server, "name"));
+        let given = names.map(str::to_owned).collect();
         let settings = json!({"cwd": cwd, "mcpServers": servers});
-        Self { calls, resume, settings, note: note.to_owned(), stage, session: String::new(), turn: None }
+        let (session, wanted) = (String::new(), Wanted::default());
+        Self { calls, resume, settings, note: note.to_owned(), stage, session, turn: None, wanted, given }
+    }
+
+    /// The same with a model and an effort, which are set by the agent's own methods.
+    pub(super) fn wanting(mut self, model: Option<String>, effort: Option<String>) -> Self {
+        self.wanted = Wanted::new(model, effort);
+        self
+    }
+
+    /// Sets the next of what is wanted, or says that the agent can be spoken to.
+    fn settle(&mut self, result: &Value, out: &mut Vec<Value>) -> Option<News> {
+        self.wanted.offered(result);
+        match self.wanted.next(&self.session) {
+            None => {
+                self.stage = Stage::Open;
+                Some(News::Ready)
+            }
+            Some(Err(why)) => Some(News::Lacks(why)),
+            Some(Ok(Setting { method, params })) => {
+                self.stage = Stage::Setting(self.calls.call(method, &params, out));
+                None
+            }
+        }
     }
 
     fn make(&mut self, out: &mut Vec<Value>) {
@@ -72,9 +101,12 @@ impl Acp {
                 if let Some(session) = result.get("sessionId").and_then(Value::as_str) {
                     session.clone_into(&mut self.session);
                 }
-                self.stage = Stage::Open;
-                Some(News::Ready)
+                self.settle(result, out)
             }
+            Stage::Setting(own) if own == id && !is_well => {
+                Some(News::Lacks(format!("the agent refuses a setting: {}", text(&said["error"], "message"))))
+            }
+            Stage::Setting(own) if own == id => self.settle(result, out),
             _ if self.turn == Some(id) => {
                 self.turn = None;
                 Some(News::TurnOver)
@@ -95,7 +127,9 @@ impl Dialogue for Acp {
 
     fn hear(&mut self, said: &Value, out: &mut Vec<Value>) -> Option<News> {
         match kind(said) {
-            Kind::Call(id, "session/request_permission") => Some(News::Asks(question(id, &said["params"]))),
+            Kind::Call(id, "session/request_permission") => {
+                Some(News::Asks(question(id, &said["params"], &self.given)))
+            }
             Kind::Call(id, method) => {
                 self.calls.unknown(id, method, out);
                 None
@@ -137,13 +171,15 @@ impl Dialogue for Acp {
     }
 }
 
-fn question(id: &Value, params: &Value) -> Question {
+fn question(id: &Value, params: &Value, given: &[String]) -> Question {
     let call = &params["toolCall"];
     let (kind, name, title) = (text(call, "kind"), text(call, "name"), text(call, "title"));
-    let is_ours = |name: &str| OURS.iter().any(|prefix| name.starts_with(prefix));
+    // Agents put one of these in front of a tool's name.
+    let is_of = |server: &str| [format!("mcp__{server}__"), format!("{server}_")].iter().any(|it| name.starts_with(it));
     let act = match kind {
         // What a worker tells its team changes nothing else.
-        "other" | "" if is_ours(name) => Act::Look,
+        "other" | "" if is_of(server::NAME) => Act::Look,
+        "other" | "" if given.iter().any(|server| is_of(server)) => Act::Given,
         "read" | "search" | "think" => Act::Look,
         "edit" | "delete" | "move" => Act::Edit,
         _ => Act::Other,

@@ -43,6 +43,8 @@ pub(super) enum News {
     TooLate(String),
     /// There will be no conversation.
     Failed,
+    /// The agent cannot be set up as it was wanted, for this reason.
+    Lacks(String),
 }
 
 /// What an agent wants to do.
@@ -69,6 +71,8 @@ pub(super) enum Act {
     Look,
     /// Change files.
     Edit,
+    /// Use a tool of a server that the user gave it.
+    Given,
     /// Anything else.
     Other,
 }

@@ -8,6 +8,7 @@
 //! report that it owes.
 
 mod acp;
+mod acp_options;
 mod claude;
 mod codex;
 mod dialogue;
@@ -53,6 +54,8 @@ pub struct Brief {
     pub resume: Option<String>,
     /// Which model, where the protocol says that.
     pub model: Option<String>,
+    /// How hard the agent thinks, where the protocol says that.
+    pub effort: Option<String>,
     /// What the agent may do.
     pub permissions: Permissions,
     /// What it must know besides the prompt, where the protocol says that.

@@ -16,6 +16,7 @@ pub(super) fn settled(permissions: Permissions, question: &Question, folders: &[
         (_, Act::Look) | (Permissions::Full, _) => Some(true),
         (Permissions::Edit, Act::Edit) => Some(is_within),
         (Permissions::Ask, _) => None,
+        (_, Act::Given) => Some(true),
         (Permissions::Read | Permissions::Edit, _) => Some(false),
     }
 }
@@ -42,6 +43,8 @@ mod tests {
         }
         assert_eq!(asked(Permissions::Read, Act::Edit, "/p/a"), Some(false));
         assert_eq!(asked(Permissions::Edit, Act::Other, "/p/a"), Some(false));
+        assert_eq!(asked(Permissions::Read, Act::Given, "/p/a"), Some(true));
+        assert_eq!(asked(Permissions::Ask, Act::Given, "/p/a"), None);
         assert_eq!(asked(Permissions::Full, Act::Other, "/etc/a"), Some(true));
         assert_eq!(asked(Permissions::Ask, Act::Edit, "/p/a"), None);
         for (path, may) in [

@@ -204,6 +204,10 @@ impl Talk {
             Some(News::TooLate(words)) if self.dialogue.is_busy() => self.waiting.push_back(words),
             Some(News::TooLate(words)) => self.say(&words),
             Some(News::Failed) => self.over = true,
+            Some(News::Lacks(why)) => {
+                self.mark("lacks", &json!({"why": why}));
+                self.over = true;
+            }
         }
     }
 
@@ -361,7 +365,12 @@ fn dialogue(brief: &Brief, cwd: &Path) -> Box<dyn Dialogue> {
     match brief.adapter {
         Adapter::Claude => Box::new(Claude::default()),
         Adapter::Codex => Box::new(Codex::new(resume, cwd, &brief.note, brief.model.as_deref(), brief.permissions)),
-        Adapter::Gemini | Adapter::Acp => Box::new(Acp::new(resume, cwd, &brief.note, brief.servers.clone())),
+        // Gemini is told by an argument.
+        Adapter::Gemini => Box::new(Acp::new(resume, cwd, &brief.note, brief.servers.clone())),
+        Adapter::Acp => {
+            let acp = Acp::new(resume, cwd, &brief.note, brief.servers.clone());
+            Box::new(acp.wanting(brief.model.clone(), brief.effort.clone()))
+        }
     }
 }
 

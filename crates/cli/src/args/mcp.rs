@@ -1,5 +1,7 @@
 //! What `mcp` can be told.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 
 use super::settings::Settings;
@@ -10,6 +12,10 @@ pub(crate) struct Mcp {
     /// Serve a client that runs sessions and tables, instead of a worker
     #[arg(long)]
     pub(crate) serve: bool,
+
+    /// Let clients look and write in these folders only
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "serve")]
+    pub(crate) root: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) settings: Settings,

@@ -1,7 +1,7 @@
 //! `mcp`: serves the worker that started it, or with `--serve` any client, over the Model Context Protocol.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use clap::parser::ValueSource;
@@ -17,8 +17,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// The flag that says who is served. All others are about what is run.
-const SERVE: &str = "serve";
+/// The flags that say who is served, and where. All others are about what is run.
+const OWN: [&str; 2] = ["serve", "root"];
 
 /// Serves until the client has closed its end.
 pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure> {
@@ -29,7 +29,8 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
     let flags = flags();
     if options.serve {
         let Place { exe, current, .. } = Place::of(None)?;
-        stdio::serve(Client::new(Program { exe, flags }, current))?;
+        let roots = options.root.iter().map(|root| root_of(root, &current)).collect::<Result<_, _>>()?;
+        stdio::serve(Client::new(Program { exe, flags }, current).within(roots))?;
         return Ok(Exit::Fine);
     }
     if let Some(flag) = flags.first() {
@@ -38,6 +39,15 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
         return Err(finding.help("add --serve to serve a client that does").into());
     }
     worker()
+}
+
+/// A folder that clients may reach.
+fn root_of(root: &Path, current: &Path) -> Result<PathBuf, Failure> {
+    let real = current.join(root).canonicalize().ok().filter(|path| path.is_dir());
+    real.ok_or_else(|| {
+        let finding = Finding::error(Code::Usage, format!("`--root` names no folder: {}", root.display()));
+        finding.help("name folders that are there: team-executor mcp --serve --root .").into()
+    })
 }
 
 /// Whether arguments say that a worker is served, and nothing else. To understand those of all commands takes longer than
@@ -68,7 +78,7 @@ fn flags() -> Vec<Flag> {
     let mut flags = Vec::new();
     for argument in known.get_arguments() {
         let id = argument.get_id().as_str();
-        let Some(name) = argument.get_long().filter(|name| *name != SERVE) else { continue };
+        let Some(name) = argument.get_long().filter(|name| !OWN.contains(name)) else { continue };
         if given.value_source(id) != Some(ValueSource::CommandLine) {
             continue;
         }

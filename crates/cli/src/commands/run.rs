@@ -85,6 +85,9 @@ fn once(
     if options.start.yes {
         check::is_trusted(&chosen.programs, &config, options.start.trust_project)?;
     }
+    for message in &chosen.unheard {
+        warn(message, format, printer)?;
+    }
     if chosen.ignored {
         let key = "[defaults] session_may_choose = true";
         warn(&format!("the session names agents; they were ignored ({key} lets it choose)"), format, printer)?;

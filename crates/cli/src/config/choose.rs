@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_agents::adapters::{Adapter, Permissions, Setup};
+use team_executor_agents::adapters::{Adapter, Given, Permissions, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
@@ -16,7 +16,9 @@ use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::read::no_agent;
-use super::{Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals};
+use super::{
+    Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals, servers,
+};
 use crate::args;
 use crate::escape;
 use crate::failure::Failure;
@@ -111,6 +113,8 @@ pub(crate) struct Chosen {
     pub(crate) programs: Vec<Program>,
     /// The session names agents, and may not.
     pub(crate) ignored: bool,
+    /// What was set and does not reach an agent, a line each.
+    pub(crate) unheard: Vec<String>,
 }
 
 impl Chosen {
@@ -166,6 +170,7 @@ pub(crate) fn choose(
         tasks: BTreeMap::new(),
         programs: Vec::new(),
         ignored: false,
+        unheard: Vec::new(),
     };
     let defaults = Defaults::of(config, flags);
     let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, known_pools: BTreeMap::new() };
@@ -267,9 +272,13 @@ impl<'a> Chooser<'a> {
                 let owns = [own, role];
                 let bound = setup.adapter == Adapter::Codex && budget::binds(&self.config.settings, self.flags, owns);
                 let converses = must || converse.unwrap_or(bound || task.exec_mode == ExecMode::Interactive);
-                Some(Setup { converses, ..setup })
+                Some(self.setup(Setup { converses, ..setup }, &name, own, role)?)
             }
-            Kind::Command(_) | Kind::Rehearsal { .. } => None,
+            Kind::Command(_) => {
+                self.not_for_commands(&name, own, role);
+                None
+            }
+            Kind::Rehearsal { .. } => None,
         };
         if let Some(Setup { adapter, .. }) = setup {
             pass_env.extend(adapter.passes().iter().map(|name| (*name).to_owned()));
@@ -280,6 +289,86 @@ impl<'a> Chooser<'a> {
         let pool = self.pool(&worker);
         self.chosen.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
+    }
+
+    /// How a known coding agent is asked, with what the task and its role settle.
+    fn setup(&mut self, mut setup: Setup, name: &str, own: Option<&Own>, role: Option<&Own>) -> Result<Setup, Failure> {
+        let first =
+            |of: fn(&Own) -> &Option<Set<String>>| [own, role].into_iter().flatten().find_map(|one| of(one).clone());
+        let (model, effort) = (first(|own| &own.model), first(|own| &own.effort));
+        setup.model = model.map(|set| set.value).or(setup.model);
+        match effort {
+            Some(set) if !setup.adapter.takes_effort() => {
+                let kind = setup.adapter.name();
+                self.is_unheard(
+                    &set.from,
+                    format!("agent '{name}' is a {kind}, which has no effort: '{}' is ignored", set.value),
+                );
+            }
+            effort => setup.effort = effort.map(|set| set.value).or(setup.effort),
+        }
+        setup.servers = self.servers(own, role)?;
+        if !setup.servers.is_empty() && !setup.adapter.takes_server() && !setup.converses {
+            let names: Vec<_> = setup.servers.iter().map(|one| one.name.as_str()).collect();
+            let message = format!(
+                "agent '{name}' takes no MCP servers without a conversation, so it has no {}; set converse = true",
+                names.join(", ")
+            );
+            self.is_unheard(&Origin::BuiltIn, message);
+        }
+        Ok(setup)
+    }
+
+    /// The servers of tools of a task. Programs among them are programs like any other.
+    fn servers(&mut self, own: Option<&Own>, role: Option<&Own>) -> Result<Vec<Given>, Failure> {
+        let settings = &self.config.settings;
+        let named = own.and_then(|own| own.mcp_servers.as_ref()).or_else(|| role?.mcp_servers.as_ref());
+        let of_file = own.and_then(|own| own.use_mcp_json.as_ref()).or_else(|| role?.use_mcp_json.as_ref());
+        let named = named.or(settings.mcp_servers.as_ref());
+        let of_file = of_file.or(settings.use_mcp_json.as_ref()).is_some_and(|set| set.value);
+        let defined = named.into_iter().flat_map(|set| &set.value).filter_map(|name| settings.servers.get(name));
+        let mut all: Vec<Set<Given>> = defined.cloned().collect();
+        if of_file {
+            let theirs = servers::of_project(&self.config.project)?;
+            let is_new = |one: &Set<Given>| !all.iter().any(|known| known.value.name == one.value.name);
+            let more: Vec<_> = theirs.into_iter().filter(is_new).collect();
+            all.extend(more);
+        }
+        for set in &all {
+            let by_project = self.by_project(&set.from);
+            let agent = format!("MCP server {}", set.value.name);
+            let program = Program { agent, command: servers::shown(&set.value), by_project };
+            if !self.chosen.programs.contains(&program) {
+                self.chosen.programs.push(program);
+            }
+        }
+        Ok(all.into_iter().map(|set| set.value).collect())
+    }
+
+    /// Notes what a task or its role settles about models, which a command has none of. What the command line chose is not meant.
+    fn not_for_commands(&mut self, name: &str, own: Option<&Own>, role: Option<&Own>) {
+        if self.by_flag.is_some() {
+            return;
+        }
+        let keys: [(&str, fn(&Own) -> Option<&Origin>); 3] = [
+            ("model", |own| own.model.as_ref().map(|set| &set.from)),
+            ("effort", |own| own.effort.as_ref().map(|set| &set.from)),
+            ("mcp_servers", |own| own.mcp_servers.as_ref().map(|set| &set.from)),
+        ];
+        for (key, of) in keys {
+            let from = [own, role].into_iter().flatten().find_map(of).cloned();
+            if let Some(from) = from {
+                self.is_unheard(&from, format!("agent '{name}' is a command, which has no '{key}': it is ignored"));
+            }
+        }
+    }
+
+    fn is_unheard(&mut self, from: &Origin, message: String) {
+        let at = from.spot().map(|spot| format!("{}:{}: ", spot.file, spot.line)).unwrap_or_default();
+        let line = format!("{at}{message}");
+        if !self.chosen.unheard.contains(&line) {
+            self.chosen.unheard.push(line);
+        }
     }
 
     /// Whose quota a worker uses. Commands have none that is known.
@@ -377,9 +466,11 @@ impl<'a> Chooser<'a> {
 /// What a known coding agent is, for people: its own flags are in docs/agents.md.
 fn shown(program: &str, setup: &Setup) -> String {
     let model = setup.model.as_ref().map(|model| format!(", model {}", escape::shell_word(model))).unwrap_or_default();
+    let effort =
+        setup.effort.as_ref().map(|effort| format!(", effort {}", escape::shell_word(effort))).unwrap_or_default();
     let args = if setup.args.is_empty() { String::new() } else { format!(", args {}", command::shown(&setup.args)) };
     let program = escape::shell_word(program);
-    format!("{program} ({}, permissions {}{model}{args})", setup.adapter.name(), setup.permissions.word())
+    format!("{program} ({}, permissions {}{model}{effort}{args})", setup.adapter.name(), setup.permissions.word())
 }
 
 /// The environment that an agent is given, values and all.

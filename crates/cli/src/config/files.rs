@@ -8,7 +8,7 @@ use team_executor_beneath::{Dir, is_system_failure, ours, words};
 use team_executor_files::{Code, Finding, Findings, Source, Sources};
 
 use super::read::{read, unknown_agents};
-use super::{Origin, Settings, Spot};
+use super::{Origin, Settings, Spot, servers};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -69,6 +69,7 @@ impl Config {
         }
         if !findings.has_errors() {
             unknown_agents(&settings, &mut findings);
+            servers::unknown(&settings, &mut findings);
         }
         if findings.has_errors() {
             return Err(Failure::Config(Box::new((findings, sources))));

@@ -14,6 +14,7 @@ pub(crate) mod installed;
 pub(crate) mod prices;
 mod proposals;
 pub(crate) mod read;
+mod servers;
 pub(crate) mod show;
 pub(crate) mod time;
 mod values;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use team_executor_agents::adapters::{Adapter, Permissions, Setup};
+use team_executor_agents::adapters::{Adapter, Given, Permissions, Setup};
 use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
 use team_executor_engine::prices::Price;
@@ -125,6 +126,12 @@ pub(crate) struct Own {
     pub(crate) from: Option<Origin>,
     /// Who does it, the one that is wanted first.
     pub(crate) agents: Option<Set<Vec<String>>>,
+    /// Which model, and how hard it thinks.
+    pub(crate) model: Option<Set<String>>,
+    pub(crate) effort: Option<Set<String>>,
+    /// Which servers of tools agents are given beside ours, and whether those of the project's `.mcp.json` are among them.
+    pub(crate) mcp_servers: Option<Set<Vec<String>>>,
+    pub(crate) use_mcp_json: Option<Set<bool>>,
     pub(crate) retries: Option<Set<u32>>,
     pub(crate) rounds: Option<Set<u32>>,
     /// A person judges after each of these tasks.
@@ -173,8 +180,16 @@ impl Kind {
     /// A known coding agent as it is without settings.
     pub(crate) fn agent(adapter: Adapter, program: &str, args: &[&str]) -> Self {
         let args = args.iter().map(|word| (*word).to_owned()).collect();
-        let setup =
-            Setup { adapter, model: None, permissions: Permissions::default(), mcp: true, args, converses: false };
+        let setup = Setup {
+            adapter,
+            model: None,
+            effort: None,
+            permissions: Permissions::default(),
+            mcp: true,
+            servers: Vec::new(),
+            args,
+            converses: false,
+        };
         Self::Agent { program: program.to_owned(), setup, converse: None }
     }
 }
@@ -194,6 +209,11 @@ pub(crate) struct Settings {
     /// Who does a task, the one that is wanted first.
     pub(crate) agents_wanted: Option<Set<Vec<String>>>,
     pub(crate) session_may_choose: Option<Set<bool>>,
+    /// Which servers of tools agents are given beside ours, and whether those of the project's `.mcp.json` are among them.
+    pub(crate) mcp_servers: Option<Set<Vec<String>>>,
+    pub(crate) use_mcp_json: Option<Set<bool>>,
+    /// All servers that can be named.
+    pub(crate) servers: BTreeMap<String, Set<Given>>,
     /// Folders of projects whose files may choose programs.
     pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
     pub(crate) limits: Limits,
@@ -229,6 +249,10 @@ impl Own {
         Self {
             from: self.from.or(other.from),
             agents: self.agents.or(other.agents),
+            model: self.model.or(other.model),
+            effort: self.effort.or(other.effort),
+            mcp_servers: self.mcp_servers.or(other.mcp_servers),
+            use_mcp_json: self.use_mcp_json.or(other.use_mcp_json),
             retries: self.retries.or(other.retries),
             rounds: self.rounds.or(other.rounds),
             checkpoint: self.checkpoint.or(other.checkpoint),
@@ -254,6 +278,8 @@ impl Settings {
         agents.extend(self.agents);
         let mut prices = other.prices;
         prices.extend(self.prices);
+        let mut servers = other.servers;
+        servers.extend(self.servers);
         let mut artifacts = other.artifacts;
         for (kind, checks) in self.artifacts {
             let under = artifacts.remove(&kind).unwrap_or_default();
@@ -270,6 +296,9 @@ impl Settings {
             checkpoint_wait: self.checkpoint_wait.or(other.checkpoint_wait),
             agents_wanted: self.agents_wanted.or(other.agents_wanted),
             session_may_choose: self.session_may_choose.or(other.session_may_choose),
+            mcp_servers: self.mcp_servers.or(other.mcp_servers),
+            use_mcp_json: self.use_mcp_json.or(other.use_mcp_json),
+            servers,
             trusted_projects: self.trusted_projects.or(other.trusted_projects),
             limits: self.limits.or(other.limits),
             quota_wait: self.quota_wait.or(other.quota_wait),

@@ -11,10 +11,10 @@ use toml::de::{DeTable, DeValue};
 use super::values::{Reader, get, list, nearest};
 use super::{
     Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, prices,
-    proposals,
+    proposals, servers,
 };
 
-const SECTIONS: &[&str] = &["defaults", "budget", "prices", "agents", "roles", "tasks", "artifacts"];
+const SECTIONS: &[&str] = &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "agents",
@@ -24,12 +24,14 @@ const DEFAULTS: &[&str] = &[
     "concurrency",
     "limits",
     "max_proposals",
+    "mcp_servers",
     "proposals",
     "quota_wait",
     "retries",
     "rounds",
     "session_may_choose",
     "trusted_projects",
+    "use_mcp_json",
 ];
 const LIMITS: &[&str] = &["first_output", "idle", "total", "converge", "grace", "answer"];
 const AGENT: &[&str] = &[
@@ -37,6 +39,7 @@ const AGENT: &[&str] = &[
     "command",
     "program",
     "model",
+    "effort",
     "permissions",
     "converse",
     "mcp",
@@ -47,21 +50,48 @@ const AGENT: &[&str] = &[
     "speed",
 ];
 /// What of an agent is given to the system, which knows no NUL in it.
-const TEXTS: &[&str] = &["command", "program", "model", "args", "pass_env", "env"];
+const TEXTS: &[&str] = &["command", "program", "model", "effort", "args", "pass_env", "env"];
 /// What only agents of some kinds have: commands, known coding agents, rehearsals.
-const OF_KIND: [(&str, [bool; 3]); 8] = [
+const OF_KIND: [(&str, [bool; 3]); 9] = [
     ("command", [true, false, false]),
     ("program", [false, true, false]),
     ("model", [false, true, false]),
+    ("effort", [false, true, false]),
     ("permissions", [false, true, false]),
     ("converse", [false, true, false]),
     ("mcp", [false, true, false]),
     ("args", [false, true, false]),
     ("speed", [false, false, true]),
 ];
-const OWN: &[&str] = &["agent", "agents", "budget", "checkpoint", "checks", "limits", "retries", "rounds"];
-const OF_ROLE: &[&str] =
-    &["agent", "agents", "budget", "checkpoint", "checks", "inject", "limits", "retries", "rounds"];
+const OWN: &[&str] = &[
+    "agent",
+    "agents",
+    "budget",
+    "checkpoint",
+    "checks",
+    "effort",
+    "limits",
+    "mcp_servers",
+    "model",
+    "retries",
+    "rounds",
+    "use_mcp_json",
+];
+const OF_ROLE: &[&str] = &[
+    "agent",
+    "agents",
+    "budget",
+    "checkpoint",
+    "checks",
+    "effort",
+    "inject",
+    "limits",
+    "mcp_servers",
+    "model",
+    "retries",
+    "rounds",
+    "use_mcp_json",
+];
 const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "acp", "rehearsal"];
 
 /// Reads the text of a file. `home` is what `~` stands for.
@@ -101,6 +131,8 @@ pub(super) fn read(
         settings.checkpoint_wait = reader.time(table, "checkpoint_wait");
         settings.quota_wait = budget::quota_wait(&mut reader, table);
         settings.session_may_choose = reader.truth(table, "session_may_choose");
+        settings.mcp_servers = reader.texts(table, "mcp_servers");
+        settings.use_mcp_json = reader.truth(table, "use_mcp_json");
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
     settings.budget = Budget::read(&mut reader, root, "");
@@ -109,6 +141,9 @@ pub(super) fn read(
         if let Some(agent) = agent(&mut reader, &name, table) {
             settings.agents.insert(name, agent);
         }
+    }
+    for (name, _, table) in tables(&mut reader, root, "mcp_servers") {
+        settings.servers.extend(servers::read(&mut reader, &name, table).map(|set| (name, set)));
     }
     for (name, at, table) in tables(&mut reader, root, "roles") {
         let own = own(&mut reader, &format!("roles.{name}"), table, OF_ROLE);
@@ -158,10 +193,15 @@ pub(super) type Named<'t, 'd> = (String, Range<usize>, &'t DeTable<'d>);
 
 fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Own {
     reader.only(table, section, keys);
+    ["model", "effort"].iter().for_each(|key| reader.no_nul(table, key));
     Own {
         from: None,
         inject: keys.contains(&"inject").then(|| reader.truth(table, "inject")).flatten(),
         agents: wanted(reader, table, section),
+        model: reader.set(table, "model", "the name of a model", not_empty),
+        effort: reader.set(table, "effort", EFFORT, not_empty),
+        mcp_servers: reader.texts(table, "mcp_servers"),
+        use_mcp_json: reader.truth(table, "use_mcp_json"),
         retries: reader.whole(table, "retries", 0),
         rounds: reader.whole(table, "rounds", 0),
         checkpoint: reader.truth(table, "checkpoint"),
@@ -196,12 +236,19 @@ fn limits(reader: &mut Reader<'_>, table: &DeTable<'_>, section: &str) -> Limits
     }
 }
 
+/// What an effort is.
+const EFFORT: &str = "a word that the agent knows, for instance \"low\" or \"high\"";
+
+fn not_empty(value: &DeValue<'_>) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
 /// A known coding agent with what differs from what is built in.
 fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, adapter: Adapter) -> Kind {
     let expected = format!("one of {}", Permissions::WORDS.join(", "));
-    let not_empty = |value: &DeValue<'_>| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let program = reader.set(table, "program", "a program", not_empty);
     let model = reader.set(table, "model", "the name of a model", not_empty);
+    let effort = reader.set(table, "effort", EFFORT, not_empty);
     let permissions =
         reader.set(table, "permissions", &expected, |value| Permissions::from_word(value.as_str().unwrap_or_default()));
     let mcp = reader.truth(table, "mcp");
@@ -213,9 +260,9 @@ fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, ada
         let help = "add `program = \"PROGRAM\"`, and `args` that make it speak the Agent Client Protocol".to_owned();
         reader.wrong(format!("[{section}] has no 'program'"), at, "any program can be of this kind", help);
     }
-    if let Some(value) = get(table, "model").filter(|_| speaks) {
-        let help = "remove it, and choose the model in the agent's own settings or by `args`".to_owned();
-        reader.wrong(format!("[{section}] is of a kind that has no 'model'"), value.span(), "", help);
+    if let Some(value) = get(table, "effort").filter(|_| !adapter.takes_effort()) {
+        let help = "remove it, and choose it in the agent's own settings".to_owned();
+        reader.wrong(format!("[{section}] is of a kind that has no 'effort'"), value.span(), "", help);
     }
     let asks = permissions.as_ref().is_some_and(|set| set.value == Permissions::Ask);
     if let Some(value) = get(table, "converse").filter(|_| converse == Some(false) && (asks || speaks)) {
@@ -225,6 +272,8 @@ fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, ada
     let setup = Setup {
         adapter,
         model: model.map(|set| set.value),
+        effort: effort.map(|set| set.value),
+        servers: Vec::new(),
         permissions: permissions.map(|set| set.value).unwrap_or_default(),
         mcp: mcp.is_none_or(|set| set.value),
         args: args.map(|set| set.value).unwrap_or_default(),

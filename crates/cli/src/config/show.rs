@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
-use super::{Budget, Config, Kind, Limits, Origin, Own, Set, Time, budget, checks, command, prices};
+use super::{Budget, Config, Kind, Limits, Origin, Own, Set, Time, budget, checks, command, prices, servers};
 use crate::args;
 
 /// One setting.
@@ -44,6 +44,10 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
     list.add("defaults.session_may_choose", json!(may.value), may.from);
     let trusted = all.trusted_projects.clone().unwrap_or(Set { value: Vec::new(), from: Origin::BuiltIn });
     list.add("defaults.trusted_projects", json!(trusted.value), trusted.from);
+    list.servers("defaults", &all.mcp_servers, &all.use_mcp_json);
+    for (name, set) in &all.servers {
+        list.add(&format!("mcp_servers.{}", quoted(name)), json!(servers::shown(&set.value)), set.from.clone());
+    }
     list.limits("defaults", &defaults.limits);
     if defaults.limits.total.is_none() {
         for mode in ExecMode::ALL {
@@ -65,6 +69,9 @@ pub(crate) fn entries(config: &Config, flags: &args::Settings) -> Vec<Entry> {
                 add(&mut list, "program", json!(program));
                 if let Some(model) = &setup.model {
                     add(&mut list, "model", json!(model));
+                }
+                if let Some(effort) = &setup.effort {
+                    add(&mut list, "effort", json!(effort));
                 }
                 add(&mut list, "permissions", json!(setup.permissions.word()));
                 if let Some(converse) = converse {
@@ -119,6 +126,12 @@ impl List {
         if let Some(set) = &own.agents {
             self.wanted(section, set);
         }
+        for (key, set) in [("model", &own.model), ("effort", &own.effort)] {
+            if let Some(set) = set {
+                self.add(&format!("{section}.{key}"), json!(set.value), set.from.clone());
+            }
+        }
+        self.servers(section, &own.mcp_servers, &own.use_mcp_json);
         if let Some(set) = &own.retries {
             self.add(&format!("{section}.retries"), json!(set.value), set.from.clone());
         }
@@ -134,6 +147,15 @@ impl List {
         self.limits(section, &own.limits);
         own.budget.show(self, &format!("{section}.budget"));
         checks::show(self, &format!("{section}.checks"), &own.checks);
+    }
+
+    fn servers(&mut self, section: &str, named: &Option<Set<Vec<String>>>, of_file: &Option<Set<bool>>) {
+        if let Some(set) = named {
+            self.add(&format!("{section}.mcp_servers"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = of_file {
+            self.add(&format!("{section}.use_mcp_json"), json!(set.value), set.from.clone());
+        }
     }
 
     fn limits(&mut self, section: &str, limits: &Limits) {

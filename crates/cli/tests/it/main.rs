@@ -35,6 +35,7 @@ mod screen;
 mod seen;
 mod sentences;
 mod serve;
+mod settings;
 mod status;
 mod tutorial;
 mod usage;

@@ -28,6 +28,15 @@ pub(super) struct Follower {
     context: RequestContext<RoleServer>,
 }
 
+/// How far a command is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// To its last event, of this type.
+    Ended(&'static str),
+    /// Until a run has begun.
+    Begun,
+}
+
 /// How a command came out.
 pub(super) enum Came {
     /// It has ended with this.
@@ -45,9 +54,14 @@ impl Follower {
     }
 
     /// Follows a command to an event of this type, or for so long. The client has heard the last progress before it returns.
-    pub(super) async fn follow(&self, events: Events, last: &str, patience: Option<Duration>) -> Result<Came, Refusal> {
+    pub(super) async fn follow(
+        &self,
+        events: Events,
+        until: Until,
+        patience: Option<Duration>,
+    ) -> Result<Came, Refusal> {
         let mut has_told = false;
-        let came = self.watch(events, last, patience, &mut has_told).await;
+        let came = self.watch(events, until, patience, &mut has_told).await;
         if has_told && !self.context.ct.is_cancelled() {
             self.settle().await;
         }
@@ -57,11 +71,12 @@ impl Follower {
     async fn watch(
         &self,
         mut events: Events,
-        last: &str,
+        until: Until,
         patience: Option<Duration>,
         has_told: &mut bool,
     ) -> Result<Came, Refusal> {
         let began = Instant::now();
+        let last = if let Until::Ended(last) = until { last } else { "run_ended" };
         let (mut end, mut counts, mut run) = (None, Value::Null, Value::Null);
         let mut wrong: Vec<Value> = Vec::new();
         loop {
@@ -92,8 +107,9 @@ impl Follower {
                 None if is_over => return Err(lost("it was ended from outside")),
                 _ => {}
             }
-            let has_left = self.waits(EVERY).await;
-            if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
+            let has_begun = until == Until::Begun && run.is_string();
+            let has_left = !has_begun && self.waits(EVERY).await;
+            if has_begun || has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
                 return Ok(Came::On(goes_on(&run, &counts)));
             }
         }

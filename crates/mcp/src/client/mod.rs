@@ -11,6 +11,7 @@ mod room;
 mod roots;
 mod sessions;
 mod table;
+mod tasks;
 mod texts;
 mod uri;
 
@@ -19,9 +20,9 @@ use std::path::PathBuf;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult, Implementation,
+    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
@@ -44,6 +45,8 @@ pub struct Client {
     program: Program,
     /// Where a client works that declares no roots.
     current: PathBuf,
+    /// The only folders that clients may reach, whatever they declare.
+    fixed: Vec<PathBuf>,
 }
 
 /// One call of a tool.
@@ -56,7 +59,12 @@ pub(crate) struct Call<'c> {
 impl Client {
     /// For clients that this program serves from a folder.
     pub fn new(program: Program, current: PathBuf) -> Self {
-        Self { program, current }
+        Self { program, current, fixed: Vec::new() }
+    }
+
+    /// The same, and clients reach these folders and no others.
+    pub fn within(self, fixed: Vec<PathBuf>) -> Self {
+        Self { fixed, ..self }
     }
 
     /// All that it offers.
@@ -65,7 +73,7 @@ impl Client {
     }
 
     async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
-        let roots = Roots::of(&context, &self.current).await?;
+        let roots = Roots::of(&context, &self.current, &self.fixed).await?;
         Ok(Call { program: &self.program, roots, follower: Follower::new(context) })
     }
 }
@@ -82,7 +90,7 @@ impl Call<'_> {
 
 impl ServerHandler for Client {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build())
             .with_server_info(Implementation::new("team-executor", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -101,12 +109,46 @@ impl ServerHandler for Client {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, .. } = request;
+        let knows_tasks = context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        if knows_tasks && tasks::is_for(&name, arguments.as_ref()) {
+            return match self.begin(context).await {
+                Ok(call) => tasks::create(&call, &name, arguments).await,
+                Err(refusal) => tool::answer(Err::<Value, _>(refusal)).map(Into::into),
+            };
+        }
         let result = match self.begin(context).await {
             Ok(call) => call.carry_out(&name, arguments).await,
             Err(refusal) => Err(refusal),
         };
         let result = result.transpose().ok_or_else(|| tool::unknown(&name))?;
         tool::answer(result.map(|answer| fitted(answer, ANSWER_BYTES))).map(Into::into)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let call = self.begin(context).await.map_err(resources::failed)?;
+        tasks::get(&call, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.begin(context).await.map_err(resources::failed)?;
+        tasks::update(&call, &request.task_id, request.input_responses).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.begin(context).await.map_err(resources::failed)?;
+        tasks::cancel(&call, &request.task_id).await
     }
 
     async fn list_resources(

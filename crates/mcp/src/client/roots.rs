@@ -29,8 +29,16 @@ pub(super) struct Inside {
 }
 
 impl Roots {
-    /// Asks the client, if it has roots and can be asked.
-    pub(super) async fn of(context: &RequestContext<RoleServer>, current: &Path) -> Result<Self, Refusal> {
+    /// Those that the user has fixed; else asks the client, if it has roots and can be asked.
+    pub(super) async fn of(
+        context: &RequestContext<RoleServer>,
+        current: &Path,
+        fixed: &[PathBuf],
+    ) -> Result<Self, Refusal> {
+        if !fixed.is_empty() {
+            let there: Vec<_> = fixed.iter().filter_map(|root| root.canonicalize().ok()).collect();
+            return if there.is_empty() { Err(unknown("none of --root is there any more")) } else { Ok(Self(there)) };
+        }
         let declares = context.client_capabilities().is_some_and(|capabilities| capabilities.roots.is_some());
         let can_be_asked = context.protocol_version().is_none_or(|version| version.as_str() < "2026-07-28");
         let declared = if declares && can_be_asked { asked(context).await? } else { Vec::new() };

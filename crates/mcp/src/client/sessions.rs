@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
-use super::follow::{AGAIN, Came, HELD, goes_on};
+use super::follow::{AGAIN, Came, HELD, Until, goes_on};
 use super::program::Printed;
 use super::room::{ANSWER_BYTES, size};
 use super::roots::Inside;
@@ -75,14 +75,14 @@ struct OfSession {
 /// What is run, and how long to wait for it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Run {
+pub(super) struct Run {
     /// The session's folder
-    session: String,
+    pub(super) session: String,
     /// How many workers at once
     #[schemars(range(min = 1))]
-    concurrency: Option<u32>,
+    pub(super) concurrency: Option<u32>,
     /// How long to wait for its end; the run goes on afterwards. Without it as long as it takes
-    wait_seconds: Option<u64>,
+    pub(super) wait_seconds: Option<u64>,
 }
 
 /// Which tasks are to run again.
@@ -167,7 +167,11 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
             let OfSession { session } = tool::arguments(name, given)?;
             rehearse(call, &session).await?
         }
-        "run" | "resume" => run(call, name, tool::arguments(name, given)?).await?,
+        "run" | "resume" => {
+            let Run { session, concurrency, wait_seconds } = tool::arguments(name, given)?;
+            let patience = wait_seconds.map(Duration::from_secs);
+            run(call, name, session, concurrency, patience, Until::Ended("run_ended")).await?
+        }
         "retry" => {
             let Retry { session, tasks, downstream } = tool::arguments(name, given)?;
             let flags = [("--failed", tasks.is_empty()), ("--downstream", downstream)];
@@ -236,38 +240,52 @@ pub(super) async fn asked(
 async fn rehearse(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
     let Inside { path, root } = call.roots.session(session)?;
     let words = ["rehearse".to_owned(), format!("--session={}", path.display()), "--format=json".to_owned()];
-    came(call.follower.follow(call.program.start(&words, &root)?, "rehearsed", None).await?)
+    came(call.follower.follow(call.program.start(&words, &root)?, Until::Ended("rehearsed"), None).await?)
 }
 
-async fn run(call: &Call<'_>, name: &str, wanted: Run) -> Result<Value, Refusal> {
-    let Inside { path, root } = call.roots.session(&wanted.session)?;
-    let patience = wanted.wait_seconds.map(Duration::from_secs);
+/// Starts a run or lets one go on, and waits for its begin only: the answer says that it goes on, or how it ended at once.
+pub(super) async fn begin(call: &Call<'_>, name: &str, wanted: Run) -> Result<Value, Refusal> {
+    let answer = run(call, name, wanted.session, wanted.concurrency, None, Until::Begun).await?;
+    // A run that another executor has, or that was only told to go on, does not say so itself.
+    let goes_on_by_now = answer["stage"] == "going on" || answer["goes_on"] == true;
+    Ok(if goes_on_by_now { goes_on(&answer["run"], &answer["counts"]) } else { answer })
+}
+
+async fn run(
+    call: &Call<'_>,
+    name: &str,
+    session: String,
+    concurrency: Option<u32>,
+    patience: Option<Duration>,
+    until: Until,
+) -> Result<Value, Refusal> {
+    let Inside { path, root } = call.roots.session(&session)?;
     if name == "resume" {
-        let status = asked(call, &wanted.session, vec!["status".to_owned()], Vec::new()).await?;
+        let status = asked(call, &session, vec!["status".to_owned()], Vec::new()).await?;
         if status["executor"] == true {
-            return asked(call, &wanted.session, vec![name.to_owned()], Vec::new()).await;
+            return asked(call, &session, vec![name.to_owned()], Vec::new()).await;
         }
     }
     let mut words = vec![name.to_owned(), format!("--session={}", path.display())];
     words.extend(["-y".to_owned(), "--format=json".to_owned()]);
-    let settled: &[&str] = if wanted.concurrency.is_some() { &["concurrency"] } else { &[] };
-    words.extend(wanted.concurrency.map(|workers| format!("--concurrency={workers}")));
+    let settled: &[&str] = if concurrency.is_some() { &["concurrency"] } else { &[] };
+    words.extend(concurrency.map(|workers| format!("--concurrency={workers}")));
     words.extend(call.program.flags(settled));
     let began = Instant::now();
     loop {
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
-        match call.follower.follow(call.program.start(&words, &root)?, "run_ended", left).await? {
+        match call.follower.follow(call.program.start(&words, &root)?, until, left).await? {
             Came::Refused(_, Some(HELD)) => {}
             how => return came(how),
         }
         // The client of an earlier call may have left: this one waits for what goes on without it.
         let has_left = call.follower.waits(AGAIN).await;
         // Of very many tasks the status may be too long.
-        let status = asked(call, &wanted.session, vec!["status".to_owned()], Vec::new()).await.unwrap_or_default();
+        let status = asked(call, &session, vec!["status".to_owned()], Vec::new()).await.unwrap_or_default();
         if status["executor"] == true && status["stage"] == "paused" {
             return Err(Refusal { what: "the run is paused".to_owned(), help: "`resume` lets it go on".to_owned() });
         }
-        if has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
+        if until == Until::Begun || has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
             return Ok(goes_on(&status["run"], &Value::Null));
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use team_executor_engine::bus::Refusal;
 
 use super::Call;
-use super::follow::{AGAIN, Came, HELD};
+use super::follow::{AGAIN, Came, HELD, Until};
 use crate::tool::{self, Effect, tool};
 
 const SPAWN_AGENTS_ON_CSV: &str = "spawn_agents_on_csv";
@@ -71,7 +71,7 @@ async fn spawn(call: &Call<'_>, wanted: SpawnAgentsOnCsv) -> Result<Value, Refus
     words.extend(call.program.flags(&settled));
     loop {
         let events = call.program.start(&words, &table.root)?;
-        match call.follower.follow(events, "csv_job", None).await? {
+        match call.follower.follow(events, Until::Ended("csv_job"), None).await? {
             Came::Out(value) | Came::On(value) => return Ok(value),
             // The client of an earlier call may have left: this one waits for what goes on without it.
             Came::Refused(_, Some(HELD)) if !call.follower.waits(AGAIN).await => {}

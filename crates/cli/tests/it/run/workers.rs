@@ -79,11 +79,13 @@ fn a_prompt_says_who_what_from_what_and_how_to_report() {
     let expected = format!(
         "## Role Assignment\nrole: builder\nrole_spec: {folder}/role-specs/builder.md\nsession: {folder}\n\
          session_id: TC-shop-2026-03-01\nteam_name: shop\nrequirement: Let people pay with gift cards\n\
-         inner_loop: false\n\nRead the role_spec file to load Phase 2-4 domain instructions.\n\n## Task\n\
+         inner_loop: false\n\nThis is the role_spec file. Follow its Phase 2-4 domain instructions.\n\n\
+         ~~~~markdown\n{}\n~~~~\n\n## Task\n\
          id: BUILD-001\ntitle: The form\ndescription: Add it\ngoal: A field for the code of a gift card\n\
          steps: \n  - Find the form\n  - Add the field\nkey_files: \n  - src/checkout.rs\n\
          success_criteria: \n  - A code can be typed\nconstraints: \n  - No new dependency\n\
-         exec_mode: csv-wave\n\n## How to report\n"
+         exec_mode: csv-wave\n\n## How to report\n",
+        read(format!("{folder}/role-specs/builder.md")).trim_end()
     );
     assert!(first.starts_with(&expected), "{first}");
     assert!(first.contains("TEAM_EXECUTOR_ARTIFACTS") && first.contains("TEAM_EXECUTOR_RESULT"), "{first}");
@@ -150,6 +152,18 @@ fn context_of_rows_and_files_reaches_the_prompt() {
     let valid = world.run(&["validate", &session, "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&valid.stdout).expect("JSON");
     assert_eq!((&report["warnings"], &report["findings"][0]["times"]), (&1.into(), &2.into()), "{valid}");
+}
+
+/// R: E-04
+#[test]
+fn long_role_spec_is_left_to_the_agent_to_read() {
+    let world = fixture("tc-capabilities-with-tasks");
+    let path = world.dir().join("tc-capabilities-with-tasks/role-specs/builder.md");
+    let long = format!("{}\n{}", read(&path), "One more line of advice.\n".repeat(2000));
+    std::fs::write(&path, long).expect("written");
+    let shown = world.run(&["prompt", "BUILD-001", "--session=tc-capabilities-with-tasks"]).stdout;
+    assert!(shown.contains("\nRead the role_spec file to load Phase 2-4 domain instructions.\n"), "{shown}");
+    assert!(!shown.contains("One more line of advice"), "{shown}");
 }
 
 /// What was found before the run is context too.

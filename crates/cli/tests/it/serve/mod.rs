@@ -4,6 +4,7 @@ mod confined;
 mod sdk;
 mod sessions;
 mod tables;
+mod tasks;
 
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -35,25 +36,26 @@ impl Served {
 
     /// A client that declares these folders.
     fn with_roots(world: &World, flags: &[&str], roots: &[&Path]) -> Self {
-        let mut command = world.command(&[&["mcp", "--serve"], flags].concat());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-        let (input, output) = (child.stdin.take().expect("input"), child.stdout.take().expect("output"));
-        let roots: Vec<_> = roots.iter().map(|root| root.to_path_buf()).collect();
+        let mut served = Self::start(world, flags, roots);
         let capabilities = if roots.is_empty() { json!({}) } else { json!({"roots": {}}) };
-        let mut served = Self {
-            child,
-            input,
-            output: BufReader::new(output),
-            next: 0,
-            roots,
-            progress: Vec::new(),
-            pings: Vec::new(),
-        };
         let who = json!({"name": "test", "version": "1"});
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": who});
         served.ask("initialize", &hello);
         served.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         served
+    }
+
+    /// A client that says with each request who it is, and greets nobody.
+    fn bare(world: &World, flags: &[&str]) -> Self {
+        Self::start(world, flags, &[])
+    }
+
+    fn start(world: &World, flags: &[&str], roots: &[&Path]) -> Self {
+        let mut command = world.command(&[&["mcp", "--serve"], flags].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let (input, output) = (child.stdin.take().expect("input"), child.stdout.take().expect("output"));
+        let roots: Vec<_> = roots.iter().map(|root| root.to_path_buf()).collect();
+        Self { child, input, output: BufReader::new(output), next: 0, roots, progress: Vec::new(), pings: Vec::new() }
     }
 
     fn send(&mut self, message: &Value) {
