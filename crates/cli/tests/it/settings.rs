@@ -92,7 +92,7 @@ fn servers_of_a_role_stand_beside_ours_and_mcp_json_counts_if_wanted() {
     assert!(args(&world, "B").contains(&"mcp_servers.docs.command=\"docs-server\"".to_owned()), "{run}");
     world.write(
         USER,
-        "[roles.worker]\nagent = \"claude\"\nmcp_servers = [\"dosc\"]\n[mcp_servers.docs]\ncommand = \"d\"\n",
+        "[roles.worker]\nagent = \"claude\"\nmcp_servers = [\"doc\"]\n[mcp_servers.docs]\ncommand = \"d\"\n",
     );
     let refused = world.run(&["run", "--session=S", "-y"]);
     let told = "there is no MCP server 'doc'";
