@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_agents::adapters::{Order, RESULT_SCHEMA, Server, Setup};
+use team_executor_agents::adapters::{Adapter, Order, RESULT_SCHEMA, Server, Setup};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::token::{TOKEN, token};
 use team_executor_agents::{Assignment, Limits};
@@ -106,6 +106,9 @@ pub(crate) fn note(setup: &Setup, has_tools: bool) -> String {
             " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
              report_result can be called instead of writing the file.",
         );
+    }
+    if has_tools && setup.adapter == Adapter::Claude {
+        note.push_str(" Call report_result once, as the last thing that you do; no other report is needed then.");
     }
     if !setup.adapter.takes_schema() {
         note.push_str("\nYour last message must be one JSON object and nothing else, by this JSON Schema:\n");

@@ -306,6 +306,21 @@ impl Adapter {
         }
     }
 
+    /// The versions that the tests of this program are run with, or that were tried by hand, the newest last. `program` says which
+    /// agent it is of a protocol that many speak.
+    pub fn tested(self, program: &str) -> &'static [Version] {
+        match self {
+            Self::Claude => &[Version(2, 1, 325), Version(2, 1, 326)],
+            Self::Codex => &[Version(0, 166, 0), Version(0, 169, 0)],
+            Self::Gemini => &[Version(0, 61, 0)],
+            Self::Acp => match Path::new(program).file_name().and_then(|name| name.to_str()) {
+                Some("opencode") => &[Version(1, 18, 33)],
+                Some("qwen") => &[Version(0, 24, 4)],
+                _ => &[],
+            },
+        }
+    }
+
     /// The version in what `--version` prints, or why this program cannot be used and what to do.
     pub fn probe(self, printed: &str) -> Result<Version, String> {
         let least = match self {

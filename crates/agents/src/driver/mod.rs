@@ -13,6 +13,8 @@ mod claude;
 mod codex;
 mod dialogue;
 pub mod door;
+mod first_start;
+mod greeting;
 mod once;
 mod peer;
 mod permission;
@@ -21,9 +23,8 @@ mod talk;
 mod tests;
 
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -31,8 +32,7 @@ use serde_json::Value;
 
 use crate::adapters::{Adapter, Permissions};
 use crate::privacy::conceal;
-use dialogue::Dialogue as _;
-use peer::{Heard, Peer};
+pub use greeting::{greet, say_once};
 
 /// The argument that makes the program a driver. The next one is its [`Brief`].
 pub const ARGUMENT: &str = "__driver";
@@ -123,40 +123,4 @@ fn began_privately() -> bool {
     let keeper = getppid();
     conceal();
     set_parent_process_death_signal(Some(Signal::KILL)).is_err() || getppid() == keeper
-}
-
-/// Starts an agent that speaks the Agent Client Protocol, asks it who it is, and ends it. Nothing is done.
-pub fn greet(
-    command: (&Path, &[String]),
-    env: &[(String, String)],
-    cwd: &Path,
-    limit: Duration,
-) -> Result<String, String> {
-    let words: Vec<String> =
-        std::iter::once(command.0.display().to_string()).chain(command.1.iter().cloned()).collect();
-    let (outbox, inbox) = std::sync::mpsc::channel();
-    let mut peer = Peer::start(&words, Some((env, cwd)), outbox).map_err(|error| error.to_string())?;
-    let mut hello = Vec::new();
-    acp::Acp::new(None, PathBuf::new(), "", Vec::new()).open(&mut hello);
-    hello.iter().for_each(|message| peer.send(message));
-    let until = std::time::Instant::now() + limit;
-    let said = loop {
-        let left = until.saturating_duration_since(std::time::Instant::now());
-        match inbox.recv_timeout(left) {
-            Ok(Heard::Said(said)) if said.get("id").is_some() && said.get("method").is_none() => break Ok(said),
-            Ok(Heard::Said(_) | Heard::Told(_) | Heard::Ended) => {}
-            Ok(Heard::Gone) | Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                break Err("ends without a word of the Agent Client Protocol: is it the right program?");
-            }
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                break Err("does not answer in the Agent Client Protocol: is it the right program?");
-            }
-        }
-    };
-    peer.close(Duration::ZERO);
-    let said = said?;
-    if said["result"]["protocolVersion"] != 1 {
-        return Err("does not speak version 1 of the Agent Client Protocol".to_owned());
-    }
-    Ok(said["result"]["agentInfo"]["version"].as_str().unwrap_or_default().to_owned())
 }

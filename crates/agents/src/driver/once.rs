@@ -8,6 +8,7 @@ use serde_json::json;
 use team_executor_beneath::ours;
 
 use super::Brief;
+use super::first_start::FirstStart;
 use super::peer::{Heard, Peer};
 use super::talk::{again, mark, wall_clock};
 use crate::adapters::Stream;
@@ -43,6 +44,7 @@ pub(super) fn hold(brief: &Brief, prompt: &str) -> Result<u8, String> {
 /// One process of the agent: its exit code, or the signal that ended it.
 fn run(brief: &Brief, command: &[String], input: &str, stream: &mut Stream) -> Result<Result<u8, i32>, String> {
     let (outbox, inbox) = mpsc::channel();
+    let mut first_start = FirstStart::wait(brief.adapter);
     let mut peer = Peer::start(command, None, outbox.clone()).map_err(|error| error.to_string())?;
     peer.watch(outbox);
     peer.tell_all(input);
@@ -53,7 +55,10 @@ fn run(brief: &Brief, command: &[String], input: &str, stream: &mut Stream) -> R
             Some(until) => inbox.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
         match heard {
-            Ok(Heard::Said(said)) => brief.adapter.hear(stream, &said, wall_clock()),
+            Ok(Heard::Said(said)) => {
+                drop(first_start.take());
+                brief.adapter.hear(stream, &said, wall_clock());
+            }
             Ok(Heard::Gone) if until.is_some() => break,
             Ok(Heard::Gone) => is_heard = true,
             Ok(Heard::Ended) if is_heard => break,

@@ -20,6 +20,7 @@ use super::claude::Claude;
 use super::codex::Codex;
 use super::dialogue::{Dialogue, News, Question};
 use super::door::{Answered, Door, Open, State, Told, Word};
+use super::first_start::FirstStart;
 use super::peer::{Heard, Peer, print};
 use super::permission::settled;
 use super::{Brief, door};
@@ -35,6 +36,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
     let cwd = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"))?;
     let (outbox, inbox) = mpsc::channel();
     let command = [brief.command.as_slice(), &brief.resuming].concat();
+    let first_start = FirstStart::wait(brief.adapter);
     let peer = Peer::start(&command, None, outbox.clone()).map_err(|error| error.to_string())?;
     let door = Door::open(&brief.door, brief.ledgers.clone(), outbox.clone());
     if let Err(error) = &door {
@@ -63,6 +65,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
         over: false,
         heard: false,
         left: false,
+        first_start,
         brief,
         cwd,
     };
@@ -103,6 +106,8 @@ struct Talk {
     heard: bool,
     /// An agent was ended for another one, and will be heard to be gone.
     left: bool,
+    /// Others wait until it has.
+    first_start: Option<FirstStart>,
 }
 
 /// A question that a person is asked.
@@ -191,6 +196,7 @@ impl Talk {
 
     fn hear(&mut self, said: &Value) {
         self.heard = true;
+        self.first_start = None;
         self.brief.adapter.hear(&mut self.stream, said, wall_clock());
         let mut out = Vec::new();
         let news = self.dialogue.hear(said, &mut out);

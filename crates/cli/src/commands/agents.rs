@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use team_executor_agents::adapters::{Adapter, Order, Permissions, Setup};
+use team_executor_agents::adapters::{Adapter, Order, Permissions, Setup, Version};
+use team_executor_agents::driver::say_once;
 use team_executor_agents::environment::without_contract;
 use team_executor_agents::{Answer, ask, probe};
 use team_executor_engine::report::seconds;
@@ -34,6 +35,10 @@ struct Row<'a> {
     kind: &'static str,
     program: Option<String>,
     version: Option<String>,
+    /// The versions that it was tested with.
+    tested: Vec<String>,
+    /// It is newer than those.
+    newer: bool,
     usable: bool,
     /// Why not, or why its test failed.
     why: Option<String>,
@@ -81,7 +86,21 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
         Kind::Agent { program, setup, .. } => (setup.adapter.name(), Some(program.clone())),
         Kind::Rehearsal { .. } => ("rehearsal", None),
     };
-    let mut row = Row { name, kind, program, version: None, usable: true, why: None, help: None, answered_ms: None };
+    let mut row = Row {
+        name,
+        kind,
+        program,
+        version: None,
+        tested: Vec::new(),
+        newer: false,
+        usable: true,
+        why: None,
+        help: None,
+        answered_ms: None,
+    };
+    if let Kind::Agent { program, setup, .. } = &agent.kind {
+        row.tested = setup.adapter.tested(program).iter().map(ToString::to_string).collect();
+    }
     let found = match &agent.kind {
         Kind::Rehearsal { .. } => Ok(()),
         Kind::Command(words) => {
@@ -96,6 +115,8 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
         Kind::Agent { program, setup, .. } => installed(setup, program, &agent.env, place).map(|found| {
             row.program = Some(found.program.display().to_string());
             row.version = Some(found.version.clone()).filter(|version| !version.is_empty());
+            let newest = setup.adapter.tested(program).last();
+            row.newer = newest.is_some_and(|newest| Version::find(&found.version).is_some_and(|it| it > *newest));
             if test {
                 let started = Instant::now();
                 match tried(&found, setup, agent, place) {
@@ -114,15 +135,18 @@ fn row<'a>(name: &'a str, agent: &Agent, test: bool, is_trusted: bool, place: &P
 /// Asks an agent something, without letting it do anything.
 fn tried(found: &Installed, setup: &Setup, agent: &Agent, place: &Place) -> Result<(), String> {
     let adapter = setup.adapter;
-    if adapter == Adapter::Acp {
-        return Ok(()); // it has answered in its protocol already, and needs nothing for that
-    }
     let setup = Setup { permissions: Permissions::Read, ..setup.clone() };
     let args = adapter.arguments(&Order { setup: &setup, note: "Reply at once.", schema: None, server: None });
     let passes = adapter.passes().iter().map(|name| (*name).to_owned()).chain(agent.pass_env.iter().cloned());
     let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let sets: Vec<_> = sets.chain(agent.env.iter().cloned()).collect();
     let env = without_contract(&place.environment, &passes.collect::<Vec<_>>(), &sets);
+    if adapter == Adapter::Acp {
+        let said = say_once(&found.program, &setup, &env, &place.project, QUESTION, PATIENCE)?;
+        // Some say an error as their last words.
+        let is_answer = said.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("ok"));
+        return if is_answer { Ok(()) } else { Err(format!("it was asked for OK, and said: {}", shortened(&said))) };
+    }
     let answer = ask((&found.program, &args), &env, &place.project, QUESTION, PATIENCE);
     let Answer { ended, out, err } = answer.map_err(|error| error.to_string())?;
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
@@ -134,6 +158,12 @@ fn tried(found: &Installed, setup: &Setup, agent: &Agent, place: &Place) -> Resu
         None if stream.finished => Ok(()),
         None => Err("it did not answer in time".to_owned()),
     }
+}
+
+/// The beginning of what an agent said.
+fn shortened(said: &str) -> String {
+    const MOST: usize = 200;
+    if said.is_empty() { "nothing".to_owned() } else { said.chars().take(MOST).collect() }
 }
 
 fn table(rows: &[Row<'_>], out: &mut impl Write) -> Result<(), Failure> {
@@ -148,6 +178,9 @@ fn table(rows: &[Row<'_>], out: &mut impl Write) -> Result<(), Failure> {
             (true, None, None) => "usable".to_owned(),
             (false, ..) => format!("not usable: {}", row.why.as_deref().unwrap_or_default()),
         };
+        let newest = row.tested.last().filter(|_| row.newer);
+        let newer = newest.map(|newest| format!(", newer than the tested {newest}")).unwrap_or_default();
+        let state = state + &newer;
         let (name, of) = (escape::pad(&escape::line(row.name), name), row.version.as_deref().unwrap_or("-"));
         writeln!(out, "{name}  {:9}  {}  {}", row.kind, escape::pad(of, version), escape::line(&state))?;
         if let Some(help) = &row.help {

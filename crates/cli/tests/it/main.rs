@@ -37,6 +37,7 @@ mod sentences;
 mod serve;
 mod settings;
 mod status;
+mod tried;
 mod tutorial;
 mod usage;
 mod which;

@@ -54,3 +54,22 @@ fn does_a_task(agent: &'static str) {
     let turns: Vec<_> = model.rest().into_iter().map(|asked| (asked.turn, asked.status)).collect();
     assert_eq!(turns, [(0, 200), (1, 200), (2, 200)]);
 }
+
+/// Codex makes databases in its home, and of several that did so at once all but one ended.
+/// R: A-12
+#[test]
+fn three_codex_workers_at_once_in_a_new_home_all_do_their_tasks() {
+    for kind in [Kind::Conversing, Kind::Known] {
+        let part = Part { task: "WORK-001", role: "worker", agent: "codex", file: "work.md" };
+        let Some((world, _model)) = team(&[part], kind) else { return };
+        let row = |task: &str| format!("{task},,Do it,,,csv-wave,worker,,pending,,\n");
+        let head = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n";
+        world.write("S/tasks.csv", format!("{head}{}{}{}", row("A"), row("B"), row("C")));
+        let run = world.run(&[&RUN[..], &["--concurrency=3"]].concat());
+        assert_eq!(run.code, Some(0), "{run}");
+        assert_eq!(column(&world, "status"), ["completed"; 3], "{run}");
+        for task in ["A", "B", "C"] {
+            assert_eq!(read(folder(&world).join("artifacts").join(task).join("work.md")), "# work.md\n", "{run}");
+        }
+    }
+}

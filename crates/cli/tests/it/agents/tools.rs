@@ -117,3 +117,42 @@ fn agents_that_converse_have_the_tools_too() {
     let board = read(world.dir().join("S/discoveries.ndjson"));
     assert!(talkers.iter().all(|part| board.contains(&format!("\"worker\":\"{}\"", part.task))), "{board}");
 }
+
+/// R: A-11
+#[test]
+fn claude_that_used_report_result_reports_once() {
+    for kind in [Kind::Known, Kind::Conversing] {
+        let part = Part { ..TEAM[0] };
+        let Some((world, model)) = team(std::slice::from_ref(&part), kind) else { return };
+        script(&world, part.role, &calls(part.task));
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{run}");
+        let turns: Vec<_> = model.rest().into_iter().map(|asked| asked.turn).collect();
+        assert_eq!(turns, [0, 1, 2], "a discovery, a report, a last word");
+    }
+}
+
+/// The server of the user is this program for clients.
+/// R: A-08
+#[test]
+fn agents_use_a_server_of_the_user_beside_ours() {
+    for part in [&TEAM[0], &TEAM[1]] {
+        let Some((world, _model)) = team(std::slice::from_ref(part), Kind::Known) else { return };
+        let mut config = read(world.dir().join("team-executor.toml"));
+        let program = env!("CARGO_BIN_EXE_team-executor");
+        config += &format!("[mcp_servers.teams]\ncommand = {program:?}\nargs = [\"mcp\", \"--serve\"]\n");
+        config = config.replace(
+            &format!("[roles.{}]\n", part.role),
+            &format!("[roles.{}]\nmcp_servers = [\"teams\"]\n", part.role),
+        );
+        world.write("team-executor.toml", config);
+        let mut turns = calls(part.task);
+        turns[0] = json!({"do": {"tool": {"name": "validate", "arguments": {"session": "S"}}}});
+        script(&world, part.role, &turns);
+        let run = world.run(&RUN);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert_eq!(column(&world, "findings"), [format!("{} by a tool", part.task)]);
+        let log = read(folder(&world).join(format!("logs/{}.1.out", part.task)));
+        assert!(log.contains("\\\"valid\\\":true") || log.contains("\"valid\":true"), "{log}");
+    }
+}
