@@ -108,6 +108,7 @@ pub(crate) struct JsonActivity<'a> {
     tokens_cached: u64,
     tokens_out: u64,
     cost_usd: Option<f64>,
+    estimated: bool,
     turns: Option<u64>,
     retries: u32,
     progress: Option<&'a str>,
@@ -122,6 +123,7 @@ impl<'a> From<&'a Activity> for JsonActivity<'a> {
             tokens_cached: activity.cached,
             tokens_out: activity.output,
             cost_usd: activity.cost_micros.map(dollars),
+            estimated: activity.is_estimated,
             turns: activity.turns,
             retries: activity.retries,
             progress: activity.progress.as_deref(),
@@ -138,7 +140,8 @@ pub(crate) fn so_far(activity: &Activity) -> String {
         10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
         _ => Some(format!("{}M tokens", tokens / 1_000_000)),
     };
-    let cost = activity.cost_micros.map(usage::dollars);
+    let about = if activity.is_estimated { "~" } else { "" };
+    let cost = activity.cost_micros.map(|micros| format!("{about}{}", usage::dollars(micros)));
     let retries = match activity.retries {
         0 => None,
         1 => Some("1 retry".to_owned()),

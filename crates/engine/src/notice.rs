@@ -217,6 +217,8 @@ pub struct Activity {
     pub output: u64,
     /// In millionths of a dollar.
     pub cost_micros: Option<u64>,
+    /// Its cost or its tokens are an estimate.
+    pub is_estimated: bool,
     /// How often the model was asked.
     pub turns: Option<u64>,
     /// How often the agent asked its service again by itself.

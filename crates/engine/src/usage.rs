@@ -109,7 +109,8 @@ pub fn table(spent: &[Spent]) -> Vec<[String; COLUMNS.len()]> {
     let row = |key: (&str, &str, &str)| {
         let sum = Sum::of(by.get(&key).into_iter().flatten().copied());
         let (task, agent, model) = key;
-        let cost = sum.cost_micros.map_or_else(|| "-".to_owned(), dollars);
+        let about = if sum.is_estimated { "~" } else { "" };
+        let cost = sum.cost_micros.map_or_else(|| "-".to_owned(), |micros| format!("{about}{}", dollars(micros)));
         let time = seconds(Duration::from_millis(sum.wall_ms));
         [task.to_owned(), agent.to_owned(), model.to_owned(), sum.input.to_string(), sum.output.to_string(), cost, time]
     };

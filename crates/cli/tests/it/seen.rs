@@ -19,7 +19,7 @@ const CLAUDE_AT_WORK: &str = r#"cat >/dev/null
 echo '{"type":"system","subtype":"init","session_id":"c-1","model":"opus"}'
 echo '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"overloaded"}'
 echo '{"type":"assistant","session_id":"c-1","message":{"content":[{"type":"tool_use","name":"mcp__executor__progress","input":{"summary":"half done","percent":50}}]}}'
-echo '{"type":"assistant","session_id":"c-1","message":{"content":[{"type":"tool_use","name":"Edit","input":{"file_path":"'$PWD'/src/lib.rs"}}]}}'
+echo '{"type":"assistant","session_id":"c-1","message":{"id":"m-1","model":"opus","usage":{"input_tokens":900,"cache_read_input_tokens":300,"output_tokens":20},"content":[{"type":"tool_use","name":"Edit","input":{"file_path":"'$PWD'/src/lib.rs"}}]}}'
 cat gate >/dev/null
 "#;
 
@@ -34,7 +34,7 @@ fn running_agent_is_seen_in_status_and_events() {
     let mut lines = BufReader::new(executor.stdout.take().expect("its events"));
     let mut event = || serde_json::from_str::<Value>(&lines.limited_line()?).ok();
     let mut events = Vec::new();
-    while events.last().is_none_or(|event: &Value| event["type"] != "task_activity" || event["progress"].is_null()) {
+    while events.last().is_none_or(|event: &Value| event["type"] != "task_activity" || event["tokens_in"] == 0) {
         events.push(event().expect("one more event"));
     }
     let status = world.run(&["status", "--session=S", "--format=json"]);
@@ -50,9 +50,9 @@ fn running_agent_is_seen_in_status_and_events() {
     ] {
         assert_eq!(running[key], expected, "{key}: {status}");
     }
-    assert_eq!(running["retries"], 1, "{status}");
+    assert_eq!((&running["retries"], &running["tokens_in"]), (&1.into(), &1200.into()), "{status}");
     let shown = world.run(&["status", "--session=S"]).stdout;
-    for line in ["      claude, opus, 1 retry\n", "      progress: half done (50 %)\n", "      edits src/lib.rs\n"] {
+    for line in ["      claude, opus, 12", "      progress: half done (50 %)\n", "      edits src/lib.rs\n"] {
         assert!(shown.contains(line), "{shown}");
     }
     assert!(shown.contains("      join with: claude --resume c-1\n"), "{shown}");

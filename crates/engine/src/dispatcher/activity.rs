@@ -7,6 +7,7 @@ use super::Dispatcher;
 use crate::control::Answer;
 use crate::notice::{Activity, AtWork, Notice};
 use crate::run_at::logs;
+use crate::{ends, resident};
 
 impl Dispatcher<'_> {
     /// Shows what a worker printed last; of a known coding agent, what it is doing and what it has used.
@@ -16,8 +17,11 @@ impl Dispatcher<'_> {
         if !self.following.knows(slot, work) {
             return (self.tell)(Notice::Line { task, text });
         }
-        let Some(stream) = self.following.news(slot) else { return };
-        let (doing, activity) = (stream.doing.clone(), activity(stream));
+        if self.following.news(slot).is_none() {
+            return;
+        }
+        let Some(stream) = self.following.stream(slot) else { return };
+        let (doing, activity) = (stream.doing.clone(), self.activity(work, stream));
         if let Some(text) = doing.filter(|doing| self.following.is_new_line(slot, doing)) {
             (self.tell)(Notice::Line { task: task.clone(), text });
         }
@@ -41,7 +45,7 @@ impl Dispatcher<'_> {
                 agent: self.worker(work.task).map(|worker| worker.agent.clone()).unwrap_or_default(),
                 doing: stream.doing.clone(),
                 attach: self.worker(work.task).and_then(|worker| worker.attach(stream.usage.session_id.as_deref()?)),
-                activity: activity(stream),
+                activity: self.activity(work, stream),
             };
             // It has no keys that are no text, so this cannot fail.
             lines.extend(serde_json::to_string(&at_work));
@@ -49,25 +53,29 @@ impl Dispatcher<'_> {
         Answer { stage: self.rules().stage().word().to_owned(), outcome: Ok(lines) }
     }
 
+    /// What the agent of an attempt has used for it: without what earlier tasks of its conversation used, and with an estimate of its cost.
+    fn activity(&self, work: Work, stream: &Stream) -> Activity {
+        let worker = self.worker(work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
+        let used = worker.and_then(|(worker, setup)| ends::from_usage(&stream.usage, setup, worker, None));
+        let used = used.map(|used| *resident::own_part(used, self.options, self.rules(), work)).unwrap_or_default();
+        Activity {
+            model: used.model,
+            session_id: used.session_id,
+            input: used.input,
+            cached: used.cached,
+            output: used.output,
+            cost_micros: used.cost_micros,
+            is_estimated: used.is_estimated,
+            turns: used.turns,
+            retries: stream.retries,
+            progress: stream.progress.clone(),
+        }
+    }
+
     /// Listens to the agent of an attempt that starts in a slot, if it is a known one.
     pub(super) fn follow(&mut self, slot: usize, work: Work) {
         let adapter = self.worker(work.task).and_then(|worker| worker.setup.as_ref()).map(|setup| setup.adapter);
         let [log, _] = logs(&self.at.path, self.id(work.task), work.attempt);
         self.following.begin(slot, work, adapter.map(|adapter| (adapter, log)));
-    }
-}
-
-fn activity(stream: &Stream) -> Activity {
-    let usage = &stream.usage;
-    Activity {
-        model: usage.model.clone(),
-        session_id: usage.session_id.clone(),
-        input: usage.input,
-        cached: usage.cached,
-        output: usage.output,
-        cost_micros: usage.cost_micros,
-        turns: usage.turns,
-        retries: stream.retries,
-        progress: stream.progress.clone(),
     }
 }
