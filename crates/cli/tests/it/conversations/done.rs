@@ -110,8 +110,7 @@ fn what_does_not_speak_the_protocol_is_an_error_before_anything_starts() {
         "{listed}"
     );
     assert!(!world.dir().join(".workflow").exists());
-    configure(&world, "", "model = \"m\"\nconverse = false");
+    configure(&world, "", "converse = false");
     let run = world.run(&RUN);
-    assert!(run.stderr.contains("[agents.fake] is of a kind that has no 'model'"), "{run}");
     assert!(run.stderr.contains("[agents.fake] must converse: its permissions or its kind need that"), "{run}");
 }
