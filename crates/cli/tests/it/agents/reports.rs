@@ -36,9 +36,7 @@ fn real_agents_that_owe_a_report_are_asked_by_resuming() {
 #[test]
 fn real_agents_that_fail_in_prose_have_failed() {
     let words = "I am sorry.\n```json\n{\"STATUS\": \"FAILED\", \"error\": \"no compiler\"}\n```\nTry later.";
-    for (agent, kind) in
-        [("codex", Kind::Known), ("gemini", Kind::Known), ("claude", Kind::Conversing), ("gemini", Kind::Conversing)]
-    {
+    for (agent, kind) in [("codex", Kind::Known), ("gemini", Kind::Known), ("claude", Kind::Conversing)] {
         let Some((world, _model)) = team(&[part(agent)], kind) else { continue };
         let mut turns = turns(Kind::Known, "WORK-001", "work.md");
         turns.truncate(1);
@@ -79,7 +77,7 @@ fn real_agents_go_on_after_a_person_denied() {
 /// R: A-13
 #[test]
 fn real_agents_begin_anew_where_their_session_is_gone() {
-    for (agent, sessions) in [("claude", ".claude/projects"), ("codex", ".codex/sessions"), ("gemini", ".gemini/tmp")] {
+    for (agent, sessions) in [("claude", ".claude/projects"), ("codex", ".codex/sessions")] {
         for kind in [Kind::Known, Kind::Conversing] {
             let Some((world, model)) = team(&[part(agent)], kind) else { continue };
             let home = world.dir().with_file_name("home-of-worker").join(sessions);
