@@ -8,7 +8,7 @@ use team_executor_engine as engine;
 use team_executor_files::{
     Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_ignoring_results, load_tasks, stated_id,
 };
-use team_executor_store::run_folder::WORKFLOW;
+use team_executor_store::run_folder::{WORKFLOW, folder_name};
 use team_executor_store::{DiskFolder, OpenError};
 
 use crate::args::Reading;
@@ -95,11 +95,15 @@ pub(crate) fn id_of(folder: &DiskFolder, path: &Path) -> String {
 /// The other sessions below the `.workflow/` that a session stands in which have its id.
 fn twins(path: &Path) -> Vec<PathBuf> {
     let Ok(own) = path.canonicalize() else { return Vec::new() };
-    let Some(workflow) = own.ancestors().nth(2).filter(|folder| folder.ends_with(WORKFLOW)) else { return Vec::new() };
+    let Some(workflow) = own.ancestors().skip(1).find(|folder| folder.ends_with(WORKFLOW)) else { return Vec::new() };
+    let all = sessions::candidates(workflow);
+    if !all.contains(&own) {
+        return Vec::new();
+    }
     let id = |path: &Path| DiskFolder::open(path).ok().map(|folder| id_of(&folder, path));
     let wanted = id(&own);
     let is_run = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
-    let others = sessions::candidates(workflow).into_iter().filter(|other| *other != own && !is_run(other));
+    let others = all.into_iter().filter(|other| *other != own && !is_run(other));
     others.filter(|other| id(other) == wanted && other.canonicalize().is_ok_and(|other| other != own)).collect()
 }
 
@@ -177,10 +181,10 @@ pub(crate) fn session_required() -> Finding {
         .help("`team-executor sessions` lists the sessions below .workflow/")
 }
 
-/// The folder's own name, whatever way leads there.
+/// What the folder is called, whatever way leads there.
 pub(crate) fn name_of(path: &Path) -> String {
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    resolved.file_name().map_or_else(|| "session".to_owned(), |name| name.to_string_lossy().into_owned())
+    Some(folder_name(&resolved)).filter(|name| !name.is_empty()).unwrap_or_else(|| "session".to_owned())
 }
 
 /// What is said when the disk or the system fails: it says nothing about the session.

@@ -8,7 +8,7 @@ use team_executor_beneath::{make_shared, open_regular, ours};
 use team_executor_core::TaskStatus;
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_files::load;
-use team_executor_store::run_folder::{component, project_root};
+use team_executor_store::run_folder::{component, folder_name, project_root};
 use team_executor_store::{
     Copied, CopyError, DiskFolder, Durability, below, copy_new, is_same, remove, replace, replaces, strays,
 };
@@ -123,7 +123,7 @@ type Sources = (BTreeMap<String, PathBuf>, Vec<(String, &'static str)>);
 /// The folders of tasks that are not completed: what stands there is no result. None are known if the session cannot be
 /// read any more.
 fn undone(session: &Path, run: &Path) -> BTreeSet<String> {
-    let read = DiskFolder::open(session).ok().and_then(|folder| load(&folder, &name_of(session), None).session);
+    let read = DiskFolder::open(session).ok().and_then(|folder| load(&folder, &folder_name(session), None).session);
     let Some((session, graph)) = read else { return BTreeSet::new() };
     let Ok((_, rules)) = look(&session, &graph, &name_of(run), run) else { return BTreeSet::new() };
     let open = session.tasks.iter().zip(rules.statuses()).filter(|(_, status)| *status != TaskStatus::Completed);

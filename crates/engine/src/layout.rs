@@ -6,13 +6,15 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use team_executor_beneath::{Dir, How, io_error};
-use team_executor_files::board;
-use team_executor_files::tc::LAYOUT;
+use team_executor_files::tc::{LAYOUT, SHARED};
+use team_executor_files::{board, role_state};
 
 /// Makes what is missing. The first failure ends it: the session can be run without.
 pub(crate) fn complete(session: &Path) -> io::Result<()> {
     let dir = Dir::open(session).map_err(io_error)?;
-    for (name, text) in LAYOUT {
+    // Planners of today share through the state of the bus.
+    let is_shared = dir.has(role_state::FILE);
+    for (name, text) in LAYOUT.iter().filter(|(name, _)| !is_shared || *name != SHARED) {
         match name.strip_suffix('/') {
             Some(folder) => unless_there(dir.make_shared_dir(folder).map(drop))?,
             None => begin(&dir, name, text)?,

@@ -81,7 +81,7 @@ pub fn finished(
     run: Option<&str>,
 ) -> Option<Report> {
     let done = run_at::finished(session, (folder, current), run).filter(|done| !done.is_other)?;
-    if adopt::is_edited(&done.path, folder, own_file::name(dialect, folder)) {
+    if adopt::is_edited(&done.path, folder, &own_file::all(dialect, folder)) {
         return None;
     }
     let mut tasks = session.tasks.clone();
@@ -151,7 +151,7 @@ pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>
         rules.status(task) == Some(TaskStatus::Completed) && stated != TaskStatus::Completed
     };
     // What was read before the run wrote its last files says nothing: only what is there now counts.
-    if adopt::is_edited(&done.path, &options.folder, own_file::name(options.dialect, &options.folder)) {
+    if adopt::is_edited(&done.path, &options.folder, &own_file::all(options.dialect, &options.folder)) {
         let stated = Reconciliation::of(&options.session).statuses(&options.session);
         let reset: Vec<_> = (0..).map(TaskIndex).zip(stated.iter().copied()).filter(|task| is_reset(*task)).collect();
         if reset.is_empty() {

@@ -5,12 +5,12 @@ use std::path::Path;
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{IllegalMove, Reconciliation, Session, SessionStatus, TaskStatus};
 use team_executor_files::{Dialect, load};
-use team_executor_store::run_folder::{DERIVED, EXECUTOR};
+use team_executor_store::run_folder::{DERIVED, EXECUTOR, folder_name};
 use team_executor_store::{Derived, Disk as _, DiskFolder, Durability, RealDisk, Rendered, replace};
 
 use crate::options::Failure;
-use crate::run_at::{name_of, open_folder};
-use crate::views::{Place, own_file};
+use crate::run_at::open_folder;
+use crate::views::{OwnFile, Place, own_file};
 
 /// Gives a session another status, and says which it has then. A session that cannot be read any more is left alone, and
 /// so is one that has no place for a status: nothing is said. The session's run remembers that this was no edit.
@@ -76,8 +76,8 @@ struct Read {
 
 impl Read {
     fn of(folder: &Path) -> Option<Self> {
-        let loaded = load(&DiskFolder::open(folder).ok()?, &name_of(folder), None);
-        let (session, graph) = loaded.session.filter(|_| loaded.dialect != Dialect::TasksCsv)?;
+        let loaded = load(&DiskFolder::open(folder).ok()?, &folder_name(folder), None);
+        let (session, graph) = loaded.session.filter(|_| loaded.dialect.has_session_status())?;
         let (disk, name) = (open_folder(folder).ok()?, own_file::name(loaded.dialect, folder));
         let original = String::from_utf8(disk.read(name).ok()?).ok()?;
         Some(Self { disk, name, original, dialect: loaded.dialect, session, graph })
@@ -91,7 +91,8 @@ impl Read {
 
     fn write(self, status: SessionStatus, run: &Path) -> Result<(), Failure> {
         let session = Session { status, ..self.session };
-        let text = own_file::text(self.dialect, &self.original, &session, &self.graph);
+        let file = OwnFile::of_session(self.name);
+        let text = own_file::text(self.dialect, &file, &self.original, &session, &self.graph);
         let executor = open_folder(&run.join(EXECUTOR))?;
         let write = |disk: &RealDisk, name: &str, text: &str| {
             let written = replace(disk, name, text.as_bytes(), Durability::Durable);

@@ -1,10 +1,10 @@
-//! The four shapes in which sessions stand on disk, and how a folder tells which it is.
+//! The shapes in which sessions stand on disk, and how a folder tells which it is.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::folder::Folder;
-use crate::{json, limits};
+use crate::{chain, json, limits, task_files};
 
 /// One of the shapes in which sessions stand on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,11 +17,18 @@ pub enum Dialect {
     TasksJson,
     /// `tasks.csv`.
     TasksCsv,
+    /// `.task/` or `tasks/` with a JSON file for each task.
+    TaskFiles,
+    /// `session.json` with a `chain` of steps.
+    Chain,
 }
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: &'static [Self] = &[Self::Tc, Self::Tls, Self::TasksJson, Self::TasksCsv];
+    pub const ALL: &'static [Self] =
+        &[Self::Tc, Self::Tls, Self::TasksJson, Self::TasksCsv, Self::TaskFiles, Self::Chain];
+    /// Those in which new sessions are made; the others belong to their planners.
+    pub const MADE: &'static [Self] = &[Self::Tc, Self::Tls, Self::TasksJson, Self::TasksCsv];
 
     /// What it is called on the command line.
     pub const fn name(self) -> &'static str {
@@ -30,7 +37,14 @@ impl Dialect {
             Self::Tls => "tls",
             Self::TasksJson => "tasks-json",
             Self::TasksCsv => "tasks-csv",
+            Self::TaskFiles => "task-files",
+            Self::Chain => "chain",
         }
+    }
+
+    /// Whether a session of this dialect has a place for where it stands as a whole.
+    pub const fn has_session_status(self) -> bool {
+        !matches!(self, Self::TasksCsv | Self::TaskFiles)
     }
 
     /// The dialect of that name.
@@ -53,6 +67,12 @@ impl Dialect {
         if folder.has("tasks.csv") {
             return Some(Self::TasksCsv);
         }
+        if task_files::folder_of(folder).is_some() {
+            return Some(Self::TaskFiles);
+        }
+        if is_chain(folder) {
+            return Some(Self::Chain);
+        }
         let is_tc = has_team_session || folder.has("task-analysis.json") || folder.has("role-specs");
         is_tc.then_some(Self::Tc)
     }
@@ -70,7 +90,8 @@ pub fn stated_id(folder: &dyn Folder) -> Option<String> {
         Dialect::Tc => "team-session.json",
         Dialect::Tls => lifecycle_file(folder),
         Dialect::TasksJson => "tasks.json",
-        Dialect::TasksCsv => return None,
+        Dialect::Chain => chain::FILE,
+        Dialect::TasksCsv | Dialect::TaskFiles => return None,
     };
     let bytes = folder.read(file, limits::TASKS_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -99,6 +120,16 @@ fn is_lifecycle(folder: &dyn Folder, path: &str) -> bool {
     }
 }
 
+/// Whether `session.json` is a chain.
+fn is_chain(folder: &dyn Folder) -> bool {
+    let Ok(bytes) = folder.read(chain::FILE, limits::TASKS_BYTES) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    match json::parse(text.trim_start_matches('\u{FEFF}')) {
+        Ok(document) => chain::is_one(document.root()),
+        Err(_) => text.contains("\"chain\""),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +145,15 @@ mod tests {
         assert_eq!(detect(&["team-session.json"]), Some(Dialect::Tc));
         assert_eq!(detect(&["role-specs/a.md"]), Some(Dialect::Tc));
         assert_eq!(detect(&["wisdom/a.md", "session.json"]), None);
+        let chain = MemoryFolder::default().with("session.json", "{\"chain\": []}");
+        assert_eq!(Dialect::detect(&chain), Some(Dialect::Chain));
+        let task = "{\"id\": \"A\"}";
+        for path in [".task/A.json", "tasks/A.json"] {
+            let files = chain.clone().with(path, task);
+            assert_eq!(Dialect::detect(&files), Some(Dialect::TaskFiles));
+            assert_eq!(Dialect::detect(&files.with("tasks.csv", "id")), Some(Dialect::TasksCsv));
+        }
+        assert_eq!(Dialect::detect(&MemoryFolder::default().with("tasks/notes.json", "{}")), None);
         let lifecycle = MemoryFolder::default().with("session.json", "{\"task_list\": []}");
         assert_eq!(Dialect::detect(&lifecycle), Some(Dialect::Tls));
         let broken = MemoryFolder::default().with("team-session.json", "{\"task_list\": [");

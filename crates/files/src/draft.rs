@@ -25,8 +25,10 @@ pub struct Draft {
 /// Tasks in file order, and where they and their dependencies stand.
 #[derive(Debug)]
 pub struct Drafts {
-    /// The file that they stand in.
+    /// The file that they stand in, unless another one is known for a task.
     pub file: Arc<str>,
+    /// The file of each task up to the last one that does not stand in `file`.
+    files: Vec<Arc<str>>,
     /// The tasks.
     pub tasks: Vec<Task>,
     ids: Vec<Span>,
@@ -38,7 +40,14 @@ pub struct Drafts {
 impl Drafts {
     /// None yet.
     pub fn new(file: Arc<str>) -> Self {
-        Self { file, tasks: Vec::new(), ids: Vec::new(), starts: Vec::new(), dependencies: Vec::new() }
+        Self {
+            file,
+            files: Vec::new(),
+            tasks: Vec::new(),
+            ids: Vec::new(),
+            starts: Vec::new(),
+            dependencies: Vec::new(),
+        }
     }
 
     /// None yet, with room for so many.
@@ -57,6 +66,18 @@ impl Drafts {
         self.dependencies.extend(dependencies);
         self.ids.push(id);
         self.tasks.push(task);
+    }
+
+    /// Adds a task that stands in another file.
+    pub fn push_in(&mut self, file: Arc<str>, task: Task, id: Span, dependencies: impl IntoIterator<Item = Span>) {
+        self.files.resize(self.tasks.len(), self.file.clone());
+        self.files.push(file);
+        self.push(task, id, dependencies);
+    }
+
+    /// The file that a task stands in.
+    pub fn file_of(&self, task: TaskIndex) -> &Arc<str> {
+        self.files.get(task.get()).unwrap_or(&self.file)
     }
 
     /// Where a task's id stands.
@@ -95,8 +116,8 @@ impl Drafts {
         match problem {
             Problem::DuplicateTask { first, again } => {
                 Finding::error(Code::DuplicateId, format!("task id '{}' is not unique", id(*first)))
-                    .at(&self.file, self.place(*again), "defined again")
-                    .and(&self.file, self.place(*first), "first defined here")
+                    .at(self.file_of(*again), self.place(*again), "defined again")
+                    .and(self.file_of(*first), self.place(*first), "first defined here")
                     .help("rename or remove one of the two; every task id must be unique")
             }
             Problem::UnknownDependency { edge, near } => {
@@ -105,10 +126,11 @@ impl Drafts {
                     Code::UnknownDependency,
                     format!("task '{}' depends on '{missing}', which does not exist", id(edge.task)),
                 );
-                let finding = finding.at(&self.file, self.dependency_place(edge.task, edge.nth), "no task has this id");
+                let place = self.dependency_place(edge.task, edge.nth);
+                let finding = finding.at(self.file_of(edge.task), place, "no task has this id");
                 match near {
                     Some(near) => finding
-                        .and(&self.file, self.place(*near), "a task with a similar id")
+                        .and(self.file_of(*near), self.place(*near), "a task with a similar id")
                         .help(format!("did you mean '{}'?", id(*near))),
                     None => finding.help(format!("add the task '{missing}', or remove it from the dependencies")),
                 }
@@ -116,13 +138,13 @@ impl Drafts {
             Problem::SelfDependency { edge } => {
                 let name = id(edge.task);
                 Finding::error(Code::SelfDependency, format!("task '{name}' depends on itself"))
-                    .at(&self.file, self.dependency_place(edge.task, edge.nth), "this is the task itself")
+                    .at(self.file_of(edge.task), self.dependency_place(edge.task, edge.nth), "this is the task itself")
                     .help(format!("remove '{name}' from its own dependencies"))
             }
             Problem::RepeatedDependency { edge, .. } => {
                 let message = "a dependency that is listed twice was read once";
                 Finding::warning(Code::RepeatedDependency, message).at(
-                    &self.file,
+                    self.file_of(edge.task),
                     self.dependency_place(edge.task, edge.nth),
                     "",
                 )
@@ -144,9 +166,9 @@ impl Drafts {
                     let place = self.dependency_place(edge.task, edge.nth);
                     let label = format!("'{}' waits for '{}'", id(edge.task), dependency(edge.task, edge.nth));
                     finding = if nth == 0 {
-                        finding.at(&self.file, place, label)
+                        finding.at(self.file_of(edge.task), place, label)
                     } else {
-                        finding.and(&self.file, place, label)
+                        finding.and(self.file_of(edge.task), place, label)
                     };
                 }
                 let how = match (cycle.cut.len(), cycle.cut_is_smallest) {
@@ -211,7 +233,9 @@ pub fn role_or_stand_in(
     findings: &mut Findings,
 ) -> Option<RoleName> {
     let spelled = |entry: &Entry<'_, '_>| shape.field(&entry.name()).filter(|(_, field, _)| field.name == "role");
-    let mut roles = task.entries().filter(|entry| !entry.value.is_null());
+    // Where somebody owns a task, nobody owns it yet if that is empty.
+    let is_blank = |value: Value<'_, '_>| value.is_null() || value.as_text().is_some_and(|text| text.is_empty());
+    let mut roles = task.entries().filter(|entry| !is_blank(entry.value));
     let role = roles.find_map(|entry| spelled(&entry).map(|(_, _, is_exact)| (entry.value, is_exact)));
     let named = role.and_then(|(role, is_exact)| {
         let name = role.as_text()?;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+pub mod chain;
 pub mod code;
 pub mod context;
 pub mod csv;
@@ -18,6 +19,7 @@ pub mod findings_text;
 pub mod folder;
 mod foreign;
 pub mod front_matter;
+pub mod import;
 pub mod joining;
 pub mod json;
 pub mod lifecycle;
@@ -42,6 +44,7 @@ pub mod schemas;
 pub mod shape;
 mod side;
 pub mod span;
+pub mod task_files;
 pub mod tasks_csv;
 pub mod tasks_json;
 pub mod tc;

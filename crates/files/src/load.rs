@@ -7,7 +7,9 @@ use crate::dialect::Dialect;
 use crate::finding::{Finding, Findings, Sources};
 use crate::folder::Folder;
 use crate::reading::Reading;
-use crate::{board, discovery, foreign, lifecycle, manifest, messages, reported, tasks_csv, tasks_json, tc};
+use crate::{
+    board, chain, discovery, foreign, lifecycle, manifest, messages, reported, task_files, tasks_csv, tasks_json, tc,
+};
 
 /// Everything that a folder says.
 #[derive(Debug)]
@@ -58,7 +60,7 @@ fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, beside: Besid
     let Some(dialect) = detected else {
         let message = "Invalid session: team-session.json missing";
         let finding = Finding::error(Code::NoSession, message)
-            .help("the folder holds none of team-session.json, task-analysis.json, session.json, tasks.json, tasks.csv")
+            .help("the folder holds none of team-session.json, task-analysis.json, session.json, tasks.json, tasks.csv, tasks/*.json")
             .help("`team-executor sessions` lists the sessions below .workflow/");
         reading.findings.push(finding);
         return Loaded { dialect: Dialect::Tc, session: None, findings: reading.findings, sources: reading.sources };
@@ -68,6 +70,8 @@ fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, beside: Besid
         Dialect::Tls => lifecycle::read(&mut reading),
         Dialect::TasksJson => tasks_json::read(&mut reading),
         Dialect::TasksCsv => tasks_csv::read(&mut reading),
+        Dialect::TaskFiles => task_files::read(&mut reading),
+        Dialect::Chain => chain::read(&mut reading),
     };
     if let Some(draft) = draft.as_ref().filter(|_| beside != Beside::Nothing) {
         discovery::check_all(&mut reading, &draft.tasks.tasks, dialect == Dialect::TasksJson);

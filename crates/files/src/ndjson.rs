@@ -63,7 +63,7 @@ pub fn read<T>(
             continue;
         }
         let (line, findings) = apart(reading, |reading| one(reading, file, about, shape, chunk, &understand));
-        place(&mut reading.findings, &findings, base);
+        place(&mut reading.findings, &findings, base, Some(Severity::Warning));
         match line {
             Ok(line) => lines.push(line),
             Err(Unreadable { span, label }) => {
@@ -121,15 +121,15 @@ fn one<T>(
             label: format!("expected an object, found {}", root.kind().name()),
         });
     }
-    place(&mut reading.findings, &findings, 0);
+    place(&mut reading.findings, &findings, 0, Some(Severity::Warning));
     reading.check(file, about, Severity::Warning, &document, shape);
     Ok(Logged { value: understand(root), raw: root.raw().to_owned() })
 }
 
-/// Adds findings about a line that begins at `base`.
-fn place(findings: &mut Findings, of_line: &Findings, base: u32) {
+/// Adds findings about a line that begins at `base`, all with this severity if there is one.
+pub(crate) fn place(findings: &mut Findings, of_line: &Findings, base: u32, severity: Option<Severity>) {
     for mut finding in of_line.iter().cloned() {
-        finding.severity = Severity::Warning;
+        finding.severity = severity.unwrap_or(finding.severity);
         for place in finding.place.iter_mut().chain(&mut finding.related) {
             place.span = place.span.map(|span| Span::at(base, span.start as usize, span.end as usize));
         }

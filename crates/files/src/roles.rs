@@ -127,9 +127,10 @@ impl Instructions {
                 Self::RoleSpecs(_) => format!("Role-spec file not found: {path}"),
                 Self::Roles(_) => format!("role '{}' is not in roles/", role.name),
             };
-            let place = drafts.place(TaskIndex(u32::try_from(task).unwrap_or(u32::MAX)));
+            let index = TaskIndex(u32::try_from(task).unwrap_or(u32::MAX));
+            let place = drafts.place(index);
             let finding = Finding::error(Code::UnknownRole, message);
-            let finding = finding.at(&drafts.file, place, format!("this task has the role '{}'", role.name));
+            let finding = finding.at(drafts.file_of(index), place, format!("this task has the role '{}'", role.name));
             let known: Vec<_> = names.iter().take(20).map(|name| name.trim_end_matches(".md")).collect();
             let finding = finding.help(format!("the roles are: {}", known.join(", ")));
             reading.findings.push(finding.help(format!("write {path}, or give the task another role")));

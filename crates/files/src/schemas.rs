@@ -1,7 +1,9 @@
 //! The published JSON Schemas, by name. They come from the shapes that the readers use.
 
 use crate::shape::{self, Type};
-use crate::{board, discovery, lifecycle, manifest, messages, registry, role_state, tasks_csv, tasks_json, tc};
+use crate::{
+    board, chain, discovery, lifecycle, manifest, messages, registry, role_state, task_files, tasks_csv, tasks_json, tc,
+};
 
 /// One published schema.
 #[derive(Debug)]
@@ -27,7 +29,10 @@ pub static ALL: &[Schema] = &[
     Schema { name: "role-spec", title: "front matter of role-specs/<role>.md", shape: &tc::role_spec::SHAPE },
     Schema { name: "lifecycle", title: "team-session.json or session.json with a task_list", shape: &lifecycle::SHAPE },
     Schema { name: "tasks", title: "tasks.json", shape: &tasks_json::SHAPE },
+    Schema { name: "tasks-list", title: "tasks.json that is an array", shape: &tasks_json::list::SHAPE },
     Schema { name: "tasks-csv", title: "a row of tasks.csv and results.csv", shape: &tasks_csv::SHAPE },
+    Schema { name: "task-file", title: ".task/<task>.json or tasks/<task>.json", shape: &task_files::SHAPE },
+    Schema { name: "chain", title: "session.json with a chain", shape: &chain::SHAPE },
     Schema { name: "discovery", title: "discoveries/<task>.json", shape: &discovery::SHAPE },
     Schema { name: "board", title: "a line of discoveries.ndjson", shape: &board::SHAPE },
     Schema { name: "message", title: "a line of .msg/messages.jsonl", shape: &messages::SHAPE },

@@ -28,7 +28,8 @@ pub(crate) fn check(drafts: &Drafts, roles: &[Role], help: &str, findings: &mut 
         if !task.status.is_over() && !has_words(task) && !instructed.contains(&task.role) {
             let message = format!("task '{}' does not say what to do", task.id);
             let finding = Finding::error(Code::NothingToDo, message);
-            let finding = finding.at(&drafts.file, drafts.place(index), "no title, no description, no other text");
+            let finding =
+                finding.at(drafts.file_of(index), drafts.place(index), "no title, no description, no other text");
             findings.push(finding.help(help));
         }
     }

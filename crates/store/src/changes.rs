@@ -17,6 +17,14 @@ const ALL: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE_SELF)
     .union(WatchFlags::MOVE_SELF);
 
+/// What can change which names there are in a folder.
+const NAMES: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF);
+
 /// What has changed in some folders. To look costs next to nothing as long as nothing has.
 #[derive(Debug)]
 pub struct Changes(Option<OwnedFd>);
@@ -31,6 +39,15 @@ impl Changes {
         Self(all.then_some(changes))
     }
 
+    /// Also those of one file in a folder where others change all the time.
+    #[must_use]
+    pub fn and_of(self, folder: &Path, file: &str) -> Self {
+        let Self(Some(changes)) = self else { return self };
+        let watch = |path, flags| matches!(add_watch(&changes, path, flags), Ok(_) | Err(Errno::NOENT));
+        let both = watch(folder, NAMES) && watch(&folder.join(file), ALL);
+        Self(both.then_some(changes))
+    }
+
     /// Whether there are none; never where the system cannot tell.
     pub fn are_none(&self) -> bool {
         self.0.as_ref().is_some_and(|changes| read(changes, &mut [0u8; 512]) == Err(Errno::AGAIN))
@@ -42,6 +59,25 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn one_file_is_watched_among_others_that_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        fs::write(&other, "").unwrap();
+        let from_now = || Changes::of([]).and_of(dir.path(), "one");
+        let changes = from_now();
+        fs::write(&other, "grows").unwrap();
+        assert!(changes.are_none());
+        for text in ["made", "changed"] {
+            let changes = from_now();
+            fs::write(&one, text).unwrap();
+            assert!(!changes.are_none(), "{text}");
+        }
+        let changes = from_now();
+        fs::rename(&other, &one).unwrap();
+        assert!(!changes.are_none());
+    }
 
     #[test]
     fn whatever_changes_is_noticed_and_nothing_else() {

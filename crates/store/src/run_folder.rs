@@ -10,6 +10,10 @@ use crate::adopt::hex;
 pub const WORKFLOW: &str = ".workflow";
 /// The folder in it that holds runs.
 pub const RUNS: &str = ".csv-wave";
+/// The folder in it where some planners keep sessions, each as `<id>/runs/<run>/work/team`.
+pub const SESSIONS: &str = "sessions";
+/// In the folder of a planner's run: where its team works.
+pub const NESTED: [&str; 2] = ["work", "team"];
 /// The folder beside it that holds runs which were put away.
 pub const ARCHIVE: &str = ".archive";
 /// In a run: what is the executor's alone.
@@ -63,6 +67,31 @@ pub fn project_root(session: &Path, current: &Path) -> PathBuf {
     workflow.and_then(Path::parent).unwrap_or(current).to_owned()
 }
 
+/// What a session is called by its folder: the folder's own name, or `<id>-<run>` for a planner's
+/// `.workflow/sessions/<id>/runs/<run>/work/team`, whose last part says nothing.
+pub fn folder_name(session: &Path) -> String {
+    match planned(session) {
+        Some((id, run)) => format!("{id}-{run}"),
+        None => session.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+    }
+}
+
+/// What the runs of a session are named after: its folder, or the `<id>` above a planner's nested folder.
+pub fn named_by(session: &Path) -> String {
+    planned(session).map_or_else(|| folder_name(session), |(id, _)| id)
+}
+
+/// The `<id>` and `<run>` of `.workflow/sessions/<id>/runs/<run>/work/team`.
+fn planned(session: &Path) -> Option<(String, String)> {
+    let mut parts = session.components().rev().map(|part| part.as_os_str().to_string_lossy());
+    let mut next = || parts.next().map(|part| part.into_owned());
+    let is = |part: Option<String>, name: &str| part.is_some_and(|part| part == name);
+    let (team, work, run) = (next(), next(), next());
+    let (runs, id, sessions, workflow) = (next(), next(), next(), next());
+    let fits = is(team, NESTED[1]) && is(work, NESTED[0]) && is(runs, "runs");
+    (fits && is(sessions, SESSIONS) && is(workflow, WORKFLOW)).then_some(id.zip(run)).flatten()
+}
+
 /// The folder of a run.
 pub fn run_path(project: &Path, run_id: &str) -> PathBuf {
     project.join(WORKFLOW).join(RUNS).join(run_id)
@@ -114,6 +143,15 @@ mod tests {
     use super::*;
 
     /// R: W-02
+    #[test]
+    fn a_nested_session_is_named_by_the_planner() {
+        let nested = Path::new("/p/.workflow/sessions/WFS-auth/runs/r1/work/team");
+        assert_eq!((folder_name(nested).as_str(), named_by(nested).as_str()), ("WFS-auth-r1", "WFS-auth"));
+        for other in ["/p/.workflow/.team/team", "/p/sessions/a/runs/r/work/team", "/p/work/team", "team"] {
+            assert_eq!((folder_name(Path::new(other)), named_by(Path::new(other))), ("team".into(), "team".into()));
+        }
+    }
+
     #[test]
     fn the_second_run_of_a_day_gets_a_number() {
         let mut there: Vec<String> = Vec::new();

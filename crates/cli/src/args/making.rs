@@ -8,7 +8,7 @@ use team_executor_files::Dialect;
 use team_executor_files::lifecycle::PIPELINES;
 use team_executor_files::pipeline::naming::is_slug;
 
-use super::options::{Format, dialect_parser};
+use super::options::{Format, made_parser};
 
 /// What a new session is made of.
 #[derive(Debug, ClapArgs)]
@@ -21,12 +21,16 @@ pub(crate) struct Init {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(PIPELINES), conflicts_with = "from")]
     pub(crate) pipeline: Option<String>,
 
-    /// Take the tasks from a table: a .csv or .json file with id, title, description, deps and role
-    #[arg(long, value_name = "FILE")]
+    /// Take the tasks from a table (.csv, .json) or from spec-kit, Task Master, beads, a Claude Code task list or a Markdown check list
+    #[arg(long, value_name = "PATH")]
     pub(crate) from: Option<PathBuf>,
 
+    /// The tag of a Task Master file whose tasks are taken [default: master]
+    #[arg(long, value_name = "NAME", requires = "from")]
+    pub(crate) tag: Option<String>,
+
     /// How the session is written
-    #[arg(long, value_name = "NAME", value_parser = dialect_parser(), default_value = "tc")]
+    #[arg(long, value_name = "NAME", value_parser = made_parser(), default_value = "tc")]
     pub(crate) dialect: Dialect,
 
     /// How complex the work is; a run of `enhanced-parallel` finds out by itself unless given

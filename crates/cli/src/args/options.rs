@@ -366,7 +366,16 @@ fn seconds(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    names_of(Dialect::ALL)
+}
+
+/// The dialects in which sessions are made, by name.
+pub(super) fn made_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    names_of(Dialect::MADE)
+}
+
+fn names_of(dialects: &'static [Dialect]) -> impl clap::builder::TypedValueParser<Value = Dialect> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let names = PossibleValuesParser::new(Dialect::ALL.iter().map(|dialect| dialect.name()));
+    let names = PossibleValuesParser::new(dialects.iter().map(|dialect| dialect.name()));
     names.try_map(|name| Dialect::from_name(&name).ok_or("no such dialect"))
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Init, printer: &mut Printer)
         let finding = Finding::error(Code::Usage, "the requirement is empty, so there is nothing to plan");
         return Err(finding.help("say what is asked for: team-executor init 'Add a login to the shop'").into());
     }
-    let table = options.from.as_deref().map(table::read).transpose()?;
+    let table = options.from.as_deref().map(|path| table::read(path, options.tag.as_deref())).transpose()?;
     if let (Some(table), Format::Text) = (&table, options.format) {
         let width = printer.width();
         write!(printer.err(), "{}", table.warnings(width))?;
@@ -53,7 +53,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Init, printer: &mut Printer)
         None => PathBuf::from(WORKFLOW).join(SESSIONS).join(head.id.as_str()),
     };
     let outline = match &table {
-        Some(table) => from_table::outline(table.session.clone(), head, requirement),
+        Some(table) => from_table::outline(table.session.clone(), head, requirement, table.history()),
         None => of_pipeline(options, requirement, head)?,
     };
     if let Some(role) = outline.unwritable_role() {
@@ -68,7 +68,9 @@ pub(crate) fn run(session: Option<&Path>, options: &Init, printer: &mut Printer)
     let pairs = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
     make_folder(&target, pairs).map_err(|error| not_made(error, options))?;
     let findings = table.as_ref().map(table::Table::json).unwrap_or_default();
-    let made = Made { options, outline: &outline, target: target.display().to_string(), waves: graph.wave_count() };
+    let taken = table.as_ref().and_then(table::Table::taken);
+    let (target, waves) = (target.display().to_string(), graph.wave_count());
+    let made = Made { options, outline: &outline, target, waves, taken };
     match options.format {
         Format::Text => made.text(printer)?,
         Format::Json => report::print(&made.json(&files, findings), printer.out())?,
@@ -127,12 +129,22 @@ fn not_made(error: MakeError, options: &Init) -> Failure {
     }
 }
 
+/// What was taken over from another tool, and what was left there.
+#[derive(Serialize)]
+struct Taken<'a> {
+    tool: &'static str,
+    tasks: usize,
+    done: usize,
+    left: &'a [String],
+}
+
 /// A session that was made.
 struct Made<'a> {
     options: &'a Init,
     outline: &'a Outline,
     target: String,
     waves: u32,
+    taken: Option<Taken<'a>>,
 }
 
 impl Made<'_> {
@@ -158,6 +170,13 @@ impl Made<'_> {
         writeln!(out, "Made {} ({how})", escape::line(&self.target))?;
         let (tasks, roles) = (count(session.tasks.len(), "task"), count(session.roles.len(), "role"));
         writeln!(out, "{tasks} in {} for {roles}", count(self.waves as usize, "wave"))?;
+        if let Some(taken) = &self.taken {
+            let (open, shown) = (taken.tasks - taken.done, count(taken.tasks, "task"));
+            writeln!(out, "Took {shown} from {}: {} done before, {open} to do", taken.tool, taken.done)?;
+            for left in taken.left {
+                writeln!(out, "Left {}", escape::line(left))?;
+            }
+        }
         joined(out, &joining(session, self.options.complexity, &[]), width)?;
         let open = session.tasks.iter().filter(|task| task.min_complexity.is_some()).count();
         if open > 0 {
@@ -184,6 +203,7 @@ impl Made<'_> {
             roles: session.roles.iter().map(|role| role.name.as_str()).collect(),
             injected_roles: json(&joining(session, self.options.complexity, &[])),
             files: files.iter().map(|file| file.path.as_str()).collect(),
+            imported: self.taken.as_ref(),
             next: self.next(),
             findings,
         }
@@ -203,6 +223,8 @@ struct JsonMade<'a> {
     roles: Vec<&'a str>,
     injected_roles: Vec<JsonJoining>,
     files: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<&'a Taken<'a>>,
     next: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
 }

@@ -11,7 +11,7 @@ use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence, Ending};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
 use team_executor_engine::{self as engine, Notice, Options};
-use team_executor_files::{Code, Dialect, Finding};
+use team_executor_files::{Code, Finding};
 use team_executor_store::JournalError;
 
 use super::completion::{self, Action};
@@ -122,7 +122,7 @@ fn once(
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let action = Action::of(options.on_complete, session.completion, options.start.yes, terminal);
     // What was to be decided after the last task is still open, if the program ended in between.
-    let is_open = session.status == SessionStatus::Active && opened.dialect != Dialect::TasksCsv;
+    let is_open = session.status == SessionStatus::Active && opened.dialect.has_session_status();
     let defaults = Defaults::of(&config, &options.settings);
     let budgets = budget::budgets(&config, &options.settings, &session);
     let prices = prices::prices(&config.settings);

@@ -10,7 +10,7 @@ use team_executor_beneath::{Dir, ours};
 use team_executor_core::TaskStatus;
 use team_executor_engine::{control, runs};
 use team_executor_files::{Code, Dialect, Finding, load};
-use team_executor_store::run_folder::{ARCHIVE, EXECUTOR};
+use team_executor_store::run_folder::{ARCHIVE, EXECUTOR, NESTED, SESSIONS};
 use team_executor_store::{DiskFolder, OpenError};
 use unicode_width::UnicodeWidthStr;
 
@@ -68,7 +68,8 @@ pub(crate) fn run(options: &Sessions, printer: &mut Printer) -> Result<Exit, Fai
     Ok(Exit::Fine)
 }
 
-/// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make.
+/// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make; then the teams of
+/// `sessions/<id>/runs/<run>/work/team`, and what is in such a folder if it is no session itself.
 pub(crate) fn candidates(workflow: &Path) -> Vec<PathBuf> {
     let folders = |path: &Path| -> Vec<PathBuf> {
         let Ok(folder) = Dir::open(path) else { return Vec::new() };
@@ -77,7 +78,17 @@ pub(crate) fn candidates(workflow: &Path) -> Vec<PathBuf> {
         let is_folder = |name: &String| matches!(folder.dir_inside(name), Ok(_) | Err(Errno::ACCESS | Errno::PERM));
         names.filter(is_folder).map(|name| path.join(name)).collect()
     };
-    folders(workflow).iter().flat_map(|path| folders(path)).collect()
+    let mut found: Vec<PathBuf> = folders(workflow).iter().flat_map(|path| folders(path)).collect();
+    let sessions = folders(&workflow.join(SESSIONS));
+    for run in sessions.iter().flat_map(|session| folders(&session.join("runs"))) {
+        let team = NESTED.iter().fold(run, |path, part| path.join(part));
+        match DiskFolder::open(&team).map(|folder| Dialect::detect(&folder)) {
+            Ok(Some(_)) => found.push(team),
+            Ok(None) => found.extend(folders(&team)),
+            Err(_) => {}
+        }
+    }
+    found
 }
 
 fn row(path: &Path) -> Option<Row> {

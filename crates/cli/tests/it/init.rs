@@ -119,7 +119,7 @@ fn what_cannot_be_made_is_refused_with_what_to_type() {
         (&["init", "--role", "security-exprt", "x"], "help: did you mean --role security-expert?"),
         (&["init", "--session=S", "x"], "--dir PATH"),
         (&["init", "--from", "none.csv"], "none.csv cannot be read"),
-        (&["init", "--from", "none.txt"], "neither a .csv nor a .json"),
+        (&["init", "--from", "none.txt"], "neither a .csv, .json, .jsonl nor a .md file"),
     ] {
         let run = world.run(args);
         assert!(run.code == Some(2) && run.stderr.contains(said), "{said}\n{run}");

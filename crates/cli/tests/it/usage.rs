@@ -110,7 +110,7 @@ fn an_option_in_front_of_a_command_is_refused_and_never_ignored() {
 #[test]
 fn a_session_is_found_by_any_path_that_leads_to_it() {
     let world = empty();
-    let tasks = r#"[{"id":"A","title":"A","description":"A","role":"r","deps":[],"wave":1,"status":"pending"}]"#;
+    let tasks = r#"[{"id":1,"title":"A","description":"A","role":"r","deps":[],"wave":1,"status":"pending"}]"#;
     let folder = world.write("my wörk/会话 1/tasks.json", tasks).parent().expect("a folder").to_owned();
     let absolute = format!("--session={}", folder.display());
     for session in
@@ -122,19 +122,19 @@ fn a_session_is_found_by_any_path_that_leads_to_it() {
     }
     let output = world.command(&["validate", "--session=."]).current_dir(&folder).limited_output();
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains(" --> ./tasks.json:1:1\n") && text.contains("Session 会话 1 is valid"), "{text}");
+    assert!(text.contains(" --> ./tasks.json:1:8\n") && text.contains("Session 会话 1 is valid"), "{text}");
 }
 
 #[test]
 fn the_dialect_can_be_told() {
     let world = holding("tc-state-beside");
     let run = |dialect: &str| world.run(&["validate", "--session=tc-state-beside", "--dialect", dialect]);
-    assert!(run("tc").stdout.contains("is valid (tc): 2 tasks"), "{}", run("tc"));
+    assert!(run("tc").stdout.contains("is valid (tc): 3 tasks"), "{}", run("tc"));
     assert!(run("tasks-json").stdout.contains("is valid (tasks-json): 2 tasks"), "{}", run("tasks-json"));
     assert!(run("tasks-csv").stdout.starts_with("error: Invalid session: tasks.csv missing\n"), "{}", run("tasks-csv"));
     let wrong = run("toml");
     assert_eq!(wrong.code, Some(2), "{wrong}");
-    assert!(wrong.stderr.contains("[possible values: tc, tls, tasks-json, tasks-csv]"), "{wrong}");
+    assert!(wrong.stderr.contains("[possible values: tc, tls, tasks-json, tasks-csv, task-files, chain]"), "{wrong}");
 }
 
 #[test]
@@ -245,4 +245,24 @@ fn workflow() -> World {
 
 fn empty() -> World {
     World::new(env!("CARGO_BIN_EXE_team-executor"))
+}
+
+/// R: P-06
+#[test]
+fn nested_session_is_listed_and_names_its_runs() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let team = ".workflow/sessions/WFS-auth/runs/r1/work/team";
+    world.write(&format!("{team}/tasks.csv"), "id,title,description,role,status\nA,t,Do it,dev,pending\n");
+    world.write(".workflow/sessions/WFS-auth/runs/r2/work/team/TC-x/tasks.csv", "id,title,role\nA,t,dev\n");
+    let listed = world.run(&["sessions", "--format", "json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    let all = listed["sessions"].as_array().expect("sessions");
+    let ids: Vec<_> = all.iter().map(|row| (row["path"].as_str(), row["id"].as_str())).collect();
+    let other = ".workflow/sessions/WFS-auth/runs/r2/work/team/TC-x";
+    assert_eq!(ids, [(Some(team), Some("WFS-auth-r1")), (Some(other), Some("TC-x"))]);
+    let run = world.run(&["run", &format!("--session={team}"), "--agent-command", "true", "-y"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let runs = std::fs::read_dir(world.dir().join(".workflow/.csv-wave")).expect("runs");
+    let names: Vec<_> = runs.map(|run| run.expect("a run").file_name().into_string().expect("UTF-8")).collect();
+    assert!(names.iter().any(|name| name.starts_with("EX-WFS-auth-2")), "{names:?}");
 }

@@ -1,4 +1,4 @@
-//! At rest the files of a run are the user's. What a person changed in the run's `tasks.csv` or in the session's own file
+//! At rest the files of a run are the user's. What a person changed in the run's `tasks.csv` or in the session's own files
 //! while nothing ran is taken over where it is a legal move: a task that is over back to `pending`, a task that waits to
 //! `skipped`, another text for a task that was never tried. An edit with anything else in it is refused as a whole, and
 //! a copy of it is kept.
@@ -6,7 +6,7 @@
 mod table;
 mod wanted;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use team_executor_beneath::read_regular;
@@ -18,7 +18,7 @@ use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
 use self::wanted::Wanted;
 use crate::options::Failure;
-use crate::views::{Place, TASKS, Views, state};
+use crate::views::{OwnFile, Place, TASKS, Views, state};
 
 /// What was taken over.
 #[derive(Debug, Default)]
@@ -47,14 +47,12 @@ pub(crate) struct Resumed<'a> {
 }
 
 /// Whether a person has changed a file of a run that is at rest. Without a lock: nothing is changed.
-pub(crate) fn is_edited(run: &Path, session: &Path, own: &str) -> bool {
+pub(crate) fn is_edited(run: &Path, session: &Path, own: &[OwnFile]) -> bool {
     let derived = read_regular(&run.join(EXECUTOR).join(DERIVED)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(derived) = derived.and_then(|text| Derived::from_text(&text)) else { return false };
-    let files = [(Place::Run, run.join(TASKS)), (Place::Session, session.join(own))];
-    files.into_iter().any(|(place, path)| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        derived.standing_at(&place.key(&name), &path) == Standing::Edited
-    })
+    let own = own.iter().map(|file| (file.place.key(&file.name), file.path(session)));
+    let mut files = std::iter::once((Place::Run.key(TASKS), run.join(TASKS))).chain(own);
+    files.any(|(key, path)| derived.standing_at(&key, &path) == Standing::Edited)
 }
 
 /// Takes over what a person changed. New texts are in the session then, and in its own file.
@@ -64,12 +62,13 @@ pub(crate) fn adopt<D: Disk>(
     resumed: &Resumed<'_>,
 ) -> Result<Adopted, Failure> {
     let about = views.about();
-    let (dialect, own_name) = (about.dialect, about.own);
+    let (dialect, all) = (about.dialect, about.own.clone());
     let rebooted = views.derived().boot.as_ref().is_some_and(|boot| *boot != about.boot);
     let table = edited(views, Place::Run, TASKS);
-    let own = edited(views, Place::Session, own_name);
-    let files = [(Place::Run, TASKS, &table), (Place::Session, own_name, &own)];
-    let files: Vec<_> = files.iter().filter_map(|(place, name, file)| Some((*place, *name, file.as_ref()?))).collect();
+    let own: Vec<(&OwnFile, Vec<u8>)> =
+        all.iter().filter_map(|file| Some((file, edited(views, file.place, &file.name)?))).collect();
+    let of_run = table.iter().map(|bytes| (Place::Run, TASKS, bytes));
+    let files: Vec<_> = of_run.chain(own.iter().map(|(file, bytes)| (file.place, file.name.as_str(), bytes))).collect();
     let mut adopted = Adopted::default();
     if files.is_empty() {
         return Ok(adopted);
@@ -86,10 +85,11 @@ pub(crate) fn adopt<D: Disk>(
                 .push(format!("the machine stopped while the run went on: a file as it was found is kept as {copy}"));
         }
     } else {
-        let mut wanted = Wanted::new(session, resumed.rules, dialect, own.is_some());
-        if own.is_some() {
-            let bases = bases(views, Place::Session, own_name, resumed)?;
-            wanted.of_session(&stated(resumed.stated, dialect), &bases);
+        let mut wanted = Wanted::new(session, resumed.rules, dialect, !own.is_empty());
+        let stated = stated(resumed.stated, dialect);
+        for (file, _) in &own {
+            let bases = bases(views, file.place, &file.name, resumed)?;
+            wanted.of_session(&stated, &bases, file.only_task());
         }
         if let Some(bytes) = &table {
             let bases = bases(views, Place::Run, TASKS, resumed)?;
@@ -109,13 +109,14 @@ pub(crate) fn adopt<D: Disk>(
                 return Err(Failure::Edited { refused, kept });
             }
         };
-        if let Some(bytes) = &own
-            && says_more(views, session, resumed, bytes)?
-        {
-            let copy = views.copy(Place::Session, own_name, bytes).map_err(|error| cannot_write(error.to_string()))?;
-            adopted.warnings.extend(copy.map(|copy| {
-                format!("{own_name} was changed in more than can be taken over; as it was found it is kept as {copy}")
-            }));
+        for (file, bytes) in &own {
+            if says_more(views, session, resumed, file, bytes)? {
+                let (name, copy) = (&file.name, views.copy(file.place, &file.name, bytes));
+                let copy = copy.map_err(|error| cannot_write(error.to_string()))?;
+                adopted.warnings.extend(copy.map(|copy| {
+                    format!("{name} was changed in more than can be taken over; as it was found it is kept as {copy}")
+                }));
+            }
         }
         let has_texts = !taken.texts.is_empty();
         for (task, text) in taken.texts {
@@ -132,8 +133,12 @@ pub(crate) fn adopt<D: Disk>(
     if let Some(bytes) = &table {
         views.accept(Place::Run, TASKS, bytes, resumed.journal);
     }
-    if let Some(bytes) = own.or_else(|| views.bytes(Place::Session, own_name)) {
-        views.accept(Place::Session, own_name, &bytes, resumed.journal);
+    let found: HashMap<&str, &Vec<u8>> = own.iter().map(|(file, bytes)| (file.name.as_str(), bytes)).collect();
+    for file in &all {
+        let bytes = found.get(file.name.as_str()).map(|bytes| (*bytes).clone());
+        if let Some(bytes) = bytes.or_else(|| views.bytes(file.place, &file.name)) {
+            views.accept(file.place, &file.name, &bytes, resumed.journal);
+        }
     }
     adopted.is_accepted = true;
     Ok(adopted)
@@ -162,22 +167,23 @@ fn says_more<D: Disk>(
     views: &Views<D>,
     session: &Session,
     resumed: &Resumed<'_>,
+    file: &OwnFile,
     edited: &[u8],
 ) -> Result<bool, Failure> {
     let about = views.about();
     let stated = stated(resumed.stated, about.dialect);
-    let bases = bases(views, Place::Session, about.own, resumed)?;
+    let bases = bases(views, file.place, &file.name, resumed)?;
     let edited = String::from_utf8_lossy(edited);
     let is_all = |base: &Run| {
         let mut shown = session.clone();
         state::refresh(&mut shown, base, &about.run);
         shown.status = resumed.stated.status;
-        let before = views.own_text(&mut shown, base).unwrap_or_default();
+        let before = views.own_text(file, &mut shown, base).unwrap_or_default();
         // What follows from where the tasks stand is as it was before, or as it is after.
         for (task, status) in shown.tasks.iter_mut().zip(&stated) {
             task.status = *status;
         }
-        let after = views.own_text(&mut shown, base).unwrap_or_default();
+        let after = views.own_text(file, &mut shown, base).unwrap_or_default();
         let lines: HashSet<&str> = before.lines().chain(after.lines()).collect();
         edited.lines().all(|line| lines.contains(line))
     };
@@ -193,7 +199,10 @@ fn text<D: Disk>(views: &Views<D>, session: &Session, rules: &Run) -> String {
 /// Where each task stands by the session's own file. A `tc` session only says what is completed.
 fn stated(session: &Session, dialect: Dialect) -> Vec<TaskStatus> {
     match dialect {
-        Dialect::Tc => Reconciliation::of(session).statuses(session),
+        Dialect::Tc => {
+            let is_done = |status| if status == TaskStatus::Completed { status } else { TaskStatus::Pending };
+            Reconciliation::of(session).statuses(session).into_iter().map(is_done).collect()
+        }
         _ => session.tasks.iter().map(|task| task.status).collect(),
     }
 }
@@ -203,7 +212,7 @@ fn put_back<D: Disk>(
     views: &mut Views<D>,
     session: &Session,
     resumed: &Resumed<'_>,
-    files: &[(Place, &'static str, &Vec<u8>)],
+    files: &[(Place, &str, &Vec<u8>)],
 ) -> Result<(), Failure> {
     for (place, name, bytes) in files {
         views.accept(*place, name, bytes, resumed.journal);

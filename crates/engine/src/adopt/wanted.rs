@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use team_executor_core::run::{Input, Refused, Run};
-use team_executor_core::{Session, Task, TaskIndex, TaskStatus, Timestamp};
+use team_executor_core::{Session, Task, TaskId, TaskIndex, TaskStatus, Timestamp};
 use team_executor_files::Dialect;
 
 use super::table::Change;
@@ -63,9 +63,11 @@ impl<'a> Wanted<'a> {
         self.refused.extend(refused);
     }
 
-    /// What the session's own file says, against the states that it may have shown before.
-    pub(super) fn of_session(&mut self, stated: &[TaskStatus], bases: &[Run]) {
-        for (index, stated) in (0..).map(TaskIndex).zip(stated) {
+    /// What one of the session's own files says, of all tasks or of its own, against the states that it may have shown before.
+    pub(super) fn of_session(&mut self, stated: &[TaskStatus], bases: &[Run], only: Option<&TaskId>) {
+        let only = only.and_then(|task| self.rules.graph().index_of(task.as_str()));
+        let all = (0..).map(TaskIndex).zip(stated).filter(|(index, _)| only.is_none_or(|only| only == *index));
+        for (index, stated) in all {
             let shown = |base: &Run| base.status(index).map(|status| shown(state::shown(status, base), self.dialect));
             if !bases.iter().any(|base| shown(base) == Some(shown_as_is(*stated))) {
                 self.status(index, shown_as_is(*stated));
@@ -145,9 +147,8 @@ impl<'a> Wanted<'a> {
             .is_some_and(|view| view.attempt == 0 && (!view.status.is_over() || view.status == TaskStatus::Skipped));
         if !is_fresh {
             self.refused.push(format!("{line}, but it was tried already"));
-        } else if self.dialect == Dialect::Tc {
-            self.refused
-                .push(format!("{line}, but texts of this session stand in task-analysis.json; change it there"));
+        } else if let Some(file) = text_file(self.dialect) {
+            self.refused.push(format!("{line}, but texts of this session stand in {file}; change it there"));
         } else if self.both {
             self.refused.push(format!("{line}, but the session's own file was changed too; change it there"));
         } else {
@@ -168,6 +169,15 @@ impl<'a> Wanted<'a> {
 
     fn id(&self, task: TaskIndex) -> &str {
         self.session.tasks.get(task.get()).map_or("?", |task| task.id.as_str())
+    }
+}
+
+/// The file that texts of tasks stand in, where it cannot take other texts from us.
+const fn text_file(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::Tc => Some("task-analysis.json"),
+        Dialect::Chain => Some("session.json"),
+        _ => None,
     }
 }
 

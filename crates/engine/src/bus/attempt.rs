@@ -8,7 +8,7 @@ use team_executor_agents::environment::ATTEMPT;
 use team_executor_agents::token::TOKEN;
 use team_executor_core::{Graph, Session, Task};
 use team_executor_files::load_tasks;
-use team_executor_store::run_folder::{AGENTS, EXECUTOR, JOURNAL};
+use team_executor_store::run_folder::{AGENTS, EXECUTOR, JOURNAL, folder_name};
 use team_executor_store::{DiskFolder, glance, records};
 
 use super::Refusal;
@@ -101,7 +101,7 @@ impl Attempt {
         let path = self.session.display();
         let folder = DiskFolder::open(&self.session)
             .map_err(|_| Refusal::new(format!("the session {path} cannot be opened"), "check the path with: ls -ld"))?;
-        let loaded = load_tasks(&folder, &run_at::name_of(&self.session), None);
+        let loaded = load_tasks(&folder, &folder_name(&self.session), None);
         loaded.session.filter(|_| !loaded.findings.has_errors()).ok_or_else(|| {
             let help = format!("see what is wrong with: team-executor validate {}", shell::session(path));
             Refusal::new("the session cannot be read", help)

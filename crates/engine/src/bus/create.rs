@@ -6,11 +6,11 @@ use std::path::Path;
 use team_executor_beneath::io_error;
 use team_executor_core::{RoleName, Session, Task, TaskId};
 use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load};
-use team_executor_store::run_folder::project_root;
+use team_executor_store::run_folder::{folder_name, project_root};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
-use crate::views::own_file;
+use crate::views::{OwnFile, own_file};
 use crate::{clock, run_at, runs, shell};
 
 /// The task that is wanted.
@@ -39,9 +39,15 @@ pub fn create(
     new: &NewTask<'_>,
 ) -> Result<Session, Refusal> {
     let (path, named) = (folder.display(), shell::session(folder.display()));
-    if dialect == Dialect::Tc {
-        let help = format!("add it to {path}/task-analysis.json, then: team-executor validate {named}");
-        return Err(Refusal::new("tasks of this session are derived from task-analysis.json", help));
+    let planned = match dialect {
+        Dialect::Tc => Some(("task-analysis.json", "derived from task-analysis.json")),
+        Dialect::Chain => Some(("session.json", "the steps of its chain")),
+        Dialect::TaskFiles => Some(("tasks/", "files of their own")),
+        _ => None,
+    };
+    if let Some((file, how)) = planned {
+        let help = format!("add it to {path}/{file}, then: team-executor validate {named}");
+        return Err(Refusal::new(format!("tasks of this session are {how}"), help));
     }
     let open = || run_at::newest(&run_at::runs(&project_root(folder, current)), folder);
     if let Some(run) = open() {
@@ -63,8 +69,8 @@ pub fn create(
     let original = String::from_utf8_lossy(&before);
     // The new task's own wave is put right when the graph is known.
     let draft = graph(&with).map_err(|what| refused(what, folder))?;
-    let text = own_file::text(dialect, &original, &with, &draft);
-    let loaded = load(&Over { files: &files, name, text: &text }, &run_at::name_of(folder), Some(dialect));
+    let text = own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft);
+    let loaded = load(&Over { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
     let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
     if let Some(error) = error {
         return Err(refused(error.message.clone(), folder));

@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use team_executor_files::discovery;
 use team_executor_files::fence::fenced;
 use team_executor_files::json::{self, Kind};
+use team_executor_files::tc::SHARED;
 use team_executor_files::{Folder as _, findings_text};
+use team_executor_files::{discovery, role_state};
 use team_executor_store::{Changes, DiskFolder};
 
 use crate::job;
@@ -21,10 +22,14 @@ const JSON_CHARS: usize = 2000;
 const JSON_BYTES: u64 = 1 << 20;
 /// The folder of what was explored.
 const EXPLORATIONS: &str = "explorations";
+/// The folder of the bus, where messages come all the time, and the file in it that roles share.
+const BUS: &str = ".msg";
+const META: &str = "meta.json";
 /// JSON files, and what they are.
-const JSON: [(&str, &str); 2] = [
+const JSON: [(&str, &str); 3] = [
     ("explorations/cache-index.json", "what was explored already; the files that it names are beside it"),
-    ("shared-memory.json", "what the roles share"),
+    (SHARED, "what the roles share"),
+    (role_state::FILE, "what the roles share"),
 ];
 
 /// What the files of a session say to every worker, read again when something has changed.
@@ -46,6 +51,7 @@ impl Knowledge {
         if !self.changes.as_ref().is_some_and(Changes::are_none) {
             let below = [wisdom::FOLDER, EXPLORATIONS].map(|name| folder.join(name));
             let changes = Changes::of(std::iter::once(folder).chain(below.iter().map(PathBuf::as_path)));
+            let changes = changes.and_of(&folder.join(BUS), META);
             let session = DiskFolder::open(folder).ok();
             self.team = session.as_ref().map(|session| section(session, folder)).unwrap_or_default();
             self.job = session.as_ref().and_then(job::how_to_report);
@@ -133,7 +139,7 @@ mod tests {
     fn what_has_changed_is_read_again_however_soon_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let mut knowledge = Knowledge::default();
-        for file in ["shared-memory.json", "explorations/cache-index.json"] {
+        for file in ["shared-memory.json", "explorations/cache-index.json", ".msg/meta.json"] {
             let path = dir.path().join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             for nth in 0..50 {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use team_executor_beneath::{open_regular, ours, read_regular};
 use team_executor_core::Session;
-use team_executor_store::run_folder::{DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, component, project_root, run_path};
+use team_executor_store::run_folder::{
+    DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, component, named_by, project_root, run_path,
+};
 use team_executor_store::{Derived, History, Holder, examine, recover};
 
 use super::{RENDERED, archive, name_of, runs, session_name};
@@ -93,7 +95,7 @@ pub(crate) fn nameless(runs: &Path, session: &Path) -> Option<String> {
 
 /// The runs whose names say that they may be of this session.
 fn named_after(runs: &Path, session: &Path) -> impl Iterator<Item = String> {
-    let of_session = format!("EX-{}-", component(session_name(&name_of(session))));
+    let of_session = format!("EX-{}-", component(session_name(&named_by(session))));
     ours::list(runs).unwrap_or_default().into_iter().filter(move |name| {
         name.strip_prefix(&of_session).is_some_and(|date| date.starts_with(|first: char| first.is_ascii_digit()))
     })

@@ -11,13 +11,13 @@ use team_executor_core::run::KeptWaves;
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{
-    AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, project_root, run_id, run_path,
+    AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, named_by, project_root, run_id, run_path,
 };
 use team_executor_store::{
     Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, records, recover, sweep,
 };
 
-use super::{RunAt, must_be_whole, name_of, nameless, newest, open_folder, runs, session_name, sign};
+use super::{RunAt, must_be_whole, nameless, newest, open_folder, runs, session_name, sign};
 use crate::artifacts::FOLDER;
 use crate::clock;
 use crate::options::{Failure, Options};
@@ -103,7 +103,7 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
 }
 
 fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
-    let id = run_id(session_name(&name_of(&options.folder)), &clock::today(), |id| {
+    let id = run_id(session_name(&named_by(&options.folder)), &clock::today(), |id| {
         let path = run_path(project, id);
         ours::look_at(&path).is_ok() && !is_unborn(&path)
     });

@@ -19,7 +19,7 @@ use crate::run_at::RunAt;
 
 /// The views of a run whose lock is held, on the machine's disk.
 pub(crate) fn of(run: &RunAt, session: &Path, dialect: Dialect, cadence: Cadence) -> Result<Views<RealDisk>, Failure> {
-    let own = own_file::name(dialect, session);
+    let own = own_file::all(dialect, session);
     let about = About { run: run.id.clone(), dialect, own, cadence, boot: Holder::this_process(0).boot };
     Ok(Views::new(Folders::open(&run.path, session, dialect)?, about))
 }
@@ -64,6 +64,8 @@ pub struct Folders<D> {
     pub session: Option<D>,
     /// That of the discoveries, if the dialect has one.
     pub discoveries: Option<D>,
+    /// That of the tasks' own files, if the dialect has one.
+    pub tasks: Option<D>,
 }
 
 impl Folders<RealDisk> {
@@ -74,8 +76,11 @@ impl Folders<RealDisk> {
         let of_session = RealDisk::open_folder(session).ok();
         let demands = dialect == Dialect::TasksJson;
         let discoveries = of_session.as_ref().filter(|_| demands).and_then(|disk| disk.subfolder(FOLDER).ok());
+        let is_filed = dialect == Dialect::TaskFiles;
+        let tasks = own_file::tasks_folder(session).filter(|_| is_filed);
+        let tasks = tasks.and_then(|path| RealDisk::open_folder(&path).ok());
         let (interactive, agents) = (open(&run.join(INTERACTIVE))?, open(&run.join(AGENTS))?);
-        for disk in of_session.iter().chain(&discoveries).chain([&interactive, &agents]) {
+        for disk in of_session.iter().chain(&discoveries).chain(&tasks).chain([&interactive, &agents]) {
             sweep(disk).ok(); // what is left of a killed run goes later
         }
         Ok(Self {
@@ -85,6 +90,7 @@ impl Folders<RealDisk> {
             agents,
             session: of_session,
             discoveries,
+            tasks,
         })
     }
 }

@@ -30,6 +30,7 @@ use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
 pub use self::folders::Folders;
 pub(crate) use self::folders::{leave, of};
+pub use self::own_file::OwnFile;
 pub use self::put::put;
 pub(crate) use self::shelf::{Place, TASKS, table_text};
 use self::wave::Waves;
@@ -41,8 +42,8 @@ pub struct About {
     pub run: String,
     /// How its session is written.
     pub dialect: Dialect,
-    /// The name of the session's own file.
-    pub own: &'static str,
+    /// The session's own files.
+    pub own: Vec<OwnFile>,
     /// Wave by wave or not.
     pub cadence: Cadence,
     /// Which start of the machine this is.
@@ -62,6 +63,8 @@ pub struct Views<D> {
     extra: Option<String>,
     /// Interactive tasks whose results are not up to date.
     results: BTreeSet<TaskIndex>,
+    /// Tasks whose own files are not up to date.
+    stale: BTreeSet<TaskIndex>,
     waves: Waves,
     /// Where the session stood before.
     stood: Option<SessionStatus>,
@@ -79,8 +82,19 @@ impl<D: Disk> Views<D> {
         let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
         // An executor that was killed had not made them durable.
         let undurable = derived.files.keys().filter(|_| derived.boot.is_some()).cloned().collect();
-        let mut views =
-            Self { folders, about, derived, undurable, extra: None, results, waves, stood: None, said, most };
+        let mut views = Self {
+            folders,
+            about,
+            derived,
+            undurable,
+            extra: None,
+            results,
+            stale: BTreeSet::new(),
+            waves,
+            stood: None,
+            said,
+            most,
+        };
         views.keep_columns();
         views
     }
@@ -89,7 +103,9 @@ impl<D: Disk> Views<D> {
     pub fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let mut problems = Vec::new();
         self.derived.boot = Some(self.about.boot.clone());
-        self.see(Place::Session, self.about.own, journal);
+        for file in self.about.own.clone() {
+            self.see(file.place, &file.name, journal);
+        }
         note(&mut problems, self.save(Durability::Durable));
         if !session.reported.is_empty() {
             // From now on the session's own file says so, and whoever edits it does not set these tasks back.
@@ -155,6 +171,7 @@ impl<D: Disk> Views<D> {
             session.tasks.get(task.get()).is_some_and(|task| task.exec_mode == ExecMode::Interactive)
         };
         self.results.extend(one.iter().chain(many).copied().filter(is_interactive));
+        self.stale.extend(one.iter().chain(many).copied());
         let is_over = matches!(event, Event::Completed { .. } | Event::Failed { then: Then::Over, .. });
         if let (Some(disk), Some(index), true) = (&self.folders.discoveries, one, is_over)
             && let Some(task) = session.tasks.get(index.get())
@@ -174,7 +191,8 @@ impl<D: Disk> Views<D> {
         let mut problems = self.side(session, rules, Durability::Rendered);
         let mut pages = vec![self.tasks(session, rules)];
         if self.about.dialect != Dialect::TasksCsv && happened {
-            pages.extend(self.own(session, rules));
+            let stale = std::mem::take(&mut self.stale);
+            pages.extend(self.own(session, rules, Some(&stale)));
         }
         problems.extend(self.show(pages, journal, Durability::Rendered));
         self.unsaid(problems)
@@ -213,9 +231,8 @@ impl<D: Disk> Views<D> {
         }
         problems.extend(self.write_both(session, rules, journal));
         // Until it is written the run counts as unfinished: else what it says would be taken for a wish to begin anew.
-        if self.bytes(Place::Session, self.about.own).is_none() {
-            problems.push(not_written(format!("cannot read {}", self.about.own)));
-        }
+        let unread = self.about.own.iter().find(|file| self.bytes(file.place, &file.name).is_none());
+        problems.extend(unread.map(|file| not_written(format!("cannot read {}", file.name))));
         problems
     }
 

@@ -1,17 +1,19 @@
-//! The files that a person may edit: the run's `tasks.csv` and the session's own file. What was written is remembered
+//! The files that a person may edit: the run's `tasks.csv` and the session's own files. What was written is remembered
 //! before it is written, so that an edit is never taken for our own work, nor our own work for an edit.
+
+use std::collections::BTreeSet;
 
 use rustix::io::Errno;
 use team_executor_core::run::Run;
-use team_executor_core::{Graph, Session};
-use team_executor_files::{csv, tasks_csv};
+use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_files::{Dialect, csv, tasks_csv};
 use team_executor_store::run_folder::DERIVED;
 use team_executor_store::{
     Derived, Disk, DiskError, Durability, Rendered, ReplaceError, Standing, keep_copy, replace, set_aside,
 };
 
 use super::fitting::fitting;
-use super::{About, Views, not_written, own_file};
+use super::{About, OwnFile, Views, not_written, own_file};
 
 /// The master table of a run.
 pub(crate) const TASKS: &str = "tasks.csv";
@@ -23,12 +25,14 @@ pub(crate) enum Place {
     Run,
     /// The session's.
     Session,
+    /// That of the tasks' own files, in the session's.
+    Tasks,
 }
 
 /// A file as it should be.
 pub(super) struct Page {
     place: Place,
-    name: &'static str,
+    name: String,
     text: String,
 }
 
@@ -43,6 +47,7 @@ impl Place {
         match self {
             Self::Run => name.to_owned(),
             Self::Session => format!("session/{name}"),
+            Self::Tasks => format!("session/tasks/{name}"),
         }
     }
 }
@@ -76,7 +81,7 @@ impl<D: Disk> Views<D> {
     /// Copies a file before it is written over, and says where to: into the run's folder if the session's takes nothing.
     pub(crate) fn copy(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
         match self.disk(place).map(|disk| keep_copy(disk, name, bytes)) {
-            Some(Err(error)) if place == Place::Session && error.is_forbidden() => {
+            Some(Err(error)) if place != Place::Run && error.is_forbidden() => {
                 let copy = keep_copy(&self.folders.run, name, bytes)?;
                 Ok(Some(format!("{}/{copy}", self.about.run)))
             }
@@ -87,7 +92,7 @@ impl<D: Disk> Views<D> {
     /// The master table.
     pub(super) fn tasks(&self, session: &mut Session, rules: &Run) -> Page {
         let text = self.tasks_text(session, rules);
-        Page { place: Place::Run, name: TASKS, text }
+        Page { place: Place::Run, name: TASKS.to_owned(), text }
     }
 
     /// The text of the master table.
@@ -95,34 +100,43 @@ impl<D: Disk> Views<D> {
         table_text(self.extra.as_deref(), session, rules.graph(), self.most)
     }
 
-    /// The session's own file. What cannot be read is left alone: it is the user's.
-    pub(super) fn own(&self, session: &mut Session, rules: &Run) -> Option<Page> {
-        let text = self.own_text(session, rules)?;
-        Some(Page { place: Place::Session, name: self.about.own, text })
+    /// The session's own files; of those that tell of one task only the ones that are wanted, if not all are. What cannot be
+    /// read is left alone: it is the user's.
+    pub(super) fn own(&self, session: &mut Session, rules: &Run, only: Option<&BTreeSet<TaskIndex>>) -> Vec<Page> {
+        let index = |file: &OwnFile| file.only_task().and_then(|task| rules.graph().index_of(task.as_str()));
+        let is_wanted = |file: &&OwnFile| match (only, index(file)) {
+            (Some(only), Some(task)) => only.contains(&task),
+            _ => true,
+        };
+        let page = |file: &OwnFile| {
+            let text = self.own_text(file, session, rules)?;
+            Some(Page { place: file.place, name: file.name.clone(), text })
+        };
+        self.about.own.iter().filter(is_wanted).filter_map(page).collect()
     }
 
-    /// The text of the session's own file, over what stands there.
-    pub(crate) fn own_text(&self, session: &mut Session, rules: &Run) -> Option<String> {
-        let original = String::from_utf8(self.bytes(Place::Session, self.about.own)?).ok()?;
-        let write = |session: &Session| own_file::text(self.about.dialect, &original, session, rules.graph());
+    /// The text of one of the session's own files, over what stands there.
+    pub(crate) fn own_text(&self, file: &OwnFile, session: &mut Session, rules: &Run) -> Option<String> {
+        let original = String::from_utf8(self.bytes(file.place, &file.name)?).ok()?;
+        let write = |session: &Session| own_file::text(self.about.dialect, file, &original, session, rules.graph());
         Some(fitting(session, self.most, write))
     }
 
-    /// Writes the session's own file, for good. The session is as it should be shown.
+    /// Writes the session's own files, for good. The session is as it should be shown.
     pub(crate) fn write_own(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
-        let pages = self.own(session, rules).into_iter().collect();
+        let pages = self.own(session, rules, None);
         self.show(pages, journal, Durability::Durable)
     }
 
-    /// Writes both files, for good.
+    /// Writes them and the master table, for good.
     pub(crate) fn write_both(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let mut pages = vec![self.tasks(session, rules)];
-        pages.extend(self.own(session, rules));
+        pages.extend(self.own(session, rules, None));
         self.show(pages, journal, Durability::Durable)
     }
 
     /// Remembers a file that was never rendered as it is.
-    pub(super) fn see(&mut self, place: Place, name: &'static str, journal: u64) {
+    pub(super) fn see(&mut self, place: Place, name: &str, journal: u64) {
         if let Some(bytes) = self.bytes(place, name)
             && self.derived.versions(&place.key(name)).is_empty()
         {
@@ -133,7 +147,7 @@ impl<D: Disk> Views<D> {
     /// Columns that are not ours stay in the master table; those of a table that the session is written as come into it.
     pub(super) fn keep_columns(&mut self) {
         let of_run = self.bytes(Place::Run, TASKS);
-        let of_session = || self.bytes(Place::Session, TASKS).filter(|_| self.about.own == TASKS);
+        let of_session = || self.bytes(Place::Session, TASKS).filter(|_| self.about.dialect == Dialect::TasksCsv);
         let text = of_run.or_else(of_session).and_then(|bytes| String::from_utf8(bytes).ok());
         self.extra = text.filter(|text| has_extra_columns(text));
     }
@@ -143,7 +157,7 @@ impl<D: Disk> Views<D> {
         let mut problems = Vec::new();
         let mut stale = Vec::new();
         for page in pages {
-            let key = page.place.key(page.name);
+            let key = page.place.key(&page.name);
             let bytes = match self.there(&page, &mut problems) {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -160,7 +174,7 @@ impl<D: Disk> Views<D> {
             }
             let is_edited = |there| there != rendered && self.derived.standing_as(&key, there) == Standing::Edited;
             if let Some(bytes) = bytes.filter(|_| there.is_some_and(is_edited)) {
-                match self.copy(page.place, page.name, &bytes) {
+                match self.copy(page.place, &page.name, &bytes) {
                     Ok(copy) => problems.push(format!(
                         "{} was changed while the run went on; that version is kept as {}",
                         page.name,
@@ -185,18 +199,15 @@ impl<D: Disk> Views<D> {
         for (Page { place, name, text }, rendered) in stale {
             let Some(disk) = self.disk(place) else { continue };
             // What is the user's is never at risk.
-            let safely = if (place, durability) == (Place::Session, Durability::Rendered) {
-                Durability::Whole
-            } else {
-                durability
-            };
-            match replace(disk, name, text.as_bytes(), safely) {
+            let safely =
+                if place != Place::Run && durability == Durability::Rendered { Durability::Whole } else { durability };
+            match replace(disk, &name, text.as_bytes(), safely) {
                 Ok(()) if durability == Durability::Durable => {
-                    self.undurable.remove(&place.key(name));
-                    self.derived.is(&place.key(name), rendered);
+                    self.undurable.remove(&place.key(&name));
+                    self.derived.is(&place.key(&name), rendered);
                 }
                 Ok(()) => {
-                    self.undurable.insert(place.key(name));
+                    self.undurable.insert(place.key(&name));
                 }
                 Err(error) => problems.push(not_written(error)),
             }
@@ -212,16 +223,16 @@ impl<D: Disk> Views<D> {
     /// what was not seen.
     fn there(&self, page: &Page, problems: &mut Vec<String>) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(disk) = self.disk(page.place) else { return Ok(None) };
-        match disk.read(page.name) {
+        match disk.read(&page.name) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno @ (Errno::FBIG | Errno::ACCESS)) => {
-                let error = DiskError { action: "read", name: page.name.to_owned(), errno };
-                let aside = set_aside(disk, page.name)?;
+                let error = DiskError { action: "read", name: page.name.clone(), errno };
+                let aside = set_aside(disk, &page.name)?;
                 problems.extend(aside.map(|aside| format!("{error}; it was put aside as {aside}")));
                 Ok(None)
             }
-            Err(errno) => Err(DiskError { action: "read", name: page.name.to_owned(), errno }),
+            Err(errno) => Err(DiskError { action: "read", name: page.name.clone(), errno }),
         }
     }
 
@@ -234,6 +245,7 @@ impl<D: Disk> Views<D> {
         match place {
             Place::Run => Some(&self.folders.run),
             Place::Session => self.folders.session.as_ref(),
+            Place::Tasks => self.folders.tasks.as_ref(),
         }
     }
 }

@@ -46,9 +46,19 @@ impl World {
             agents: folder(),
             session: Some(folder()),
             discoveries: Some(folder()),
+            tasks: None,
         };
         let (run, boot) = ("EX-s".to_owned(), "this".to_owned());
-        Views::new(folders, About { run, dialect: Dialect::TasksJson, own: OWN, cadence: Cadence::Wave, boot })
+        Views::new(
+            folders,
+            About {
+                run,
+                dialect: Dialect::TasksJson,
+                own: vec![OwnFile::of_session(OWN)],
+                cadence: Cadence::Wave,
+                boot,
+            },
+        )
     }
 
     /// A whole run; what cannot be written is said, and the run goes on.

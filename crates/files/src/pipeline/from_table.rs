@@ -1,4 +1,4 @@
-//! A new session from tasks that stand in a table: nothing of them is done yet, and every role has its instructions.
+//! A new session from tasks that stand in a table or come from another tool: every role has its instructions.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,28 @@ use team_executor_core::{ExecMode, Phase, Role, RoleName, Session, Task, TaskSta
 use super::outline::Outline;
 use super::{Head, role_spec};
 
+/// Whether tasks that were done before stay done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// Nothing is done yet: a table is a plan.
+    Forgotten,
+    /// They do: their tool goes on with what is left.
+    Kept,
+}
+
 /// Makes a new session of one that was read from a table. A requirement of its own counts unless the user gives one.
-pub fn outline(read: Session, head: Head, requirement: &str) -> Outline {
+pub fn outline(read: Session, head: Head, requirement: &str, history: History) -> Outline {
     let requirement = if requirement.trim().is_empty() { read.requirement } else { requirement.to_owned() };
-    let tasks: Vec<Task> = read.tasks.into_iter().map(fresh).collect();
+    let is_kept = |task: &Task| history == History::Kept && task.status == TaskStatus::Completed;
+    let planned = |task: Task| {
+        let kept = is_kept(&task).then(|| (task.status, task.findings.clone()));
+        let mut task = fresh(task);
+        if let Some((status, findings)) = kept {
+            (task.status, task.findings) = (status, findings);
+        }
+        task
+    };
+    let tasks: Vec<Task> = read.tasks.into_iter().map(planned).collect();
     let mut roles: Vec<Role> = Vec::new();
     let mut titles: HashMap<RoleName, Vec<&str>> = HashMap::new();
     for task in &tasks {

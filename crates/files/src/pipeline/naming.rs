@@ -44,6 +44,7 @@ pub fn session_id(dialect: Dialect, slug: &str, day: &str) -> String {
         Dialect::Tls => format!("TLS-{slug}-{digits}"),
         Dialect::TasksJson => format!("TEAM-{slug}-{digits}"),
         Dialect::TasksCsv => format!("CSV-{slug}-{day}"),
+        Dialect::TaskFiles | Dialect::Chain => format!("{slug}-{day}"),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use team_executor_core::{Assessment, Graph, RoleName, Session, Task};
+use team_executor_core::{Assessment, Graph, RoleName, Session, Task, TaskStatus, Timestamp};
 
 use super::role_spec;
 use crate::dialect::Dialect;
+use crate::discovery::{self, FOLDER, TaskDiscovery};
 use crate::tasks_csv;
 use crate::tc::LAYOUT;
 use crate::write::{self, Capability};
@@ -54,7 +55,7 @@ impl Outline {
         self.roles.iter().map(|role| &role.name).find(|name| !is_file_name(name.as_str()))
     }
 
-    /// Every file of the session; nothing if its tasks do not hang together.
+    /// Every file of the session; nothing if its tasks do not hang together, or if no session is made in that dialect.
     pub fn files(&self, dialect: Dialect) -> Option<Vec<NewFile>> {
         let session = &self.session;
         let graph = Graph::seal(&session.tasks).graph?;
@@ -65,8 +66,13 @@ impl Outline {
                 file("task-analysis.json", write::task_analysis(session, &self.capabilities(), self.score())),
             ],
             Dialect::Tls => vec![file("team-session.json", write::lifecycle(None, session))],
-            Dialect::TasksJson => vec![file("tasks.json", write::tasks_json(None, session, &graph))],
+            Dialect::TasksJson => {
+                let done = session.tasks.iter().filter(|task| task.status == TaskStatus::Completed);
+                let own = file("tasks.json", write::tasks_json(None, session, &graph));
+                std::iter::once(own).chain(done.filter_map(|task| discovered(task, session.created_at))).collect()
+            }
             Dialect::TasksCsv => vec![file("tasks.csv", tasks_csv::write(None, &with_requirement(session), &graph))],
+            Dialect::TaskFiles | Dialect::Chain => return None,
         };
         files.extend(self.roles.iter().map(|role| file(&role_spec::path(role.name.as_str()), role.text.to_string())));
         if dialect == Dialect::Tc {
@@ -82,6 +88,16 @@ impl Outline {
     fn score(&self) -> u32 {
         Assessment::of(&self.session.requirement).points
     }
+}
+
+/// What a task that is done has found, in a file of its own; nothing if its id cannot be the name of one.
+fn discovered(task: &Task, at: Option<Timestamp>) -> Option<NewFile> {
+    let is_name = |id: &str| !id.contains(['/', '\\', ' ']) && !id.starts_with('.');
+    let mut found = TaskDiscovery::new(task.id.clone());
+    (found.status, found.findings) = (Some(task.status), task.findings.clone().unwrap_or_default());
+    (found.worker, found.timestamp) = (Some(task.id.to_string()), at);
+    let path = format!("{FOLDER}/{}.json", task.id);
+    is_name(task.id.as_str()).then(|| NewFile { path, text: discovery::write(&found, None) })
 }
 
 /// A table has no place for what was asked for, so each task says it.

@@ -1,16 +1,17 @@
 //! `tasks.json`: the `tasks-json` dialect, and the state of tasks beside other dialects.
 
+pub mod list;
 mod rules;
 mod shape;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use team_executor_core::{
-    ActiveWorker, Complexity, Detail, ExecMode, Phase, Position, Priority, RunOn, Session, SessionStatus, Task, TaskId,
-    TaskStatus, Verdict,
+    ActiveWorker, Complexity, Detail, ExecMode, Phase, Position, Priority, Role, RoleName, RunOn, Session,
+    SessionStatus, Task, TaskId, TaskIndex, TaskStatus, Verdict,
 };
 
 pub use self::rules::incomplete;
@@ -26,6 +27,7 @@ use crate::finding::{Finding, Findings, Severity};
 use crate::json::{Kind, Value};
 use crate::reading::Reading;
 use crate::roles;
+use crate::shape::Type;
 use crate::span::{Source, Span};
 use crate::words::{self, in_words};
 
@@ -55,7 +57,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let mut draft = None;
     if let Some(document) = reading.document(&file, &ABOUT, Severity::Error, &text) {
         let root = document.root();
-        reading.check(&file, &ABOUT, Severity::Error, &document, &SHAPE);
+        reading.check(&file, &ABOUT, Severity::Error, &document, shape_of(root));
         let mut tasks = tasks(root, &file, Severity::Error, &mut reading.findings);
         let session = session(root, &file, reading).map(|mut session| {
             session.roles = roles::of_tasks(reading, &mut tasks);
@@ -76,13 +78,14 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
 }
 
 /// The state of tasks that another dialect has planned, where a `tasks.json` stands beside its files.
-pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts) {
+/// Tasks that only stand there were added at run time: they are tasks too.
+pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts, roles: &[Role]) {
     let file: Arc<str> = "tasks.json".into();
     let Some(text) = reading.optional_text(&file, &ABOUT, Severity::Warning) else { return };
     if let Some(document) = reading.document(&file, &ABOUT, Severity::Warning, &text) {
-        reading.check(&file, &ABOUT, Severity::Warning, &document, &SHAPE);
+        reading.check(&file, &ABOUT, Severity::Warning, &document, shape_of(document.root()));
         let state = tasks(document.root(), &file, Severity::Warning, &mut reading.findings);
-        let mut by_id: HashMap<TaskId, Task> = state.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
+        let mut by_id: HashMap<TaskId, Task> = state.tasks.iter().map(|task| (task.id.clone(), task.clone())).collect();
         for task in &mut planned.tasks {
             let Some(state) = by_id.remove(&task.id) else { continue };
             task.status = state.status;
@@ -101,12 +104,63 @@ pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts) {
                 task.description = state.description;
             }
         }
-        for entry in entries(document.root()).filter(|entry| by_id.contains_key(&*entry.name)) {
-            let message = "a task of tasks.json that task-analysis.json does not plan was ignored";
-            reading.findings.push(Finding::warning(Code::Disagreement, message).at(&file, entry.span, ""));
-        }
+        let is_added = |task: &Task| by_id.contains_key(&task.id);
+        add(document.root(), &state, is_added, planned, roles, &mut reading.findings);
     }
     reading.sources.insert(file, Source::new(text));
+}
+
+/// Adds tasks that the plan lacks. Each has a role of the session.
+fn add(
+    root: Value<'_, '_>,
+    state: &Drafts,
+    is_added: impl Fn(&Task) -> bool,
+    planned: &mut Drafts,
+    roles: &[Role],
+    findings: &mut Findings,
+) {
+    let named: HashSet<String> = entries(root)
+        .filter(|entry| field(entry.value, &TASK, "role").is_some())
+        .map(|entry| entry.name.into_owned())
+        .collect();
+    for (index, task) in (0..).map(TaskIndex).zip(&state.tasks).filter(|(_, task)| is_added(task)) {
+        let place = state.place(index);
+        let is_named = named.contains(task.id.as_str());
+        if let Some(role) = role_of(task, is_named, roles, &state.file, place, findings) {
+            let mut task = Task { role: role.name.clone(), exec_mode: role.exec_mode(), ..task.clone() };
+            complete(&mut task);
+            let places = (0..).map(|nth| state.dependency_place(index, nth)).take(task.dependencies.len());
+            planned.push_in(state.file.clone(), task, place, places.collect::<Vec<_>>());
+        }
+    }
+}
+
+/// The role of the session that an added task names, or whose prefix is the longest that fits.
+fn role_of<'r>(
+    task: &Task,
+    is_named: bool,
+    roles: &'r [Role],
+    file: &Arc<str>,
+    place: Span,
+    findings: &mut Findings,
+) -> Option<&'r Role> {
+    let by_prefix = || {
+        let fitting = roles.iter().filter(|role| task.id.has_prefix(&role.prefix));
+        fitting.max_by_key(|role| role.prefix.len())
+    };
+    let role = if is_named { roles.iter().find(|role| role.name == task.role) } else { by_prefix() };
+    if role.is_none() {
+        let known = roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ");
+        let finding = Finding::error(Code::UnknownRole, format!("task '{}' of tasks.json has no known role", task.id));
+        let finding = finding.at(file, place, "neither its role nor its prefix is one of the session's");
+        findings.push(finding.help(format!("give it a role: one of {known}")));
+    }
+    role
+}
+
+/// The shape of a file that is an object or an array.
+fn shape_of(root: Value<'_, '_>) -> &'static Type {
+    if root.kind() == Kind::Array { &list::SHAPE } else { &SHAPE }
 }
 
 /// What holds the tasks: a field, or the whole file.
@@ -131,7 +185,11 @@ fn tasks(root: Value<'_, '_>, file: &Arc<str>, severity: Severity, findings: &mu
             continue;
         }
         let task = draft::task_id(&name, file, span, findings).and_then(|id| task(id, value, file, findings));
-        if let Some((task, places)) = task {
+        if let Some((mut task, places)) = task {
+            let is_named = field(value, &TASK, "role").and_then(filled).is_some();
+            if let (Kind::Array, false, Ok(role)) = (root.kind(), is_named, RoleName::parse(list::ROLE)) {
+                task.role = role;
+            }
             drafts.push(task, span, places);
         }
     }

@@ -17,13 +17,7 @@ pub static ABOUT: About = About {
 };
 
 /// Its shape.
-pub static SHAPE: Type = Type::Or(
-    &Type::Object(&OBJECT),
-    &[Other {
-        ty: &Type::List(&Type::Object(&TASK)),
-        understood: "a file that is a bare array was read as its `tasks`",
-    }],
-);
+pub static SHAPE: Type = Type::Object(&OBJECT);
 
 pub(crate) static OBJECT: Object = Object {
     about: "The tasks of a session and their state",

@@ -36,8 +36,10 @@ pub const LAYOUT: &[(&str, &str)] = &[
     ("wisdom/decisions.md", "# Decisions\n"),
     ("wisdom/issues.md", "# Issues\n"),
     ("explorations/cache-index.json", "{}\n"),
-    ("shared-memory.json", "{}\n"),
+    (SHARED, "{}\n"),
 ];
+/// What the roles of a session share, where `.msg/meta.json` does not hold it.
+pub const SHARED: &str = "shared-memory.json";
 
 /// Reads and judges in the order of the specification's algorithm: session, analysis, role-specs.
 pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
@@ -87,7 +89,8 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
         }
     }
     if let Some(draft) = &mut draft {
-        tasks_json::overlay(reading, &mut draft.tasks);
+        let roles = draft.session.as_ref().map_or(&[][..], |session| &session.roles);
+        tasks_json::overlay(reading, &mut draft.tasks, roles);
     }
     draft
 }

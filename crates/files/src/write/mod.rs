@@ -7,6 +7,7 @@ mod elements;
 mod lifecycle;
 mod overlay;
 mod patch;
+mod planned;
 mod task_analysis;
 mod tasks_json;
 mod team_session;
@@ -16,6 +17,7 @@ mod tests;
 #[cfg(test)]
 pub(crate) use self::lifecycle::artifact_manifest;
 pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle};
+pub use self::planned::{chain, task_file, tasks_beside};
 pub use self::task_analysis::{Capability, task_analysis};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;

@@ -60,9 +60,7 @@ fn state<'a>(
 
 /// Puts what changed into a user's text.
 fn over(patch: &mut Patch<'_>, root: Value<'_, '_>, session: &Session) -> Option<()> {
-    if root.entries().next().is_none() {
-        return None;
-    }
+    root.entries().next()?;
     let known = field(root, &OBJECT, "active_workers");
     let raw: Vec<_> =
         known.into_iter().flat_map(Value::items).map(|value| (active_worker(value), value.raw())).collect();

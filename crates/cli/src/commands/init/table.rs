@@ -1,15 +1,21 @@
-//! The table that a session is made from: any CSV or JSON file that the readers of tasks understand.
+//! What a session is made from: a CSV or JSON file that the readers of tasks understand, or the tasks of another tool.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use team_executor_core::Session;
+use team_executor_core::{Session, TaskStatus};
+use team_executor_files::import::{self, Imported, Tool};
+use team_executor_files::pipeline::from_table::History;
 use team_executor_files::{Code, Dialect, Finding, Findings, Folder as _, MemoryFolder, Source, Sources, limits, load};
 use team_executor_store::DiskFolder;
 
+use super::Taken;
 use crate::commands::report::{self, JsonFinding};
 use crate::diagnostics;
 use crate::failure::Failure;
+
+/// Files that tools keep in folders of their own, which users may name instead.
+const IN_FOLDERS: [&str; 4] = ["issues.jsonl", "beads.jsonl", "tasks/tasks.json", "tasks.md"];
 
 /// A table that was understood.
 pub(super) struct Table {
@@ -17,6 +23,8 @@ pub(super) struct Table {
     pub(super) name: String,
     /// What it says.
     pub(super) session: Session,
+    /// The tool that it comes from, and what was left there.
+    imported: Option<(Tool, Vec<String>)>,
     findings: Findings,
     sources: Sources,
 }
@@ -31,37 +39,79 @@ impl Table {
     pub(super) fn json(&self) -> Vec<JsonFinding<'_>> {
         report::of_all(&self.findings, &self.sources, "")
     }
+
+    /// A tool knows what is done; a table is a plan.
+    pub(super) fn history(&self) -> History {
+        if self.imported.is_some() { History::Kept } else { History::Forgotten }
+    }
+
+    /// What was taken over from another tool.
+    pub(super) fn taken(&self) -> Option<Taken<'_>> {
+        let (tool, left) = self.imported.as_ref()?;
+        let tasks = &self.session.tasks;
+        let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+        Some(Taken { tool: tool.name(), tasks: tasks.len(), done, left })
+    }
 }
 
-/// Reads a table. Its ending says what it is.
-pub(super) fn read(path: &Path) -> Result<Table, Failure> {
-    let shown = path.display().to_string();
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    let (dialect, file) = match ending.as_deref() {
-        Some("csv") => (Dialect::TasksCsv, "tasks.csv"),
-        Some("json") => (Dialect::TasksJson, "tasks.json"),
-        _ => {
-            let finding = Finding::error(Code::Usage, format!("{shown} is neither a .csv nor a .json file"));
-            return Err(finding.help("give it the ending of what it is: init --from tasks.csv").into());
-        }
+/// Reads a table, or the tasks of another tool. The ending and the text say what it is.
+pub(super) fn read(path: &Path, tag: Option<&str>) -> Result<Table, Failure> {
+    let path = match DiskFolder::open(path) {
+        Ok(folder) => match IN_FOLDERS.iter().find(|name| folder.has(name)) {
+            Some(name) => path.join(name),
+            None => return of_tool(import::read_list(&folder, &path.display().to_string()), path),
+        },
+        Err(_) => PathBuf::from(path),
     };
-    let bytes = bytes(path).map_err(|error| {
+    let shown = path.display().to_string();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if !["csv", "json", "jsonl", "ndjson", "md", "markdown"].contains(&ending.as_str()) {
+        let finding = Finding::error(Code::Usage, format!("{shown} is neither a .csv, .json, .jsonl nor a .md file"));
+        return Err(finding.help("give it the ending of what it is: init --from tasks.csv").into());
+    }
+    let bytes = bytes(&path).map_err(|error| {
         let finding = Finding::error(Code::FileUnreadable, format!("{shown} cannot be read: {error}"));
         Failure::from(finding.help("check the path: init --from FILE"))
     })?;
-    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let tool = std::str::from_utf8(&bytes).ok().and_then(|text| Some((Tool::of_file(&ending, text)?, text)));
+    match tool {
+        Some((tool, text)) => of_tool(import::read(tool, &shown, text, tag), &path),
+        None if matches!(ending.as_str(), "csv" | "json") => table(&path, &ending, bytes),
+        None => {
+            let finding = Finding::error(Code::Corrupt, format!("{shown} is not UTF-8"));
+            Err(finding.help("save the file as UTF-8").into())
+        }
+    }
+}
+
+/// The tasks of another tool, unless there is an error.
+fn of_tool(imported: Imported, path: &Path) -> Result<Table, Failure> {
+    let Imported { tool, session, left, findings, sources } = imported;
+    match session {
+        Some(session) => Ok(Table { name: stem(path), session, imported: Some((tool, left)), findings, sources }),
+        None => Err(Failure::Config(Box::new((findings, sources)))),
+    }
+}
+
+fn table(path: &Path, ending: &str, bytes: Vec<u8>) -> Result<Table, Failure> {
+    let (dialect, file) =
+        if ending == "csv" { (Dialect::TasksCsv, "tasks.csv") } else { (Dialect::TasksJson, "tasks.json") };
     let loaded = load(&MemoryFolder::default().with(file, bytes), "table", Some(dialect));
-    let (findings, sources) = renamed(&loaded.findings, &loaded.sources, file, &shown.into());
+    let (findings, sources) = renamed(&loaded.findings, &loaded.sources, file, &path.display().to_string().into());
     match loaded.session {
         Some((session, _)) if !findings.has_errors() => {
             if session.tasks.is_empty() {
                 let finding = Finding::error(Code::MissingField, format!("{} has no tasks", path.display()));
                 return Err(finding.help("give it a row for each task").into());
             }
-            Ok(Table { name, session, findings, sources })
+            Ok(Table { name: stem(path), session, imported: None, findings, sources })
         }
         _ => Err(Failure::Config(Box::new((findings, sources)))),
     }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
