@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use team_executor_files::{Dialect, csv, front_matter, json, load, markdown};
 use team_executor_store::DiskFolder;
 use team_executor_testkit::World;
@@ -87,13 +88,11 @@ fn every_prompt_holds_every_cell_that_is_no_result() {
     let mut checked = 0;
     for path in below(&corpus.join("csv-wave")) {
         let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
-        world.copy_tree(path.clone(), "S");
-        let table = path.join("tasks.csv");
-        let text = std::fs::read_to_string(&table).expect("a table");
+        let text = std::fs::read_to_string(path.join("tasks.csv")).expect("a table");
         // What is done is to be done again, so that there is a prompt for every row.
         let text =
             text.trim_start_matches('\u{FEFF}').replace(",completed", ",pending").replace(",\"completed\"", ",pending");
-        std::fs::write(world.dir().join("S/tasks.csv"), &text).expect("written");
+        world.write("S/tasks.csv", &text);
         let table = csv::parse(&text).expect("a table");
         let names: Vec<_> = table.header().cells().map(|cell| cell.value.trim().to_lowercase()).collect();
         let job = names.iter().position(|name| name == "job_id").unwrap_or(names.len());
@@ -117,6 +116,51 @@ fn every_prompt_holds_every_cell_that_is_no_result() {
         }
     }
     assert!(checked > 100, "{checked} rows");
+}
+
+/// The texts in a value, however deep.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// R: P-01
+#[test]
+fn every_prompt_holds_every_field_that_is_no_result() {
+    let Some(corpus) = corpus() else { return };
+    let mut checked = 0;
+    for path in below(&corpus.join("team")) {
+        let Ok(text) = std::fs::read_to_string(path.join("tasks.json")) else { continue };
+        let text = text.trim_start_matches('\u{FEFF}').replace("\"completed\"", "\"pending\"");
+        let Ok(file) = serde_json::from_str::<Value>(&text) else { continue };
+        let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+        world.write("S/tasks.json", &text);
+        let tasks = if file.is_array() { &file } else { &file["tasks"] };
+        let keyed = tasks.as_object().into_iter().flatten().map(|(id, task)| (id.clone(), task));
+        let own = |task: &Value| ["id", "task_id"].iter().find_map(|key| task[*key].as_str()).map(str::to_owned);
+        let listed = tasks.as_array().into_iter().flatten().filter_map(|task| Some((own(task)?, task)));
+        for (id, task) in keyed.chain(listed).filter(|(_, task)| task["status"] == "pending") {
+            let shown = world.run(&["prompt", &id, "--session=S"]);
+            if shown.code != Some(0) {
+                // A file that is refused has no prompts.
+                break;
+            }
+            let fields = task.as_object().into_iter().flatten();
+            for (name, value) in fields.filter(|(name, _)| !STATE.contains(&name.as_str())) {
+                for text in texts(value) {
+                    let quoted = serde_json::to_string(text).expect("JSON");
+                    let is_told = shown.stdout.contains(text) || shown.stdout.contains(quoted.trim_matches('"'));
+                    assert!(is_told, "{}: `{name}` of {id}: {text}\n{shown}", path.display());
+                }
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked} tasks");
 }
 
 /// The session that the formats' authors would call ordinary, with Chinese text and unusual ids.

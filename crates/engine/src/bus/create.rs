@@ -146,4 +146,8 @@ impl Folder for Over<'_> {
     fn has(&self, path: &str) -> bool {
         self.files.has(path)
     }
+
+    fn read_in_project(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.files.read_in_project(path, limit)
+    }
 }
