@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use team_executor_beneath::Dir;
 use team_executor_engine::bus::{Attempt, propose};
 use team_executor_files::{Code, Finding};
 use team_executor_mcp::client::{Client, Flag, Program};
@@ -43,7 +44,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
 
 /// A folder that clients may reach.
 fn root_of(root: &Path, current: &Path) -> Result<PathBuf, Failure> {
-    let real = current.join(root).canonicalize().ok().filter(|path| path.is_dir());
+    let real = current.join(root).canonicalize().ok().filter(|path| Dir::open(path).is_ok());
     real.ok_or_else(|| {
         let finding = Finding::error(Code::Usage, format!("`--root` names no folder: {}", root.display()));
         finding.help("name folders that are there: team-executor mcp --serve --root .").into()

@@ -206,6 +206,9 @@ struct Chooser<'a> {
 /// Agent, model and account: where these are the same, so is the quota. Other variables make it another account.
 type Account = (Adapter, Option<String>, Vec<(String, String)>);
 
+/// Where a role or a task sets something, if it does.
+type Whence = fn(&Own) -> Option<&Origin>;
+
 impl<'a> Chooser<'a> {
     /// Makes the workers of a task, the one that is wanted first.
     fn chain(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Failure> {
@@ -260,10 +263,7 @@ impl<'a> Chooser<'a> {
             // Nothing is done, so nothing can be judged.
             Kind::Rehearsal { .. } => Demands::default(),
         };
-        let typed = match &agent.kind {
-            Kind::Agent { program, .. } => program.clone(),
-            Kind::Command(_) | Kind::Rehearsal { .. } => String::new(),
-        };
+        let typed = agent.kind.program();
         let Agent { kind, mut pass_env, mut env, .. } = agent;
         let setup = match kind {
             Kind::Agent { setup, converse, .. } => {
@@ -350,7 +350,7 @@ impl<'a> Chooser<'a> {
         if self.by_flag.is_some() {
             return;
         }
-        let keys: [(&str, fn(&Own) -> Option<&Origin>); 3] = [
+        let keys: [(&str, Whence); 3] = [
             ("model", |own| own.model.as_ref().map(|set| &set.from)),
             ("effort", |own| own.effort.as_ref().map(|set| &set.from)),
             ("mcp_servers", |own| own.mcp_servers.as_ref().map(|set| &set.from)),

@@ -177,6 +177,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The program of a known coding agent, as the user names it; empty for others.
+    pub(crate) fn program(&self) -> String {
+        match self {
+            Self::Agent { program, .. } => program.clone(),
+            Self::Command(_) | Self::Rehearsal { .. } => String::new(),
+        }
+    }
+
     /// A known coding agent as it is without settings.
     pub(crate) fn agent(adapter: Adapter, program: &str, args: &[&str]) -> Self {
         let args = args.iter().map(|word| (*word).to_owned()).collect();

@@ -142,9 +142,8 @@ pub(super) fn read(
             settings.agents.insert(name, agent);
         }
     }
-    for (name, _, table) in tables(&mut reader, root, "mcp_servers") {
-        settings.servers.extend(servers::read(&mut reader, &name, table).map(|set| (name, set)));
-    }
+    let named = tables(&mut reader, root, "mcp_servers");
+    settings.servers = servers::read_all(&mut reader, named.iter().map(|(name, _, table)| (name.as_str(), *table)));
     for (name, at, table) in tables(&mut reader, root, "roles") {
         let own = own(&mut reader, &format!("roles.{name}"), table, OF_ROLE);
         settings.roles.insert(name, Own { from: Some(reader.from(at)), ..own });

@@ -1,6 +1,7 @@
 //! Servers of the Model Context Protocol that agents are given beside ours: those of `[mcp_servers]`, and those of the project's
 //! `.mcp.json` where it counts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -22,8 +23,16 @@ const MAX_BYTES: u64 = 1 << 20;
 /// What can be set of a server.
 const KEYS: &[&str] = &["command", "args", "env", "url", "headers"];
 
+/// Reads all servers, by their names.
+pub(super) fn read_all<'t, 'd: 't>(
+    reader: &mut Reader<'_>,
+    all: impl Iterator<Item = (&'t str, &'t DeTable<'d>)>,
+) -> BTreeMap<String, Set<Given>> {
+    all.filter_map(|(name, table)| Some((name.to_owned(), read(reader, name, table)?))).collect()
+}
+
 /// Reads one server; nothing if it cannot be reached by what is there, which is noted.
-pub(super) fn read(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Set<Given>> {
+fn read(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Set<Given>> {
     let section = format!("mcp_servers.{name}");
     reader.only(table, &section, KEYS);
     KEYS.iter().for_each(|key| reader.no_nul(table, key));
