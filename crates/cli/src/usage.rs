@@ -56,7 +56,7 @@ impl<'a> JsonUsage<'a> {
             total: Sum::of(spent).into(),
             roles: json(sums(spent, |one| &one.role)),
             tasks: json(sums(spent, |one| &one.task)),
-            attempts: spent.iter().map(JsonAttempt::from).collect(),
+            attempts: spent.iter().filter(|one| one.is_known()).map(JsonAttempt::from).collect(),
         }
     }
 }

@@ -80,6 +80,8 @@ struct Dispatcher<'t> {
     used: Vec<Input>,
     /// What known agents that are at work have used so far.
     live: Live,
+    /// Of these, those that will ask their model again.
+    going_on: BTreeSet<Work>,
     /// Attempts that are being ended, because a budget is used up, and which one.
     overspent: BTreeMap<Work, String>,
     /// Which of its agents does the last attempt at a task that was told to have begun.

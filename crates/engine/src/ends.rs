@@ -252,7 +252,8 @@ fn used(stream: &Stream, setup: &Setup, worker: &Worker, exit: Option<&Exit>) ->
 
 /// The same while the agent works.
 pub(crate) fn from_usage(usage: &Usage, setup: &Setup, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
-    let Usage { input, cached, stored, output, cost_micros, turns, model, session_id, is_estimated } = usage.clone();
+    let Usage { input, cached, stored, output, cost_micros, turns, model, session_id, is_estimated, .. } =
+        usage.clone();
     if session_id.is_none() && input == 0 {
         return None;
     }

@@ -21,6 +21,13 @@ pub struct Spent {
     pub used: Used,
 }
 
+impl Spent {
+    /// Whether anything is known of it.
+    pub fn is_known(&self) -> bool {
+        !is_unknown(&self.used)
+    }
+}
+
 /// What several attempts used together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sum {
@@ -98,7 +105,7 @@ pub const COLUMNS: [&str; 7] = ["TASK", "AGENT", "MODEL", "TOKENS IN", "OUT", "C
 pub fn table(spent: &[Spent]) -> Vec<[String; COLUMNS.len()]> {
     let mut order: Vec<(&str, &str, &str)> = Vec::new();
     let mut by: BTreeMap<(&str, &str, &str), Vec<&Spent>> = BTreeMap::new();
-    for one in spent {
+    for one in spent.iter().filter(|one| one.is_known()) {
         let key = (one.task.as_str(), one.used.agent.as_str(), one.used.model.as_deref().unwrap_or("-"));
         let known = by.entry(key).or_default();
         if known.is_empty() {

@@ -28,7 +28,7 @@ fn update(stream: &mut Stream, update: &Value) {
         // Its words come in pieces; those before its last use of a tool are on the way.
         Some("tool_call") => {
             stream.text.clear();
-            stream.answers(length(&update["rawInput"]));
+            stream.calls(length(&update["rawInput"]));
         }
         Some("tool_call_update") if matches!(text(update, "status"), Some("completed" | "failed")) => {
             stream.is_sent(length(&update["content"]).saturating_add(length(&update["rawOutput"])));

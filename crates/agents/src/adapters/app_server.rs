@@ -14,6 +14,11 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
             (stream.finished, stream.ok) = (false, false);
             stream.is_in_turn = true; // usage that is told before belongs to what was taken up
         }
+        Some("item/started") => match text(&params["item"], "type") {
+            Some("agentMessage") => stream.usage.goes_on = false,
+            Some("userMessage" | "reasoning" | "plan") | None => {}
+            Some(_) => stream.usage.goes_on = true,
+        },
         Some("item/completed") => item(stream, &params["item"]),
         Some("thread/tokenUsage/updated") => used(stream, &params["tokenUsage"]["total"]),
         Some("error") => {

@@ -70,7 +70,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
             (stream.finished, stream.ok) = (false, false);
             stream.is_sent(0);
         }
-        Some("item.started") => stream.answers(length(&event["item"]["command"])),
+        Some("item.started") => stream.calls(length(&event["item"]["command"])),
         Some("item.completed") => item(stream, &event["item"]),
         // A retry says the same; what it comes to is said by the end of the turn.
         Some("error") => stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at)),

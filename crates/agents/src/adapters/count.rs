@@ -79,6 +79,11 @@ impl Stream {
         let written = message["content"].as_array().into_iter().flatten().map(length).fold(0, u64::saturating_add);
         let written = written / BYTES_A_TOKEN;
         let told = Counts { requests: 1, ..Counts::of_claude(&message["usage"]) };
+        let blocks = || message["content"].as_array().into_iter().flatten();
+        // A report by its schema is the last that it asks for.
+        let uses_tool =
+            |block: &Value| text(block, "type") == Some("tool_use") && text(block, "name") != Some("StructuredOutput");
+        let goes_on = blocks().any(uses_tool);
         let Counting { open, messages, .. } = &mut self.counting;
         let known = messages.iter_mut().find(|(known, _)| known == id);
         let (was, now) = match known {
@@ -86,11 +91,13 @@ impl Stream {
                 let was = *counts;
                 let output = told.output.max(was.output.saturating_add(written));
                 *counts = Counts { output, ..was.or_more(told) };
+                self.usage.goes_on |= goes_on;
                 (was, *counts)
             }
             None => {
                 let now = Counts { output: told.output.max(written), ..told };
                 messages.push_back((id.to_owned(), now));
+                self.usage.goes_on = goes_on;
                 (Counts::default(), now)
             }
         };
@@ -134,12 +141,19 @@ impl Stream {
     pub(super) fn answers(&mut self, bytes: u64) {
         let Counting { open, context, is_answered, .. } = &mut self.counting;
         if !std::mem::replace(is_answered, true) {
+            self.usage.goes_on = false;
             open.requests += 1;
             open.input = open.input.saturating_add(INSTRUCTIONS.saturating_add(*context / BYTES_A_TOKEN));
         }
         open.output = open.output.saturating_add(bytes.div_ceil(BYTES_A_TOKEN));
         *context = context.saturating_add(bytes);
         self.sum_up();
+    }
+
+    /// The model uses a tool, and is asked again with what comes of that.
+    pub(super) fn calls(&mut self, bytes: u64) {
+        self.answers(bytes);
+        self.usage.goes_on = true;
     }
 
     /// The model is told something with the next request.

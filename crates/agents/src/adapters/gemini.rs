@@ -62,7 +62,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("message") => stream.is_sent(length(&event["content"])),
         Some("tool_use") => {
             stream.text.clear();
-            stream.answers(length(&event["parameters"]));
+            stream.calls(length(&event["parameters"]));
             stream.error = None;
             stream.wanted =
                 ["file_path", "command"].into_iter().find_map(|key| text(&event["parameters"], key)).map(str::to_owned);

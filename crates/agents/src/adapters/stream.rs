@@ -83,6 +83,8 @@ pub struct Usage {
     pub cost_micros: Option<u64>,
     /// How many requests the model answered, as far as that is seen.
     pub turns: Option<u64>,
+    /// The model is asked again, because its last answer uses a tool.
+    pub goes_on: bool,
     /// Part of it was counted from events: the agent did not say a sum of it.
     pub is_estimated: bool,
     /// Which model.

@@ -41,6 +41,7 @@ fn an_agent_that_says_that_it_is_done_is_believed_and_its_usage_is_known() {
         output: 40,
         cost_micros: Some(95_332),
         turns: Some(2),
+        goes_on: false,
         is_estimated: false,
         model: Some("opus".to_owned()),
         session_id: Some("c-1".to_owned()),

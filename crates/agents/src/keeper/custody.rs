@@ -48,7 +48,7 @@ pub(super) struct Custody<'a> {
     told: Option<Instant>,
     untold: Option<usize>,
     /// How much of what a known agent used was told, and when.
-    counted: (Option<u64>, Option<Instant>),
+    counted: (Option<u64>, bool, Option<Instant>),
     /// How far it had got when it was heard last.
     steps: u64,
     leaked: usize,
@@ -102,7 +102,7 @@ impl<'a> Custody<'a> {
             heard: None,
             told: None,
             untold: None,
-            counted: (None, None),
+            counted: (None, false, None),
             steps: 0,
             leaked: 0,
             ending: None,
@@ -165,10 +165,10 @@ impl<'a> Custody<'a> {
         if self.heard.is_none() || heard.steps > self.steps {
             (self.heard, self.steps) = (Some(now), heard.steps);
         }
-        let (usage, (turns, told)) = (&heard.usage, self.counted);
-        let is_due = usage.turns != turns || told.is_some_and(|told| now >= told + LINES);
+        let (usage, (turns, goes_on, told)) = (&heard.usage, self.counted);
+        let is_due = (usage.turns, usage.goes_on) != (turns, goes_on) || told.is_some_and(|told| now >= told + LINES);
         if is_due && usage.turns.is_some() {
-            self.counted = (usage.turns, Some(now));
+            self.counted = (usage.turns, usage.goes_on, Some(now));
             answer(&Answer::Used { key: self.key.to_owned(), usage: Box::new(usage.clone()) });
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use team_executor_testkit::World;
 use team_executor_testkit::limited::*;
 
-use crate::coding_agents::{CLAUDE, CLAUDE_OK, USER, claude_says, fake, world};
+use crate::coding_agents::{CLAUDE, CLAUDE_OK, CODEX, CODEX_OK, USER, claude_says, fake, world};
 use crate::run::{column, folder, read};
 
 /// Each attempt of the fake agent uses 1230 tokens, 2 turns and 25 cents, and says which it is.
@@ -214,4 +214,55 @@ fn a_plan_says_who_would_do_it_with_which_model_and_what_they_may_use() {
     let run =
         json!({"of": "run", "name": null, "usd_micros": 2_500_000, "tokens": 1000, "turns": null, "wall_ms": null});
     assert_eq!((&plan["budgets"][0], &plan["budgets"][2]["name"]), (&run, &json!("B")));
+}
+
+/// R: A-10
+#[test]
+fn budget_that_does_not_count_an_agent_says_so_before_the_start() {
+    let agents = "[agents.worker]\ncommand = \"true\"\n[agents.odd]\nkind = \"codex\"\nmodel = \"odd-1\"\n";
+    let priced = "[prices.\"odd-1\"]\ninput = 1.25\noutput = 10\n";
+    for (config, flag, told) in [
+        (
+            "agent = \"worker\"",
+            "--budget-usd=1",
+            "the budget does not count worker: a command does not say what it uses",
+        ),
+        (
+            "agent = \"odd\"",
+            "--budget-usd=1",
+            "the budget in dollars does not count odd: its model `odd-1` has no price",
+        ),
+        ("agent = \"codex\"", "--budget-usd=1", "the budget in dollars counts codex only if the model"),
+        ("agent = \"worker\"", "--budget-wall=1h", ""),
+        ("agent = \"odd\"", "--budget-tokens=1000", ""),
+    ] {
+        let world = codex_world();
+        world.write(USER, format!("[defaults]\n{config}\nretries = 0\n{agents}"));
+        let run = world.run(&["run", "--session=S", "-y", flag]);
+        let (before, _) = run.stderr.split_once("Run EX-").unwrap_or_default();
+        let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(before.contains(told) && before.is_empty() == told.is_empty(), "{config} {flag}: {run}");
+    }
+    let world = codex_world();
+    world.write(USER, format!("[defaults]\nagent = \"odd\"\nretries = 0\n{agents}{priced}"));
+    let run = world.run(&["run", "--session=S", "-y", "--budget-usd=1"]);
+    assert!(!run.stderr.contains("has no price"), "{run}");
+}
+
+/// R: A-10
+#[test]
+fn price_that_is_incomplete_is_an_error_with_its_place() {
+    let world = world(&[("A", "")]);
+    world.write(USER, "[prices.m]\ninput = 1\n[prices.n]\ninput = \"1\"\noutput = 2\nout = 3\n");
+    let run = world.run(&["config"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    for told in ["[prices.m] has no `output`", "invalid value of 'input'", "unknown key 'out' in [prices.n]"] {
+        assert!(run.stderr.contains(told), "{told}: {run}");
+    }
+}
+
+fn codex_world() -> World {
+    let world = world(&[("A", "")]);
+    fake(&world, CODEX, CODEX_OK);
+    world
 }

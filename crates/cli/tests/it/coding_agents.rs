@@ -105,7 +105,8 @@ fn each_role_has_its_agent_and_what_they_used_is_summed() {
     let ended: Value = serde_json::from_str(run.stdout.lines().last().expect("an event")).expect("JSON");
     let usage = &status["usage"];
     assert_eq!(ended["usage"], *usage);
-    let total = r#"{"attempts":3,"tokens_in":2000,"tokens_cached":300,"tokens_out":46,"cost_usd":0.25,"turns":3}"#;
+    let total = r#"{"attempts":3,"tokens_in":2000,"tokens_cached":300,"tokens_out":46,"cost_usd":0.25,"turns":4,
+        "estimated":false,"attempts_unknown":0,"attempts_unpriced":2}"#;
     assert_eq!(usage["total"], serde_json::from_str::<Value>(total).expect("JSON"));
     assert_eq!((&usage["roles"]["worker"], &usage["tasks"]["B"]["tokens_in"]), (&usage["total"], &500.into()));
     let attempt = |nth: usize, key: &str| usage["attempts"][nth][key].clone();

@@ -1,6 +1,6 @@
 //! What workers use while they work, and what becomes of one that uses more than its budgets leave.
 
-use team_executor_agents::adapters::Usage;
+use team_executor_agents::adapters::{Adapter, Usage};
 use team_executor_core::run::{ErrorClass, Input, Measure, Outcome, Used, Work};
 
 use super::Dispatcher;
@@ -17,12 +17,19 @@ impl Dispatcher<'_> {
         }
         let Some(worker) = self.worker(work.task) else { return };
         let Some(setup) = &worker.setup else { return };
+        // Of a single task Codex says nothing before its end, and an estimate ends nobody.
+        let is_seen = setup.converses || setup.adapter != Adapter::Codex;
         let Some(used) = ends::from_usage(usage, setup, worker, None) else { return };
         let used = resident::own_part(used, self.options, self.rules(), work);
         self.tell_unpriced(&used);
         self.live.insert(work, *used);
+        if usage.goes_on && is_seen {
+            self.going_on.insert(work);
+        } else {
+            self.going_on.remove(&work); // it has its last answer, and is let finish
+        }
         for (work, bound) in self.rules().overspent(&self.live) {
-            if self.overspent.contains_key(&work) {
+            if self.overspent.contains_key(&work) || !self.going_on.contains(&work) {
                 continue;
             }
             let Some(slot) = self.slots.iter().find(|(_, running)| **running == work).map(|(slot, _)| *slot) else {
@@ -57,12 +64,14 @@ impl Dispatcher<'_> {
         is_used_up(Measure::Usd) || is_used_up(Measure::Turns)
     }
 
-    /// Notes what an attempt used, to be told with the next inputs. What was counted while it worked is the least.
+    /// Notes what an attempt used, to be told with the next inputs. Where its agent says no sum, what was counted while it worked is
+    /// the least: its log may lack a part.
     pub(super) fn count(&mut self, work: Work, used: Option<Box<Used>>) {
+        self.going_on.remove(&work);
         let live = self.live.remove(&work).filter(|live| live.input > 0).map(Box::new);
         let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
         let used = match (used, live) {
-            (Some(used), Some(live)) if live.input > used.input => {
+            (Some(used), Some(live)) if used.is_estimated && live.input > used.input => {
                 Some(Box::new(Used { wall_ms: used.wall_ms, is_estimated: true, ..*live }))
             }
             (used, live) => used.or(live),

@@ -153,6 +153,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         silent: BTreeSet::new(),
         used: Vec::new(),
         live: Live::default(),
+        going_on: BTreeSet::new(),
         overspent: BTreeMap::new(),
         doers: BTreeMap::new(),
         unpriced: BTreeSet::new(),

@@ -4,6 +4,7 @@
 mod alone;
 mod asks;
 mod assistants;
+mod budget;
 mod reports;
 mod resident;
 mod rows;

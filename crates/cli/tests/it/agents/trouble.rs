@@ -84,7 +84,8 @@ fn claude_keeps_within_the_turns_of_its_task() {
     let budget = "[roles.worker.budget]\nusd = 5\n[tasks.WORK-001.budget]\nturns = 1\n";
     world.write("team-executor.toml", format!("{config}{budget}"));
     let run = world.run(&RUN);
-    assert_eq!(run.code, Some(1), "{run}");
-    assert_eq!(column(&world, "error"), ["Reached maximum number of turns (1)"]);
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stdout.contains("the budget of task WORK-001 is 1 turns: 1 turns used"), "{run}");
+    assert_eq!(column(&world, "status"), ["pending"], "with more it goes on");
     assert_eq!(model.rest().len(), 1);
 }
