@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use team_executor_testkit::World;
 use team_executor_testkit::limited::*;
 
-use crate::coding_agents::{CLAUDE, CLAUDE_OK, CODEX, CODEX_OK, USER, claude_says, fake, world};
+use crate::coding_agents::{CLAUDE, CLAUDE_OK, CODEX, USER, claude_says, fake, world};
 use crate::run::{column, folder, read};
 
 /// Each attempt of the fake agent uses 1230 tokens, 2 turns and 25 cents, and says which it is.
@@ -263,6 +263,6 @@ fn price_that_is_incomplete_is_an_error_with_its_place() {
 
 fn codex_world() -> World {
     let world = world(&[("A", "")]);
-    fake(&world, CODEX, CODEX_OK);
+    fake(&world, CODEX, "exit 1");
     world
 }

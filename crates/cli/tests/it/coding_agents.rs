@@ -112,7 +112,7 @@ fn each_role_has_its_agent_and_what_they_used_is_summed() {
     let attempt = |nth: usize, key: &str| usage["attempts"][nth][key].clone();
     assert_eq!([attempt(0, "model"), attempt(1, "model"), attempt(2, "model")], ["opus", "mini", "pro"]);
     assert_eq!([attempt(0, "session_id"), attempt(1, "agent")], ["c-1", "fast"]);
-    let words = "2000 tokens in (300 cached), 46 out, $0.25";
+    let words = "2000 tokens in (300 cached), 46 out, $0.25 (2 of 3 attempts without a price)";
     let shown = world.run(&["status", "--session=S"]);
     assert!(shown.stdout.contains(&format!("Usage: {words}\n  worker: {words}\n")), "{shown}");
     assert!(read(folder(&world).join("context.md")).contains(&format!("- usage: {words}\n")));

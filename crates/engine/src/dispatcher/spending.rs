@@ -69,9 +69,10 @@ impl Dispatcher<'_> {
     pub(super) fn count(&mut self, work: Work, used: Option<Box<Used>>) {
         self.going_on.remove(&work);
         let live = self.live.remove(&work).filter(|live| live.input > 0).map(Box::new);
+        let is_said = used.as_ref().is_some_and(|used| !used.is_estimated);
         let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
         let used = match (used, live) {
-            (Some(used), Some(live)) if used.is_estimated && live.input > used.input => {
+            (Some(used), Some(live)) if !is_said && live.input > used.input => {
                 Some(Box::new(Used { wall_ms: used.wall_ms, is_estimated: true, ..*live }))
             }
             (used, live) => used.or(live),
