@@ -44,7 +44,6 @@ fn tokens(counted: &Value) -> u64 {
 /// At most 1.5 times the budget was served, and 95 to 105 % of that were counted.
 #[track_caller]
 fn holds(budget: u64, served: u64, counted: u64, of: &str) {
-    println!("{of}: budget {budget}, served {served}, counted {counted} tokens");
     assert!(served <= budget * 3 / 2, "{of}: {served} were served");
     assert!(served >= budget / 2, "{of}: it was ended early, after {served}");
     assert!(counted * 100 >= served * 95 && counted * 100 <= served * 105, "{of}: {counted} of {served} counted");
@@ -99,7 +98,6 @@ fn looping_agent_is_ended_by_a_budget_in_dollars() {
         // 600 tokens for $4, 400 from a cache for $0.20 and 50 for $20 a million.
         let counted = counted(&world)["cost_usd"].as_f64().unwrap_or(0.0);
         let served = model.served().len() as u64 * 3480;
-        println!("{agent}: budget $0.10, served {served} millionths, counted ${counted}");
         assert!(served <= 150_000, "{agent}: {served}");
         assert!(counted <= 0.15 && counted > 0.05, "{agent}: {counted}");
     }
@@ -124,7 +122,6 @@ fn usage_of_an_attempt_that_a_kill_cut_off_counts_once() {
         assert_eq!(counted(&world), once, "{agent}: it counts once");
         let served = EACH * before.len() as u64 + model.served().iter().sum::<u64>();
         let counted = tokens(&once);
-        println!("{agent} after a kill: served {served}, counted {counted} tokens");
         // The last request may have been answered when nobody listened any more.
         assert!(counted <= served && counted + 2 * EACH >= served * 95 / 100, "{agent}: {counted} of {served}");
     }
