@@ -153,7 +153,7 @@ fn denied_call_does_not_undo_what_was_delivered_and_reported() {
 
 /// R: A-13
 #[test]
-fn next_attempt_is_told_why_the_last_one_failed_and_where_its_files_are() {
+fn retry_is_told_the_error_and_where_the_files_are() {
     let world = world(&[("A", "")]);
     let fails = r#"{\"status\":\"failed\",\"error\":\"no compiler in PATH\"}"#;
     let body = format!(
