@@ -232,3 +232,103 @@ fn the_golden_session_runs_to_its_end_in_both_cadences() {
         assert!(session.contains("IMPL-PHASE2") && session.contains("completed"), "{session}");
     }
 }
+
+/// The tables and session files that a run may write into.
+const OWN: [&str; 5] = ["tasks.csv", "tasks.json", "team-session.json", "session.json", "task-analysis.json"];
+
+/// What a run may change in a JSON file: every other value stays. That its bytes stay is proved by a property test.
+const CHANGED: [&str; 18] = [
+    "status",
+    "findings",
+    "findings_full",
+    "planner_notes",
+    "error",
+    "error_message",
+    "quality_score",
+    "supervision_verdict",
+    "attempt_count",
+    "updated_at",
+    "completed_waves",
+    "completed_tasks",
+    "tasks_completed",
+    "tasks_total",
+    "active_agents",
+    "active_workers",
+    "gc_rounds",
+    "checkpoint_history",
+];
+
+/// A value without what a run may change.
+fn planned(mut value: serde_json::Value) -> serde_json::Value {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| !CHANGED.contains(&key.as_str()));
+        object.values_mut().for_each(|value| *value = planned(value.take()));
+        object.retain(|key, value| key != "metadata" || *value != serde_json::json!({}));
+    }
+    if let Some(list) = value.as_array_mut() {
+        list.iter_mut().for_each(|value| *value = planned(value.take()));
+    }
+    value
+}
+
+/// Whether a text differs from another only in places that hold state.
+fn only_states_changed(name: &str, before: &str, after: &str) -> Result<(), String> {
+    if !name.ends_with(".csv") {
+        let plan = |text: &str| {
+            serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map(planned).map_err(|error| error.to_string())
+        };
+        return if plan(before)? == plan(after)? { Ok(()) } else { Err(format!("{name}: more than states changed")) };
+    }
+    let state = [
+        "status",
+        "findings",
+        "error",
+        "quality_score",
+        "supervision_verdict",
+        "attempt_count",
+        "findings_full",
+        "planner_notes",
+    ];
+    let (old, new) = (csv::parse(before).expect("a table"), csv::parse(after).expect("a table"));
+    if old.records().len() != new.records().len() {
+        return Err(format!("{name}: another number of rows"));
+    }
+    let names: Vec<_> = old.header().cells().map(|cell| cell.value.into_owned()).collect();
+    for (old, new) in old.records().zip(new.records()) {
+        for (column, was) in old.cells().enumerate().take(names.len()) {
+            let raw = |text: &str, start: u32, end: u32| text[start as usize..end as usize].to_owned();
+            let now = new.get(column).map(|cell| raw(after, cell.start, cell.end));
+            let is_state = state.contains(&names[column].trim().to_lowercase().as_str());
+            if !is_state && now != Some(raw(before, was.start, was.end)) {
+                return Err(format!("{name}: column {} became {now:?}", names[column]));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// R: P-05
+#[test]
+fn a_run_changes_only_states_in_every_session() {
+    let Some(corpus) = corpus() else { return };
+    let mut ran = 0;
+    for path in ["team", "csv-wave"].iter().flat_map(|collection| below(&corpus.join(collection))) {
+        let folder = DiskFolder::open(&path).expect("the folder opens");
+        if load(&folder, &name(&path), None).session.is_none() {
+            continue;
+        }
+        let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+        let copy = world.copy_tree(&path, "S");
+        let text = |folder: &Path, file: &str| std::fs::read_to_string(folder.join(file)).ok();
+        let before: Vec<_> = OWN.iter().map(|file| text(&copy, file)).collect();
+        let run = world.run(&["run", "--session=S", "--agent-command", "echo done", "-y", "-c", "4", "--retries", "0"]);
+        assert!(matches!(run.code, Some(0 | 1 | 3)), "{}: {run}", path.display());
+        for (file, before) in OWN.iter().zip(before).filter_map(|(file, before)| Some((file, before?))) {
+            let after = text(&copy, file).unwrap_or_default();
+            let only = only_states_changed(file, &before, &after);
+            assert_eq!(only, Ok(()), "{}", path.display());
+        }
+        ran += 1;
+    }
+    assert!(ran > 50, "{ran} sessions were run");
+}

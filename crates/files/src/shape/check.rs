@@ -1,5 +1,6 @@
 //! Compares a value with its shape and says everything that differs. Recursion follows the shape, not the file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Field, Object, Other, Presence, Type};
@@ -7,7 +8,16 @@ use crate::code::Code;
 use crate::finding::{Finding, Findings, Severity};
 use crate::json::{Entry, Kind, Value};
 use crate::span::Span;
-use crate::{paths, time};
+use crate::{fields, paths, time};
+
+/// Whether another spelling of a list of ids names other tasks; an empty one names none and says nothing.
+fn contradicts(first: Entry<'_, '_>, again: Entry<'_, '_>, field: &Field) -> bool {
+    let ids = |entry: Entry<'_, '_>| -> BTreeSet<String> {
+        let findings = &mut Findings::default();
+        fields::ids(entry.value, &"".into(), findings).into_iter().map(|(id, _)| id.to_string()).collect()
+    };
+    std::ptr::eq(field.ty, &raw const fields::IDS) && !ids(again).is_empty() && ids(first) != ids(again)
+}
 
 /// Compares the values of one file with their shapes.
 #[derive(Debug)]
@@ -111,6 +121,10 @@ impl Checker<'_> {
                 }
                 Some(_) => format!("`{name}` was ignored, because `{}` is there too", field.name),
             };
+            if let Some((first, _)) = found[at].filter(|(first, _)| contradicts(*first, entry, field)) {
+                self.contradiction(first, entry);
+                continue;
+            }
             self.departure(Code::FieldAlias, message, entry.key.span());
         }
         // In the order of the shape, which is that of the specification, whatever the order in the file.
@@ -120,6 +134,18 @@ impl Checker<'_> {
                 None => self.absent(field, head(value), path),
             }
         }
+    }
+
+    /// Two spellings of one list name different tasks: which of them counts would be a guess.
+    fn contradiction(&mut self, first: Entry<'_, '_>, again: Entry<'_, '_>) {
+        let message = format!("`{}` and `{}` of one task name different tasks", first.name(), again.name());
+        let finding = Finding { severity: self.severity, ..Finding::error(Code::Contradiction, message) };
+        let finding = finding.at(self.file, again.value.span(), "these are others").and(
+            self.file,
+            first.value.span(),
+            "than these",
+        );
+        self.findings.push(finding.help("let both name the same tasks, or remove one of them"));
     }
 
     fn field(&mut self, Entry { key, value }: Entry<'_, '_>, field: &Field, exact: bool, path: Path<'_>) {

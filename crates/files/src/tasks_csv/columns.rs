@@ -153,6 +153,15 @@ impl<'s> Header<'s> {
         self.meanings.iter().enumerate().filter_map(|(column, meaning)| meaning.map(|field| (column, field)))
     }
 
+    /// Columns with another name of a field, which are not read because the field has a column.
+    pub(super) fn others(&self, field: &str) -> impl Iterator<Item = usize> {
+        let names =
+            move |column: &usize| ROW.field(&fold(&self.names[*column])).is_some_and(|(_, own, _)| own.name == field);
+        let is_other =
+            move |column: &usize| self.meanings[*column].is_none() && !self.is_of_job(*column) && names(column);
+        (0..self.len()).filter(is_other)
+    }
+
     /// Says everything that is wrong or odd about a header.
     pub(super) fn judge(&self, record: Record<'_, '_>, subject: &str, file: &Arc<str>, findings: &mut Findings) {
         for (column, cell) in record.cells().enumerate() {

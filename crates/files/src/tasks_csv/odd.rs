@@ -1,9 +1,13 @@
 //! What is said about a text that is no table, or not quite one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::cells::place;
+use super::columns::Header;
+use super::read::cell_of;
 use crate::code::Code;
-use crate::csv::{Malformed, MalformedKind, OddityKind, Table};
+use crate::csv::{Cell, Malformed, MalformedKind, OddityKind, Table};
 use crate::finding::{Finding, Findings};
 use crate::span::Span;
 
@@ -47,6 +51,25 @@ pub(super) fn misquoted(subject: &str, table: &Table<'_>, file: &Arc<str>) -> Ve
         }
     }
     findings
+}
+
+/// Rows in which another column for the dependencies names other tasks than the one that is read.
+pub(super) fn contradictions(header: &Header<'_>, table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) {
+    let Some(own) = header.column("deps") else { return };
+    let ids = |cell: &Cell<'_>| -> BTreeSet<String> {
+        cell.value.split([';', ',']).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
+    };
+    for other in header.others("deps") {
+        for record in table.records() {
+            let (own, again) = (cell_of(record, own), cell_of(record, other));
+            if !ids(&again).is_empty() && ids(&own) != ids(&again) {
+                let message = format!("a row names different tasks in `deps` and `{}`", header.names[other].trim());
+                let finding = Finding::error(Code::Contradiction, message).at(file, place(&again), "these are others");
+                let finding = finding.and(file, place(&own), "than these");
+                findings.push(finding.help("let both name the same tasks, or remove one of the columns"));
+            }
+        }
+    }
 }
 
 /// Why it cannot be read at all.

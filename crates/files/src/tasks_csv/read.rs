@@ -84,6 +84,7 @@ pub(super) fn tasks(
     let header = Header::of(table.header());
     header.judge(table.header(), ABOUT.subject, file, findings);
     let id_column = header.column("id")?;
+    odd::contradictions(&header, table, file, findings);
     let default_role = RoleName::parse(DEFAULT_ROLE).ok()?;
 
     let mut cells = Cells { subject: ABOUT.subject, file, severity: Severity::Error, findings };

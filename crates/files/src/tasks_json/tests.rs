@@ -201,16 +201,16 @@ fn of_two_spellings_the_first_counts() {
     let read = |both: &str| with_tasks(&format!(r#"{{ "A": {other}, "B": {other}, "C": {} }}"#, task(both)));
     let rest = r#""wave": 2, "status": "pending""#;
 
-    let loaded = read(&format!(r#""deps": ["A"], "blockedBy": ["B"], {rest}"#));
+    let loaded = read(&format!(r#""deps": ["A"], "blockedBy": [], {rest}"#));
     assert_eq!(warnings(&loaded), ["`blockedBy` was ignored, because `deps` is there too"]);
     assert_eq!(tasks(&loaded)[2].dependencies[0].as_str(), "A");
 
-    let loaded = read(&format!(r#""blockedBy": [], "deps": ["A"], {rest}"#));
+    let loaded = read(&format!(r#""blockedBy": ["A"], "deps": "A", {rest}"#));
     assert_eq!(
         warnings(&loaded),
         ["`deps` was ignored, because another spelling of it comes first", "`blockedBy` was read as `deps`"]
     );
-    assert_eq!(tasks(&loaded)[2].dependencies.len(), 0);
+    assert_eq!(tasks(&loaded)[2].dependencies.len(), 1);
 }
 
 #[test]
@@ -340,4 +340,20 @@ fn beside_another_dialect_it_is_the_state_of_what_that_plans() {
     assert_eq!(unknown.message, "task 'X' of tasks.json has no known role");
     let span = unknown.place.as_ref().unwrap().span.unwrap();
     assert_eq!(span.of(reading.sources.get("tasks.json").unwrap().text()), "\"X\"");
+}
+
+/// R: P-05, M-06
+#[test]
+fn spellings_of_dependencies_must_agree() {
+    let text = |other: &str| {
+        format!(
+            r#"{{"tasks":[{{"id":"A","title":"a","role":"r"}},{{"id":"B","title":"b","role":"r","deps":["A"],"blockedBy":{other}}}]}}"#
+        )
+    };
+    for (other, is_valid) in [(r#"["A"]"#, true), (r#""A""#, true), ("[]", true), ("null", true), (r#"["B"]"#, false)] {
+        let loaded = crate::load(&crate::MemoryFolder::default().with("tasks.json", text(other)), "s", None);
+        assert_eq!(loaded.session.is_some(), is_valid, "{other}");
+        let message = "`deps` and `blockedBy` of one task name different tasks";
+        assert_eq!(loaded.findings.iter().any(|finding| finding.message == message), !is_valid, "{other}");
+    }
 }

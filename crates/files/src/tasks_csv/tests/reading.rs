@@ -74,7 +74,7 @@ fn a_quote_that_is_never_closed_is_found_where_it_opens() {
 #[test]
 fn other_names_of_columns_are_understood() {
     let text = "Task_ID,name, description ,blockedBy,context_from,exec_mode,role,wave,status,findings,error,depends_on\n\
-                1,x,,,,csv-wave,r,1,pending,,,9\n";
+                1,x,,,,csv-wave,r,1,pending,,,\n";
     let expected = [
         ("`Task_ID` was read as `id`", "Task_ID"),
         ("`name` was read as `title`", "name"),
@@ -85,7 +85,7 @@ fn other_names_of_columns_are_understood() {
     assert_eq!(found(text), pairs(&expected));
     assert_eq!(session(text).tasks[0].title, "x");
     let canonical = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,depends_on\n";
-    assert_eq!(rewritten(text), format!("{canonical}1,x,,,,csv-wave,r,1,pending,,,9\n"));
+    assert_eq!(rewritten(text), format!("{canonical}1,x,,,,csv-wave,r,1,pending,,,\n"));
 }
 
 #[test]
@@ -108,6 +108,18 @@ fn the_columns_of_a_job_are_kept_and_not_read() {
     let retried = write(Some(&text), &session, &graph);
     assert_eq!(retried, text.replace("completed_at\n", "completed_at,attempt_count\n").replace("t,t\n", "t,t,2\n"));
     assert_eq!(loaded(&retried).session.unwrap().0.tasks[0].attempt_count, 2);
+}
+
+/// R: P-05, M-06
+#[test]
+fn two_columns_of_dependencies_must_agree() {
+    let table = |other: &str| format!("id,title,deps,blocked_by\nA,a,,\nB,b,,\nC,c,A;B,\"{other}\"\n");
+    for same in ["", "B;A", "A, B"] {
+        assert!(loaded(&table(same)).session.is_some(), "{same}");
+    }
+    let refused = found(&table("A"));
+    let expected = ("!a row names different tasks in `deps` and `blocked_by`".to_owned(), "\"A\"".to_owned());
+    assert!(refused.contains(&expected), "{refused:?}");
 }
 
 /// R: M-06
