@@ -59,7 +59,7 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// A text without colours and whatever else is meant for a terminal. Other control characters become blanks.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

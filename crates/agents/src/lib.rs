@@ -49,6 +49,7 @@ pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};
 pub use harvest::Harvest;
 pub use keepers::{KeeperEvent, Keepers};
+pub use last_line::plain;
 pub use privacy::guard_executor;
 pub use probe::{Unusable, probe};
 pub use protections::{Protections, protections};

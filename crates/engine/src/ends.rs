@@ -9,7 +9,7 @@ use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::outcome::Produced;
-use team_executor_agents::{Ended, Exit, json};
+use team_executor_agents::{Ended, Exit, json, plain};
 use team_executor_beneath::{How, io_error, is_system_failure, open_regular, ours, words};
 use team_executor_core::run::{ErrorClass, Outcome, Used, Work};
 use team_executor_core::{Task, Timestamp};
@@ -332,8 +332,8 @@ fn complaint(log: &Path) -> String {
     };
     let bytes = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    last.chars().filter(|c| !c.is_control()).collect()
+    let lines = text.lines().rev().map(|line| plain(line).trim().to_owned());
+    { lines }.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ fn a_run_is_told_as_events() {
         [started, completed, failed, skipped],
         [set(&["A", "B", "D"]), set(&["A", "D"]), set(&["B"]), set(&["C"])]
     );
-    assert_eq!(of("task_failed")[0]["error"], "exit code 1");
+    assert_eq!(of("task_failed")[0]["error"], "exit code 1: loud");
     assert_eq!(of("task_skipped")[0]["reason"], "dependency B failed");
     assert_eq!(events[0]["type"], "run_started");
     let last = events.last().expect("an end");

@@ -117,12 +117,17 @@ impl<D: Disk> Views<D> {
         }
         self.stood = Some(session.status);
         session.status = state::while_it_runs(session.status);
+        // A finished session gains no file.
+        let is_open = (0..)
+            .map(TaskIndex)
+            .zip(&session.tasks)
+            .any(|(index, _)| rules.status(index).is_some_and(|status| !status.is_over()));
         for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
             if task.exec_mode == ExecMode::Interactive && rules.view(index).is_some_and(|view| view.attempt > 0) {
                 self.results.insert(index);
             }
             if let Some(disk) = &self.folders.discoveries
-                && rules.view(index).is_some_and(|view| view.status.is_over() && view.since.is_some())
+                && rules.view(index).is_some_and(|view| view.status.is_over() && (is_open || view.since.is_some()))
                 && !discoveries::is_there(disk, &task.id)
             {
                 problems.extend(settled(disk, task.clone(), index, rules));
@@ -264,9 +269,8 @@ fn not_written(error: impl std::fmt::Display) -> String {
     format!("a file was not written: {error}")
 }
 
-/// Leaves the discovery of a task that this run has ended.
+/// Leaves the discovery of a task that is over.
 fn settled<D: Disk>(disk: &D, mut task: team_executor_core::Task, index: TaskIndex, rules: &Run) -> Option<String> {
-    rules.view(index).filter(|view| view.since.is_some())?; // what was over before the run is the user's
     state::refresh_task(&mut task, index, rules);
     discoveries::settle(disk, &task).unwrap_or_else(|error| Some(not_written(error)))
 }

@@ -90,7 +90,7 @@ pub(super) fn text(
         let roles = roles.map(|(role, sum)| format!("{}: {}", escape::line(role), sum.words()));
         writeln!(out, "Usage: {}", Sum::of(&status.used).words())?;
         for line in roles {
-            writeln!(out, "  {}", escape::cut(&line, width - 2))?;
+            writeln!(out, "  {line}")?;
         }
         conversations(status, out)?;
     }

@@ -179,7 +179,8 @@ fn runtime_rule_5_a_completed_task_has_findings() {
     let world = row(json!({"status": "completed", "findings": null}));
     let told = run(&world, "");
     assert!(told.code == Some(0) && told.stderr.contains("a completed task has no findings"), "{told}");
-    assert_eq!(own(&world, "findings"), ["nothing was reported", "did B", "did C"]);
+    // It did not run, so it stays as the user wrote it.
+    assert_eq!(own(&world, "findings"), [json!(null), "did B".into(), "did C".into()]);
     claimed(&json!({"task_id": "B", "tasks": {"B": {"status": "completed", "findings": null}}}));
 }
 
@@ -203,7 +204,9 @@ fn runtime_rule_6_a_failed_or_skipped_task_has_an_error() {
         let world = row(json!({"status": status}));
         let told = run(&world, "");
         assert!(told.stderr.contains(&format!("a {status} task has no error")), "{told}");
-        filled(&world);
+        // It did not run, so it stays as the user wrote it.
+        assert_eq!(own(&world, "error")[0], json!(null));
+        assert!(own(&world, "error")[1..].iter().all(|error| error.as_str().is_some_and(|error| !error.is_empty())));
     }
     // A person skips without a reason, by command and in the table.
     let world = row(json!({}));
