@@ -62,7 +62,7 @@ pub(super) fn is_for(name: &str, arguments: Option<&JsonObject>) -> bool {
     matches!(name, "run" | "resume") && arguments.is_none_or(|given| !given.contains_key("wait_seconds"))
 }
 
-/// Starts or continues a run, and gives a task for it. What is over at once, or refused, is answered as any call.
+/// Starts or continues a run, and gives a task for it. What is finished at once, or refused, is answered as any call.
 pub(super) async fn create(
     call: &Call<'_>,
     name: &str,
@@ -78,7 +78,9 @@ pub(super) async fn create(
         Err(refusal) => return tool::answer(Err::<Value, _>(refusal)).map(Into::into),
     };
     let run = answer["run"].as_str().unwrap_or_default();
-    if answer["goes_on"] != true || run.is_empty() {
+    // One that stopped at once, for instance at a checkpoint, waits for an answer too.
+    let is_open = answer["goes_on"] == true || answer["ending"] == "paused";
+    if !is_open || run.is_empty() {
         return tool::answer(Ok(fitted(answer, ANSWER_BYTES))).map(Into::into);
     }
     // The id names the session whatever the client's first root is the next time.
