@@ -1,4 +1,4 @@
-//! What stands beside the tasks is given bounded and by name, whatever it holds.
+//! Files and rows beside the tasks are given bounded and by name, whatever they hold.
 
 #![no_main]
 

@@ -73,7 +73,7 @@ impl Prices {
         Self(built_in.chain(own).collect())
     }
 
-    /// The price of a model. What stands before a slash, and a date or the like behind a name, makes no difference.
+    /// The price of a model. A prefix before a slash and a date behind the name make no difference.
     pub fn of(&self, model: &str) -> Option<&Price> {
         let name = model.rsplit('/').next().unwrap_or(model);
         let exact = self.0.get(model).or_else(|| self.0.get(name));

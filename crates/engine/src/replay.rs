@@ -27,7 +27,7 @@ pub(crate) fn replay(options: &Options, run: &str, plan: &Plan, all: &History) -
 }
 
 /// Gives tasks that a run has taken over from files beside the session's own what those files report. Later, when the
-/// session has a run, nobody reads these files any more.
+/// session has a run, these files are not read any more.
 fn take_reported(session: &mut Session, options: &Options, plan: &Plan) {
     let over: BTreeSet<&str> = plan.over.iter().map(|(id, _)| id.as_str()).collect();
     let is_taken = |task: &Task| !task.status.is_over() && over.contains(task.id.as_str());

@@ -98,7 +98,7 @@ pub fn dollars(micros: u64) -> String {
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// What stands above the columns of [`table`].
+/// The titles of the columns of [`table`].
 pub const COLUMNS: [&str; 7] = ["TASK", "AGENT", "MODEL", "TOKENS IN", "OUT", "COST", "TIME"];
 
 /// What attempts used, by task, agent and model, in the order of the attempts.

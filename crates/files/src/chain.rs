@@ -17,7 +17,7 @@ use crate::span::{Source, Span};
 
 /// Its file.
 pub const FILE: &str = "session.json";
-/// Who does a step that names nobody.
+/// The role of a step that names none.
 pub(crate) const ROLE: &str = "worker";
 
 /// Fields that the model holds.

@@ -28,7 +28,7 @@ const TABLES: usize = 16;
 /// Characters of everything that one task is given; what comes later is only named.
 const TASK_CHARS: usize = 32_000;
 
-/// What stands beside the tasks of a session.
+/// Files and rows beside the tasks of a session.
 pub(crate) struct Beside<'f> {
     folder: &'f dyn Folder,
     /// For each table its name, and the findings of its rows; read when something is first looked for.

@@ -233,7 +233,7 @@ pub fn role_or_stand_in(
     findings: &mut Findings,
 ) -> Option<RoleName> {
     let spelled = |entry: &Entry<'_, '_>| shape.field(&entry.name()).filter(|(_, field, _)| field.name == "role");
-    // Where somebody owns a task, nobody owns it yet if that is empty.
+    // An empty owner means that the task has none yet.
     let is_blank = |value: Value<'_, '_>| value.is_null() || value.as_text().is_some_and(|text| text.is_empty());
     let mut roles = task.entries().filter(|entry| !is_blank(entry.value));
     let role = roles.find_map(|entry| spelled(&entry).map(|(_, _, is_exact)| (entry.value, is_exact)));

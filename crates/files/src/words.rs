@@ -1,4 +1,4 @@
-//! A task says what is to be done, in whatever field; one without a word cannot be given to a worker.
+//! A task says what to do, in whatever field; one without a word cannot be given to a worker.
 
 use std::collections::HashSet;
 

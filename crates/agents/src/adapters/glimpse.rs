@@ -7,7 +7,7 @@ use super::stream::{MARK, text};
 
 /// The most that is kept of what an agent is doing, in characters.
 const WORDS: usize = 300;
-/// What stands before how far an agent is.
+/// The words before an agent's progress.
 const PROGRESS: &str = "progress: ";
 
 /// What an event says that the agent is doing; nothing if it says nothing of that.
@@ -170,7 +170,7 @@ fn command(words: &str) -> String {
     inner.map_or_else(|| words.to_owned(), unquoted)
 }
 
-/// A path as it is told: below a folder for artifacts, its name there; below the current folder, relative to it.
+/// A path as it is shown: below a folder for artifacts, its name there; below the current folder, relative to it.
 fn short(path: &str) -> String {
     // Below `.workflow/.csv-wave/EX-…/artifacts/TASK/`.
     let delivered = path.split_once("/artifacts/").filter(|(run, _)| run.contains("/.workflow/"));

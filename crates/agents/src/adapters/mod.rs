@@ -251,7 +251,7 @@ impl Adapter {
         }
     }
 
-    /// It can be held to a schema; else it is told in words what to report.
+    /// It can be held to a schema; else the prompt says what to report.
     pub const fn takes_schema(self) -> bool {
         match self {
             Self::Claude | Self::Codex => true,

@@ -20,7 +20,7 @@ pub(super) struct FirstStart {
 }
 
 impl FirstStart {
-    /// Waits until nobody starts in this home for the first time. Nothing if this is no first start, or no lock can be had.
+    /// Waits until no other first start in this home goes on. Nothing if this is no first start, or no lock can be had.
     pub(super) fn wait(adapter: Adapter) -> Option<Self> {
         if adapter != Adapter::Codex {
             return None;

@@ -44,7 +44,7 @@ const NOT_BEGUN: u8 = 127;
 pub struct Brief {
     /// Whose protocol is spoken.
     pub adapter: Adapter,
-    /// It converses; else it is told its task and ends.
+    /// It converses; else it gets its task and ends.
     pub converses: bool,
     /// The agent's program with its arguments.
     pub command: Vec<String>,

@@ -1,4 +1,4 @@
-//! An agent that does not converse: it is told its task, and ends. If it owes a report then, it is asked for that once, by taking
+//! An agent that does not converse: it gets its task, and ends. If it owes a report then, it is asked for that once, by taking
 //! up its session: that costs one turn, and another attempt would cost the whole task.
 
 use std::sync::mpsc;

@@ -111,7 +111,7 @@ impl Peer {
     }
 
     /// Says no more, and waits for its end for so long; then it is killed. Its exit code, if it ended by itself. Its last words
-    /// are heard meanwhile: some agents fail if nobody reads them.
+    /// are heard meanwhile: some agents fail if their last words are not read.
     pub(super) fn close(&mut self, patience: Duration) -> Option<u8> {
         drop(self.input.take());
         let until = Instant::now() + patience;

@@ -73,7 +73,7 @@ fn unusable(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Notes each name of a server that nobody defines. `settings` are those of all files together.
+/// Notes each name of a server that no file defines. `settings` are those of all files together.
 pub(super) fn unknown(settings: &Settings, findings: &mut Findings) {
     let owns = settings.roles.values().chain(settings.tasks.values());
     for named in owns.filter_map(|own| own.mcp_servers.as_ref()).chain(&settings.mcp_servers) {

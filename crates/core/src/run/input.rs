@@ -217,7 +217,7 @@ pub enum ErrorClass {
     },
     /// What was delivered does not pass its checks: it can help a bounded number of times, with what is wrong in mind.
     Rejected,
-    /// Nobody is logged in, or the account is empty: it can help with another agent, or when that has changed.
+    /// There is no login, or the account is empty: it can help with another agent, or when that has changed.
     Auth,
     /// The service does not answer: another agent can help. Without one it is transient.
     Unreachable,

@@ -33,7 +33,7 @@ impl Run {
             ErrorClass::Quota { until } => {
                 let wait = wait(task.refusals.saturating_add(1)); // an agent may name a time that has passed
                 let hold = until.map_or(wait, |until| until.max(wait));
-                // Too long: for this incarnation it is as if nobody were logged in.
+                // Too long: for this incarnation it counts as a missing login.
                 if self.policy.quota_wait.is_some_and(|longest| hold > now.after(longest)) {
                     return self.after_failure(work, ErrorClass::Auth, now);
                 }

@@ -17,7 +17,7 @@ impl Dispatcher<'_> {
         }
         let Some(worker) = self.worker(work.task) else { return };
         let Some(setup) = &worker.setup else { return };
-        // Of a single task Codex says nothing before its end, and an estimate ends nobody.
+        // Of a single task Codex says nothing before its end, and an estimate ends no attempt.
         let is_seen = setup.converses || setup.adapter != Adapter::Codex;
         let Some(used) = ends::from_usage(usage, setup, worker, None) else { return };
         let used = resident::own_part(used, self.options, self.rules(), work);
@@ -80,7 +80,7 @@ impl Dispatcher<'_> {
         self.used.extend(used.map(|used| Input::Used { work, used }));
     }
 
-    /// Says once of each model that nobody knows what it costs, where that matters.
+    /// Warns once of each model without a price, where that matters.
     fn tell_unpriced(&mut self, used: &Used) {
         let Some(model) = used.model.as_deref().filter(|_| used.cost_micros.is_none()) else { return };
         if self.options.budgets.count_money() && !self.unpriced.contains(model) {

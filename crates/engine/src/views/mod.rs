@@ -108,7 +108,7 @@ impl<D: Disk> Views<D> {
         }
         note(&mut problems, self.save(Durability::Durable));
         if !session.reported.is_empty() {
-            // From now on the session's own file says so, and whoever edits it does not set these tasks back.
+            // From now on the session's own file says so, and an edit of it does not set these tasks back.
             problems.extend(self.write_own(session, rules, journal));
         }
         note(&mut problems, wave::clean(&self.folders.run));

@@ -1,4 +1,4 @@
-//! The session's own files, in its dialect, over what stands in them.
+//! The session's own files, in its dialect, patched into their present text.
 
 use std::path::{Path, PathBuf};
 

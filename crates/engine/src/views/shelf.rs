@@ -115,7 +115,7 @@ impl<D: Disk> Views<D> {
         self.about.own.iter().filter(is_wanted).filter_map(page).collect()
     }
 
-    /// The text of one of the session's own files, over what stands there.
+    /// The text of one of the session's own files, patched into its present text.
     pub(crate) fn own_text(&self, file: &OwnFile, session: &mut Session, rules: &Run) -> Option<String> {
         let original = String::from_utf8(self.bytes(file.place, &file.name)?).ok()?;
         let write = |session: &Session| own_file::text(self.about.dialect, file, &original, session, rules.graph());

@@ -188,7 +188,7 @@ fn compose(mut rest: &str) -> String {
     value
 }
 
-/// What stands between the quotes of a cell with `\"`; other backslashes are only themselves.
+/// The text between the quotes of a cell with `\"`; other backslashes stay.
 fn unescape(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     let mut rest = text;

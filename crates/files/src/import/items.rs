@@ -29,7 +29,7 @@ pub(super) struct Text {
     pub(super) prose: usize,
 }
 
-/// Reads a text. What stands in fences, comments and front matter is no item.
+/// Reads a text. Lines in fences, comments and front matter are no items.
 pub(super) fn read(text: &str) -> Text {
     let mut found = Text::default();
     let (mut fence, mut in_comment) = (None::<String>, false);

@@ -27,7 +27,7 @@ use crate::span::{Source, Span};
 
 pub use self::claude::read_list;
 
-/// Who does a task for which its tool names nobody.
+/// The role of a task for which its tool names none.
 const ROLE: &str = "implementer";
 /// What a task that was done before the import reports.
 const DONE: &str = "done before the import";
@@ -223,7 +223,7 @@ fn description(first: &str, more: &[(&str, Option<String>)]) -> String {
     text
 }
 
-/// What other fields an object has, which nobody here knows, as text of their own names.
+/// The unknown fields of an object, as text under their own names.
 fn others(value: Value<'_, '_>, known: &crate::shape::Object) -> Vec<(String, String)> {
     let says = |value: Value<'_, '_>| match value.kind() {
         Kind::Null => None,

@@ -28,7 +28,7 @@ use crate::reading::Reading;
 use crate::span::{Source, Span};
 use crate::words::in_words;
 
-/// Fields that the model holds, and those that are no part of what is to be done.
+/// Fields that the model holds, and those that are no instruction.
 const TOLD: [&str; 13] = [
     "id",
     "role",

@@ -45,7 +45,7 @@ const TOLD: [&str; 11] = [
     "error",
     "updated_at",
 ];
-/// Who does a task that names nobody.
+/// The role of a task that names none.
 const ROLE: &str = "worker";
 
 /// The folder of the tasks, if there is one: it has at least one file that could be a task.

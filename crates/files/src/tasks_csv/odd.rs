@@ -32,7 +32,7 @@ pub(super) fn oddities(table: &Table<'_>, file: &Arc<str>, findings: &mut Findin
 }
 
 /// The first quote of each row that has more cells than the header because of it: what the cells say behind such a quote
-/// is nobody's guess.
+/// is not guessed.
 pub(super) fn misquoted(subject: &str, table: &Table<'_>, file: &Arc<str>) -> Vec<Finding> {
     let is_quote = |kind| matches!(kind, OddityKind::TextAfterQuote | OddityKind::BareQuote);
     let mut quotes = table.oddities().iter().filter(|odd| is_quote(odd.kind)).peekable();

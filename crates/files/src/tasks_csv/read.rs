@@ -250,7 +250,7 @@ struct Stranger {
     place: Span,
 }
 
-/// Gives tasks what stands beside them; what is nowhere is counted.
+/// Gives tasks the rows and files that they name; names without either are counted.
 fn give(folder: &dyn Folder, strangers: Vec<Stranger>, drafts: &mut Drafts, findings: &mut Findings) {
     let mut beside = Beside::of(folder);
     for Stranger { task, entry, place } in strangers {

@@ -6,7 +6,7 @@ use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, Verdic
 use crate::fields::{ID, IDS, PLANNER_NOTES, STATUS_SYNONYMS};
 use crate::shape::{Field, Object, Type};
 
-/// Who does a task that names nobody.
+/// The role of a task that names none.
 pub(super) const ROLE: &str = "worker";
 
 /// Its shape.

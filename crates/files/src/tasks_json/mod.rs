@@ -31,7 +31,7 @@ use crate::shape::Type;
 use crate::span::{Source, Span};
 use crate::words::{self, in_words};
 
-/// Fields that the model holds, and those that are no part of what is to be done.
+/// Fields that the model holds, and those that are no instruction.
 const TOLD: [&str; 15] = [
     "id",
     "title",

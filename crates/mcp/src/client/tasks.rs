@@ -22,7 +22,7 @@ use crate::tool;
 
 /// How long a client waits between two looks at a task.
 const POLL_MS: u64 = 1000;
-/// What stands before the keys of questions.
+/// The prefixes of the keys of questions.
 const CHECKPOINT: &str = "checkpoint";
 const PERMISSION: &str = "permission";
 

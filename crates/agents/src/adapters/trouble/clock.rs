@@ -5,7 +5,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-/// What stands before a time of day at which there is quota again.
+/// The words before the time of day of a quota reset.
 const BEFORE: &[&str] = &["try again at ", "resets at ", "reset at ", "resets "];
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 

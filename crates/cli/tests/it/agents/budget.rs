@@ -122,7 +122,7 @@ fn usage_of_an_attempt_that_a_kill_cut_off_counts_once() {
         assert_eq!(counted(&world), once, "{agent}: it counts once");
         let served = EACH * before.len() as u64 + model.served().iter().sum::<u64>();
         let counted = tokens(&once);
-        // The last request may have been answered when nobody listened any more.
+        // The last request may have been answered after the executor was gone.
         assert!(counted <= served && counted + 2 * EACH >= served * 95 / 100, "{agent}: {counted} of {served}");
     }
 }

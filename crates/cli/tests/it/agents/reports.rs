@@ -115,7 +115,7 @@ fn real_claude_that_was_denied_one_call_has_completed() {
     }
 }
 
-/// Gemini forgets a turn that was interrupted, so it hears its task again with what it is told next.
+/// Gemini forgets a turn that was interrupted, so it hears its task again with the next message.
 /// R: A-13
 #[test]
 fn interrupted_gemini_is_told_its_task_again() {

@@ -74,7 +74,7 @@ fn last_words_of_an_agent_are_heard_until_it_has_ended() {
     let tasks: Vec<String> = (0..50).map(|nth| format!("T{nth:02}")).collect();
     let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
     let world = world(&ids, "", "");
-    // It reads to the end of its input, then has much to say, and fails if nobody listens.
+    // It reads to the end of its input, then prints much, and fails if its output is not read.
     let flood = "trap '' PIPE\ni=0; while [ $i -lt 200 ]; do i=$((i+1)); printf '{\"last\":\"%2000s\"}\\n' $i || exit 1; done\nput '{\"last\":\"word\"}' || exit 1\n";
     let agent = super::ACP.replace("PROMPTED", body).replace("LOADS", "false");
     put(&world, "agent", &format!("{agent}{flood}"));

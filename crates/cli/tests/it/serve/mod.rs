@@ -45,7 +45,7 @@ impl Served {
         served
     }
 
-    /// A client that says with each request who it is, and greets nobody.
+    /// A client that says with each request who it is, without a greeting.
     fn bare(world: &World, flags: &[&str]) -> Self {
         Self::start(world, flags, &[])
     }
