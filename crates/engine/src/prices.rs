@@ -33,8 +33,8 @@ impl Price {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prices(BTreeMap<String, Price>);
 
-/// In cents a million tokens: sent, from a cache, written; list prices of November 2026. What is put into a cache costs a quarter
-/// more than what is sent with Claude, and nothing besides with the others.
+/// In cents a million tokens: sent, from a cache, written. Estimates: vendors change their prices, and the user's table replaces
+/// these. Tokens put into a cache cost a quarter more than tokens sent with Claude, and nothing more with the others.
 const BUILT_IN: &[(&str, [u64; 3])] = &[
     ("claude-fable-5", [1000, 100, 5000]),
     ("claude-haiku-4-5", [100, 10, 500]),
