@@ -196,3 +196,34 @@ fn failed_check_goes_back_into_the_same_session() {
     let prompt = read(world.dir().join("prompt-2"));
     assert!(prompt.contains("## What was not accepted") && prompt.contains("grep -q more"), "{prompt}");
 }
+
+/// R: A-13
+#[test]
+fn rejection_goes_back_into_the_same_session() {
+    let world = world(&[("A", ""), ("B", "A")]);
+    let body = format!(
+        "echo $(printf %s \"$*\" | tr '\\n' ' ') >>args; cat >prompt-${{TEAM_EXECUTOR_ATTEMPT##*/}}\n\
+         echo again >>\"$TEAM_EXECUTOR_ARTIFACTS/a.md\"\n{}",
+        claude_says(CLAUDE_OK).replace("cat >/dev/null\n", "")
+    );
+    fake(&world, CLAUDE, &body);
+    let rejection = json!({"status": "completed", "findings": "no",
+        "data": {"verdict": "reject", "rejects": ["A"], "critique": "name the risks"}});
+    let critic =
+        format!("[ -e reviewed ] || {{ touch reviewed; echo '{rejection}' >$TEAM_EXECUTOR_RESULT; }}; echo fine");
+    world.write("critic.sh", critic);
+    world.write(
+        USER,
+        "[defaults]\nagent = \"claude\"\n[agents.critic]\ncommand = \"sh critic.sh\"\n[tasks.B]\nagent = \"critic\"\n",
+    );
+    let run = run(&world, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let args = read(world.dir().join("args"));
+    assert_eq!(
+        (args.lines().count(), args.lines().filter(|line| line.ends_with("--resume c-1")).count()),
+        (2, 1),
+        "{args}"
+    );
+    assert_eq!(read(folder(&world).join("artifacts/A/a.md")), "again\nagain\n", "it went on with its own files");
+    assert!(read(world.dir().join("prompt-2")).contains("name the risks"));
+}
