@@ -9,10 +9,10 @@ use super::{RUN, configure, log, start, talk, world};
 use crate::run::ends::{end, wait_for};
 use crate::run::{column, read, rows};
 
-const ASKS: &str = "permissions = \"ask\"";
+pub(crate) const ASKS: &str = "permissions = \"ask\"";
 
 /// A world in which the agent asks for this before it reports.
-fn asking(act: &str, limits: &str, settings: &str) -> World {
+pub(crate) fn asking(act: &str, limits: &str, settings: &str) -> World {
     let world = world(&["A"], &format!("ask {act} 'Writing to a.md'"), "");
     configure(&world, limits, settings);
     world

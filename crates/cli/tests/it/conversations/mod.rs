@@ -1,6 +1,6 @@
 //! Agents that converse, played by scripts that speak their protocols.
 
-mod asked;
+pub(crate) mod asked;
 mod done;
 mod reached;
 mod resident;

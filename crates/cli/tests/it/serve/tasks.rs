@@ -1,10 +1,12 @@
 //! Runs as tasks of the protocol of 2026-07-28.
 
 use serde_json::{Value, json};
+use team_executor_testkit::limited::limited_until;
 use team_executor_testkit::{Gate, World};
 
 use super::Served;
-use crate::run::tasks;
+use crate::conversations::asked::{ASKS, asking};
+use crate::run::{column, tasks};
 
 /// What a client of that protocol says with each request; `more` are its capabilities.
 fn meta(more: &Value) -> Value {
@@ -86,6 +88,28 @@ fn checkpoint_is_input_required_and_an_answer_goes_on() {
     }
     let done = until_not(&mut client, &id, "working");
     assert_eq!(done["status"], "completed", "{done}");
+}
+
+/// R: A-08
+#[test]
+fn permission_is_input_required_and_an_answer_goes_on() {
+    let world = asking("edit", "", ASKS);
+    let mut client = Served::bare(&world, &[]);
+    let id = begin(&mut client);
+    let stands = until_not(&mut client, &id, "working");
+    assert_eq!(stands["status"], "input_required", "{stands}");
+    let asked = stands["inputRequests"].as_object().expect("questions");
+    let (key, question) = asked.iter().next().expect("a question");
+    assert!(
+        question["params"]["message"].as_str().is_some_and(|text| text.contains("edit: Writing to a.md")),
+        "{question}"
+    );
+    let answer = json!({"action": "accept", "content": {"allow": true}});
+    ask(&mut client, "tasks/update", json!({"taskId": id, "inputResponses": {key: answer}}));
+    let done = until_not(&mut client, &id, "working");
+    assert_eq!(done["status"], "completed", "{done}");
+    // The table follows the journal.
+    limited_until("the findings in the table", || (column(&world, "findings") == ["allowed"]).then_some(()));
 }
 
 /// R: A-08
