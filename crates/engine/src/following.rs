@@ -1,4 +1,4 @@
-//! What running agents have said so far, read from their logs as these grow.
+//! What running workers have said so far: known agents in their logs, which are read as these grow, and all by our own tools.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -18,6 +18,8 @@ const PIECE: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Following {
     slots: BTreeMap<usize, Followed>,
+    /// How far workers say that they are, by our own tools, by their slots.
+    progress: BTreeMap<usize, String>,
 }
 
 #[derive(Debug)]
@@ -35,6 +37,7 @@ impl Following {
     /// Listens to an attempt that starts in a slot, or to none.
     pub(crate) fn begin(&mut self, slot: usize, work: Work, agent: Option<(Adapter, PathBuf)>) {
         self.slots.remove(&slot);
+        self.progress.remove(&slot);
         self.slots.extend(agent.map(|(adapter, log)| {
             let (line, activity) = (String::new(), Activity::default());
             (slot, Followed { work, log, position: 0, ear: Ear::new(adapter), line, activity })
@@ -77,6 +80,16 @@ impl Following {
             followed.activity = activity.clone();
             is_new
         })
+    }
+
+    /// The worker in a slot says how far it is. Whether that is new.
+    pub(crate) fn progressed(&mut self, slot: usize, words: &str) -> bool {
+        self.progress.insert(slot, words.to_owned()).as_deref() != Some(words)
+    }
+
+    /// How far the worker in a slot says that it is, by our own tools.
+    pub(crate) fn progress(&self, slot: usize) -> Option<&str> {
+        self.progress.get(&slot).map(String::as_str)
     }
 
     /// What the agent in a slot has said so far, as far as it was read.

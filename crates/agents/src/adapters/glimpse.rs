@@ -40,6 +40,12 @@ pub(super) fn progress(event: &Value) -> Option<String> {
     words.strip_prefix(PROGRESS).map(str::to_owned)
 }
 
+/// How far a worker is, in one line.
+pub fn progress_words(summary: &str, percent: Option<u64>) -> String {
+    let percent = percent.map(|percent| format!(" ({percent} %)")).unwrap_or_default();
+    one_line(&format!("{summary}{percent}"))
+}
+
 /// The last line of an agent's words, if an event is a piece of them.
 pub(super) fn last_words(event: &Value, words: &str) -> Option<String> {
     let is_piece = match (text(event, "type"), text(event, "method")) {
@@ -103,9 +109,8 @@ fn call(tool: &str, input: &Value) -> String {
 fn of_server(server: &str, tool: &str, input: &Value) -> String {
     match (server == server::NAME, tool) {
         (true, "progress") => {
-            let percent = input.get("percent").and_then(Value::as_u64).map(|it| format!(" ({it} %)"));
             let words = text(input, "summary").unwrap_or_default();
-            format!("{PROGRESS}{words}{}", percent.unwrap_or_default())
+            format!("{PROGRESS}{}", progress_words(words, input.get("percent").and_then(Value::as_u64)))
         }
         (true, "report_result") => "reports".to_owned(),
         (true, tool) => format!("calls {tool}"),

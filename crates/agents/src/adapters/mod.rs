@@ -31,6 +31,7 @@ use crate::exit::Ended;
 
 pub(crate) use codex::{CHANGE, COMMAND};
 pub use ear::Ear;
+pub use glimpse::progress_words;
 pub use server::{Given, Reached, Server};
 pub(crate) use stream::MARK;
 pub use stream::{Stream, Usage};

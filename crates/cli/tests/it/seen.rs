@@ -3,12 +3,13 @@
 use std::io::BufReader;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use team_executor_testkit::limited::*;
-use team_executor_testkit::{Gate, Run, World};
+use team_executor_testkit::{Gate, Run, Screen, World};
 
 use crate::coding_agents::{CLAUDE, CLAUDE_OK, CODEX, CODEX_OK, USER, claude_says, fake, world};
-use crate::run::{folder, read};
+use crate::mcp::calls;
+use crate::run::{folder, read, tasks};
 
 fn run(world: &World, more: &[&str]) -> Run {
     world.run(&[&["run", "--session=S", "-y"], more].concat())
@@ -64,6 +65,64 @@ fn running_agent_is_seen_in_status_and_events() {
     assert_eq!((&used["session_id"], &used["retries"]), (&"c-1".into(), &1.into()));
     let ended = events.iter().find(|event| event["type"] == "run_ended").expect("it ended");
     assert_eq!(ended["usage"]["attempts"][0]["attach"], "claude --resume c-1");
+}
+
+/// Two plain commands that report their progress, one by the tool and one by the command, and then wait for the gate.
+fn commands_at_work(world: &World) -> String {
+    let tool = calls(world, "a", &[("progress", json!({"summary": "half\n done", "percent": 50}))]);
+    let command = format!(
+        "{} msg log --type progress 'a third' --data '{{\"percent\":33}}' >/dev/null",
+        env!("CARGO_BIN_EXE_team-executor")
+    );
+    format!(
+        "case $TEAM_EXECUTOR_TASK in A) {tool} ;; B) {command} || exit 9 ;; esac; cat gate.$TEAM_EXECUTOR_TASK >/dev/null; echo fine"
+    )
+}
+
+/// R: E-05
+#[test]
+fn progress_of_a_plain_command_is_seen_in_status_and_events() {
+    let world = tasks(&[("A", ""), ("B", "")]);
+    let gates = ["gate.A", "gate.B"].map(|gate| Gate::new(world.dir().join(gate)));
+    let worker = commands_at_work(&world);
+    let mut command = world.command(&["run", "--session=S", "-y", "--agent-command", &worker, "--format=json"]);
+    let mut executor = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut lines = BufReader::new(executor.stdout.take().expect("its events"));
+    let mut event = || serde_json::from_str::<Value>(&lines.limited_line()?).ok();
+    let mut told = [None, None];
+    while told.contains(&None) {
+        let event = event().expect("one more event");
+        if event["type"] == "task_activity" {
+            assert_eq!(event["attempt"], 1);
+            told[usize::from(event["task"] == "B")] = event["progress"].as_str().map(str::to_owned);
+        }
+    }
+    assert_eq!(told.map(Option::unwrap), ["half done (50 %)", "a third (33 %)"]);
+    let status = world.run(&["status", "--session=S", "--format=json"]);
+    let json: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    let shown = [0, 1].map(|nth| json["running"][nth]["progress"].clone());
+    assert_eq!(shown, ["half done (50 %)", "a third (33 %)"], "{status}");
+    let shown = world.run(&["status", "--session=S"]).stdout;
+    for line in ["      progress: half done (50 %)\n", "      progress: a third (33 %)\n"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    gates.iter().for_each(Gate::open);
+    std::iter::from_fn(event).for_each(drop);
+    assert!(executor.limited_wait().success());
+}
+
+/// R: E-05
+#[test]
+fn live_view_shows_progress_of_a_plain_command() {
+    let world = tasks(&[("A", ""), ("B", "")]);
+    let gates = ["gate.A", "gate.B"].map(|gate| Gate::new(world.dir().join(gate)));
+    let worker = commands_at_work(&world);
+    let command = world.command(&["run", "--session=S", "-y", "--agent-command", &worker]);
+    let mut terminal = Screen::start(command, 80, 24);
+    terminal.wait_for("[half done (50 %)]");
+    terminal.wait_for("[a third (33 %)]");
+    gates.iter().for_each(Gate::open);
+    assert_eq!(terminal.end().code(), Some(0));
 }
 
 /// R: E-05

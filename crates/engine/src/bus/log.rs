@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use team_executor_agents::adapters::progress_words;
 use team_executor_beneath::io_error;
 use team_executor_core::Message;
 use team_executor_files::json::{self, Kind, Layout, Writer};
@@ -12,8 +13,8 @@ use team_executor_store::append::TURN;
 use team_executor_store::{Disk as _, Durability, Kind as DiskKind, Log, RealDisk, Turn, replace};
 
 use super::{Attempt, Refusal};
-use crate::clock;
 use crate::wisdom::{self, Book};
+use crate::{clock, control};
 
 /// The longest line that is written.
 pub const LINE_BYTES: usize = 64 << 10;
@@ -21,6 +22,8 @@ pub const LINE_BYTES: usize = 64 << 10;
 pub const SUMMARY_CHARS: usize = 500;
 /// Who is told, if everybody is.
 pub const ALL: &str = "all";
+/// The type of a message that says how far a worker is.
+pub const PROGRESS: &str = "progress";
 /// The type of a message whose data the role remembers.
 pub const STATE_UPDATE: &str = "state_update";
 
@@ -74,7 +77,17 @@ pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
         replaced
             .map_err(|error| Refusal::disk("the message was written, but what the role remembers was not", error))?;
     }
+    if let Some(attempt) = draft.attempt.filter(|_| draft.kind == PROGRESS) {
+        let percent = message.data.as_deref().and_then(percent);
+        control::progress(&attempt.run, &attempt.key, progress_words(&message.summary, percent));
+    }
     Ok(message)
+}
+
+/// How much is done, if the data of a message says so.
+fn percent(data: &str) -> Option<u64> {
+    let percent = json::parse(data).ok()?.root().get("percent").and_then(json::Value::as_i64)?;
+    Some(u64::try_from(percent).unwrap_or(0).min(100))
 }
 
 /// Says something to everybody, and notes it in the session's wisdom.

@@ -68,6 +68,11 @@ pub(crate) fn activity(run: &Path) -> Vec<AtWork> {
     lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
+/// Tells the executor of the run in this folder how far a worker is. Nothing depends on it, so a failure is not reported.
+pub(crate) fn progress(run: &Path, attempt: &str, words: String) {
+    client::send_within(run, &Request::Progress { attempt: attempt.to_owned(), words }, GLANCE).ok();
+}
+
 /// A request, and who waits for the answer.
 #[derive(Debug)]
 pub(crate) struct Asked {

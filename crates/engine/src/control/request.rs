@@ -50,6 +50,13 @@ pub enum Request {
     Whose,
     /// What workers are doing at the moment.
     Activity,
+    /// A worker reports how far it is.
+    Progress {
+        /// The key of its attempt.
+        attempt: String,
+        /// In its words.
+        words: String,
+    },
 }
 
 /// What an agent wants to be allowed.
@@ -114,6 +121,10 @@ impl Request {
                 out.key("question");
                 out.plain(question);
             }
+            Self::Progress { attempt, words } => {
+                text("attempt", attempt);
+                text("words", words);
+            }
             Self::Retry { which, downstream } => {
                 if let Wanted::Tasks(tasks) = which {
                     out.key("tasks");
@@ -169,6 +180,10 @@ impl Request {
                 };
                 (Self::Ask(asked), &["task", "attempt", "question", "tool", "what"])
             }
+            "progress" => {
+                let (attempt, words) = (fields.text("attempt")?, fields.words("words", REASON_CHARS)?);
+                (Self::Progress { attempt, words }, &["attempt", "words"])
+            }
             "skip" => (Self::Skip { task: fields.text("task")?, reason: fields.reason()? }, &["task", "reason"]),
             _ => return Err("the request is unknown".to_owned()),
         };
@@ -191,7 +206,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Ask(_) | Self::Whose | Self::Activity => {
+            Self::Ask(_) | Self::Whose | Self::Activity | Self::Progress { .. } => {
                 return Err("no executor is running to be asked".to_owned());
             }
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
@@ -214,6 +229,14 @@ impl Request {
         }
     }
 
+    /// The attempt for which a worker sends it, if it is one that workers send.
+    pub(crate) fn of_attempt(&self) -> Option<&str> {
+        match self {
+            Self::Ask(Permission { attempt, .. }) | Self::Progress { attempt, .. } => Some(attempt),
+            _ => None,
+        }
+    }
+
     /// Whether it wants this executor to end.
     pub(crate) const fn ends(&self) -> bool {
         matches!(self, Self::Drain | Self::Stop)
@@ -231,6 +254,7 @@ impl Request {
             Self::Ask(_) => "ask",
             Self::Whose => "whose",
             Self::Activity => "activity",
+            Self::Progress { .. } => "progress",
         }
     }
 }
@@ -291,6 +315,7 @@ mod tests {
             Request::Stop,
             Request::Whose,
             Request::Activity,
+            Request::Progress { attempt: "r/A/1".to_owned(), words: "half done (50 %)".to_owned() },
             Request::Retry { which: Wanted::Failed, downstream: false },
             Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
             Request::Skip { task: "A".to_owned(), reason: String::new() },
@@ -329,6 +354,7 @@ mod tests {
                 r#"{"version":1,"request":"ask","task":"A","attempt":"a","tool":"t","what":"w"}"#,
                 "no readable `question`",
             ),
+            (r#"{"version":1,"request":"progress","attempt":"a"}"#, "no readable `words`"),
             (r#"{"version":1,"request":"decide","action":"explode","tasks":[],"text":""}"#, "no readable `action`"),
             (r#"{"version":1,"request":"decide","action":"resume","text":""}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry"}"#, "no readable `downstream`"),

@@ -171,14 +171,15 @@ fn told(caller: Caller) -> Answer {
     Answer { stage: "unknown".to_owned(), outcome: Ok(attempt) }
 }
 
-/// Refuses a worker of this run, whatever it says about itself: it may ask a person for its own attempt, and nothing else.
+/// Refuses a worker of this run, whatever it says about itself: it may ask a person for its own attempt and report its progress,
+/// and nothing else.
 fn may_ask(caller: &Caller, request: &Request) -> Result<(), &'static str> {
-    match (caller, request) {
+    match (caller, request.of_attempt()) {
         (Caller::Outside, _) => Ok(()),
-        (Caller::Worker(Some(own)), Request::Ask(asked)) if asked.attempt == *own => Ok(()),
-        (Caller::Worker(_), Request::Ask(_)) => Err("a worker asks for its own attempt only"),
+        (Caller::Worker(Some(own)), Some(attempt)) if attempt == own => Ok(()),
+        (Caller::Worker(_), Some(_)) => Err("a worker asks for its own attempt only"),
         // To look changes nothing.
-        (Caller::Worker(_), Request::Activity) => Ok(()),
+        (Caller::Worker(_), _) if *request == Request::Activity => Ok(()),
         (Caller::Worker(_), _) => Err("a worker does not steer the run that it is part of"),
         (Caller::Unknown, _) => Err(GONE),
     }
@@ -303,6 +304,23 @@ mod tests {
         std::fs::write(&file, "mine").unwrap();
         assert!(Server::open(&run.join(".executor"), |_| true).is_err());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+
+    #[test]
+    fn worker_speaks_for_its_own_attempt_only() {
+        let worker = |attempt: Option<&str>| Caller::Worker(attempt.map(str::to_owned));
+        let progress = Request::Progress { attempt: "r/A/1".to_owned(), words: "half done".to_owned() };
+        for (caller, request, may) in [
+            (worker(Some("r/A/1")), &progress, true),
+            (worker(Some("r/A/2")), &progress, false),
+            (worker(None), &progress, false),
+            (Caller::Unknown, &progress, false),
+            (Caller::Outside, &progress, true),
+            (worker(Some("r/A/1")), &Request::Activity, true),
+            (worker(Some("r/A/1")), &Request::Stop, false),
+        ] {
+            assert_eq!(may_ask(&caller, request).is_ok(), may, "{caller:?} {request:?}");
+        }
     }
 
     #[test]

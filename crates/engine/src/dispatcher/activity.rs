@@ -21,31 +21,67 @@ impl Dispatcher<'_> {
             return;
         }
         let Some(stream) = self.following.stream(slot) else { return };
-        let (doing, activity) = (stream.doing.clone(), self.activity(work, stream));
+        let (doing, activity) = (stream.doing.clone(), self.activity(slot, work, stream));
         if let Some(text) = doing.filter(|doing| self.following.is_new_line(slot, doing)) {
-            (self.tell)(Notice::Line { task: task.clone(), text });
+            (self.tell)(Notice::Line { task, text });
         }
         if self.following.is_new(slot, &activity) {
-            let agent = self.worker(work.task).map(|worker| worker.agent.clone()).unwrap_or_default();
-            (self.tell)(Notice::Activity { task, attempt: work.attempt, agent, activity });
+            self.tell_used(work, activity);
         }
     }
 
-    /// What the known coding agents at work are doing, a line of JSON each.
+    fn tell_used(&mut self, work: Work, activity: Activity) {
+        let (task, agent) = (self.id(work.task).to_owned(), self.agent(work));
+        (self.tell)(Notice::Activity { task, attempt: work.attempt, agent, activity });
+    }
+
+    /// The agent of an attempt, as the user calls it.
+    fn agent(&self, work: Work) -> String {
+        self.worker(work.task).map(|worker| worker.agent.clone()).unwrap_or_default()
+    }
+
+    /// The slot in which an attempt is at work, by its key.
+    pub(super) fn slot_of(&self, key: &str) -> Option<(usize, Work)> {
+        let is_it = |work: &Work| self.at.key(self.id(work.task), work.attempt) == key;
+        self.slots.iter().find(|(_, work)| is_it(work)).map(|(slot, work)| (*slot, *work))
+    }
+
+    /// Shows how far the worker of an attempt says that it is.
+    pub(super) fn progressed(&mut self, attempt: &str, words: &str) -> Answer {
+        let stage = self.rules().stage().word().to_owned();
+        let Some((slot, work)) = self.slot_of(attempt) else {
+            return Answer::refused(&stage, "no such attempt is at work".to_owned());
+        };
+        if self.following.progressed(slot, words) {
+            let activity = match self.following.stream(slot) {
+                Some(stream) => self.activity(slot, work, stream),
+                None => self.activity(slot, work, &Stream::default()),
+            };
+            self.following.is_new(slot, &activity);
+            self.tell_used(work, activity);
+        }
+        Answer { stage, outcome: Ok(vec!["shown".to_owned()]) }
+    }
+
+    /// What the workers are doing of which something is known, a line of JSON each.
     pub(super) fn tell_activity(&mut self) -> Answer {
         let slots: Vec<(usize, Work)> = self.slots.iter().map(|(slot, work)| (*slot, *work)).collect();
-        let listened = slots.into_iter().filter(|(slot, work)| self.following.knows(*slot, *work)).collect::<Vec<_>>();
-        let mut lines = Vec::with_capacity(listened.len());
-        for (slot, work) in listened {
+        let mut lines = Vec::new();
+        let unheard = Stream::default();
+        for (slot, work) in slots {
             self.following.news(slot);
-            let Some(stream) = self.following.stream(slot) else { continue };
+            let stream = match self.following.stream(slot).filter(|_| self.following.knows(slot, work)) {
+                Some(stream) => stream,
+                None if self.following.progress(slot).is_some() => &unheard,
+                None => continue,
+            };
             let at_work = AtWork {
                 task: self.id(work.task).to_owned(),
                 attempt: work.attempt,
-                agent: self.worker(work.task).map(|worker| worker.agent.clone()).unwrap_or_default(),
+                agent: self.agent(work),
                 doing: stream.doing.clone(),
                 attach: self.worker(work.task).and_then(|worker| worker.attach(stream.usage.session_id.as_deref()?)),
-                activity: self.activity(work, stream),
+                activity: self.activity(slot, work, stream),
             };
             // It has no keys that are no text, so this cannot fail.
             lines.extend(serde_json::to_string(&at_work));
@@ -54,7 +90,7 @@ impl Dispatcher<'_> {
     }
 
     /// What the agent of an attempt has used for it: without what earlier tasks of its conversation used, and with an estimate of its cost.
-    fn activity(&self, work: Work, stream: &Stream) -> Activity {
+    fn activity(&self, slot: usize, work: Work, stream: &Stream) -> Activity {
         let worker = self.worker(work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
         let used = worker.and_then(|(worker, setup)| ends::from_usage(&stream.usage, setup, worker, None));
         let used = used.map(|used| *resident::own_part(used, self.options, self.rules(), work)).unwrap_or_default();
@@ -68,7 +104,7 @@ impl Dispatcher<'_> {
             is_estimated: used.is_estimated,
             turns: used.turns,
             retries: stream.retries,
-            progress: stream.progress.clone(),
+            progress: self.following.progress(slot).map(str::to_owned).or_else(|| stream.progress.clone()),
         }
     }
 

@@ -32,6 +32,9 @@ impl Dispatcher<'_> {
         if *request == Request::Activity {
             return Ok(self.tell_activity());
         }
+        if let Request::Progress { attempt, words } = request {
+            return Ok(self.progressed(attempt, words));
+        }
         let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
             Ok(input) => input,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),

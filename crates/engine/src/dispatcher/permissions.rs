@@ -12,7 +12,7 @@ impl Dispatcher<'_> {
     /// Asks a person whether an agent may do what it wants to.
     pub(super) fn agent_asks(&mut self, asked: &Permission) -> Answer {
         let stage = self.rules().stage().word();
-        if !self.is_at_work(asked) {
+        if self.slot_of(&asked.attempt).is_none() {
             return Answer::refused(stage, "no such attempt is at work".to_owned());
         }
         let stage = stage.to_owned();
@@ -45,7 +45,7 @@ impl Dispatcher<'_> {
     /// Asks about the first that is still of interest.
     fn ask_for_permission(&mut self) {
         while let Some(asked) = self.permissions.front().cloned() {
-            if self.is_at_work(&asked) {
+            if self.slot_of(&asked.attempt).is_some() {
                 let Permission { task, question, tool, what, .. } = asked;
                 (self.tell)(Notice::Asks { task, question, tool, what, asked: self.options.ask.is_some() });
                 if self.options.ask.is_none() {
@@ -56,9 +56,5 @@ impl Dispatcher<'_> {
             }
             self.permissions.pop_front();
         }
-    }
-
-    fn is_at_work(&self, asked: &Permission) -> bool {
-        self.slots.values().any(|work| self.at.key(self.id(work.task), work.attempt) == asked.attempt)
     }
 }

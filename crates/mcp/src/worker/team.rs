@@ -12,7 +12,7 @@ use super::{Worker, value};
 use crate::tool::{Effect, tool};
 
 pub(super) const TEAM_MSG: &str = "team_msg";
-pub(super) const PROGRESS: &str = "progress";
+pub(super) const PROGRESS: &str = log::PROGRESS;
 pub(super) const CAPABILITY_GAP: &str = "capability_gap";
 
 /// Messages that are listed or read unless a number is given, and at most.
