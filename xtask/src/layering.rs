@@ -12,12 +12,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("agents", &["core", "beneath"]),
     ("store", &["core", "files", "beneath"]),
     ("engine", &["core", "files", "beneath", "store", "agents"]),
-    ("tui", &["core", "engine"]),
-    ("web", &["core", "engine"]),
     ("mcp", &["core", "files", "beneath", "engine"]),
-    ("nats", &["core", "engine"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
-    ("cli", &["core", "files", "beneath", "agents", "store", "engine", "tui", "web", "mcp", "nats"]),
+    ("cli", &["core", "files", "beneath", "agents", "store", "engine", "mcp"]),
     ("testkit", &[]),
 ];
 
@@ -93,7 +90,7 @@ fn made_up(name: &str, rest: &str) -> Vec<String> {
 fn downward_dependencies_are_allowed() {
     let none = Vec::<String>::new();
     assert_eq!(made_up("team-executor-store", "[dependencies]\nteam-executor-core = {}\nrustix = '1'"), none);
-    assert_eq!(made_up("team-executor", "[dependencies]\nteam-executor-engine = {}\nteam-executor-web = {}"), none);
+    assert_eq!(made_up("team-executor", "[dependencies]\nteam-executor-engine = {}\nteam-executor-mcp = {}"), none);
     assert_eq!(
         made_up("team-executor-core", "[dependencies]\nindexmap = '2'\n[dev-dependencies]\nproptest = '1'"),
         none

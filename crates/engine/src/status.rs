@@ -61,8 +61,6 @@ pub struct Status {
     pub rounds: u32,
     /// What was delivered so far, with its state; nothing if that cannot be read.
     pub artifacts: Vec<Shelved>,
-    /// Why it stopped by itself, if it did.
-    pub halt: Option<Halted>,
     /// What agents used, attempt by attempt.
     pub used: Vec<Spent>,
 }
@@ -169,7 +167,6 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         run: id,
         is_heard,
         used: usage::of(&run, session),
-        halt: run.halt().map(|why| Halted::of(why, &run, session)),
         folder: path,
         stage: run.stage().word(),
         reason: match (run.halt(), run.pause()) {

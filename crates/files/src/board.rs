@@ -51,20 +51,17 @@ pub(crate) static WORKER: Type = Type::Or(
 pub struct Board {
     /// Every discovery once, in the order of the file.
     pub lines: Vec<Logged<Discovery>>,
-    /// How many lines say again what an earlier line said.
-    pub repeats: usize,
 }
 
 /// Reads the board. A board that is missing is empty.
 pub fn read(reading: &mut Reading<'_>) -> Board {
     let file: Arc<str> = FILE.into();
     let mut lines = ndjson::read(reading, &file, &ABOUT, &SHAPE, discovery);
-    let all = lines.len();
     let mut seen = HashSet::new();
     lines.retain(|Logged { value, .. }| {
         value.key.as_ref().is_none_or(|key| seen.insert((value.kind.clone(), key.clone())))
     });
-    Board { repeats: all - lines.len(), lines }
+    Board { lines }
 }
 
 /// The line for a discovery, with its line end.
@@ -150,7 +147,7 @@ mod tests {
         };
         for (kind, first, again) in same {
             let (board, said) = board(&(line(kind, first) + &line(kind, again)));
-            assert_eq!((board.lines.len(), board.repeats), (1, 1), "{first} {again}");
+            assert_eq!(board.lines.len(), 1, "{first} {again}");
             assert_eq!(board.lines[0].value.data, first);
             assert_eq!(board.lines[0].value.key, key(kind, first));
             assert!(said.is_empty());
@@ -162,7 +159,7 @@ mod tests {
             ("test_result", "1", "1"),
         ] {
             let (board, _) = board(&(line(kind, first) + &line(kind, again)));
-            assert_eq!((board.lines.len(), board.repeats), (2, 0), "{first} {again}");
+            assert_eq!(board.lines.len(), 2, "{first} {again}");
         }
     }
 
@@ -187,7 +184,7 @@ mod tests {
         );
         assert_eq!((values[1].worker.as_str(), values[1].kind.as_str()), ("T-1", "cause"));
         assert_eq!(values[2].worker, "3");
-        assert_eq!(board.lines[2].line(), text.lines().nth(2).map(|line| format!("{line}\n")).unwrap_or_default());
+        assert_eq!(Some(board.lines[2].raw.as_str()), text.lines().nth(2));
         for expected in [
             "Warning field-alias `at` was read as `ts`",
             "Warning default-used `worker` is missing: it is empty",
@@ -222,14 +219,14 @@ mod tests {
             let written = Discovery { timestamp: Some(time), worker, key: key(&kind, &data), kind, data };
             let (board, said) = board(&line(&written));
             prop_assert_eq!(&board.lines[0].value, &written);
-            prop_assert_eq!(board.lines[0].line(), line(&written));
+            prop_assert_eq!(format!("{}\n", board.lines[0].raw), line(&written));
             prop_assert!(said.is_empty(), "{:?}", said);
         }
 
         #[test]
         fn unknown_keys_survive(unknown in samples::unknown()) {
             let text = format!("{{\"type\":\"t\"{}}}", samples::entries(&unknown));
-            prop_assert_eq!(board(&text).0.lines[0].line(), format!("{text}\n"));
+            prop_assert_eq!(&board(&text).0.lines[0].raw, &text);
         }
 
         #[test]

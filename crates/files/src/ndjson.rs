@@ -22,13 +22,6 @@ pub struct Logged<T> {
     pub raw: String,
 }
 
-impl<T> Logged<T> {
-    /// The line as it stands in the file, with its line end.
-    pub fn line(&self) -> String {
-        format!("{}\n", self.raw)
-    }
-}
-
 /// Every line of a log that can be read, in order. A log that is missing is empty.
 pub fn read<T>(
     reading: &mut Reading<'_>,

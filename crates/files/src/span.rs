@@ -23,7 +23,8 @@ impl Span {
     }
 
     /// The text that it covers, or nothing if it is not a range of this text.
-    pub fn of(self, text: &str) -> &str {
+    #[cfg(test)]
+    pub(crate) fn of(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 

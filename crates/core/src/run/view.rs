@@ -150,13 +150,6 @@ impl Run {
         self.state.not_needed
     }
 
-    /// Until when a task that is ready waits because there is no quota, if that is why.
-    pub fn held_until(&self, task: TaskIndex) -> Option<Timestamp> {
-        let state = self.state.tasks.get(task.get())?;
-        let chain = self.facts.tasks[task.get()].chain;
-        (state.place == Place::Queue && self.choice(chain).is_none()).then(|| self.usable_at(chain)).flatten()
-    }
-
     /// Why the run stopped by itself, if it did.
     pub const fn halt(&self) -> Option<&Halt> {
         self.state.halt.as_ref()

@@ -17,7 +17,7 @@ pub(super) fn text(session: &Session, run: &Run, run_id: &str) -> String {
             attempts(&mut registry, task, &view, run_id);
         }
     }
-    write(&registry, None)
+    write(&registry)
 }
 
 fn attempts(registry: &mut Registry, task: &Task, view: &TaskView<'_>, run_id: &str) {

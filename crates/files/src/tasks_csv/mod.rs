@@ -20,6 +20,6 @@ pub(crate) use odd::corrupt;
 pub use patch::patch;
 pub(crate) use read::findings_by_id;
 pub use read::{ABOUT, read};
-pub use wave::{Outcome, read_wave, write_wave};
+pub use wave::write_wave;
 pub(crate) use write::harmless;
 pub use write::{write, write_results};

@@ -1,12 +1,9 @@
-//! What is written, what survives, and what a wave is given and brings back.
-
-use std::sync::Arc;
+//! What is written, what survives, and what a wave is given.
 
 use team_executor_core::{Graph, Task, TaskId, TaskIndex, TaskStatus};
 
 use super::*;
-use crate::Findings;
-use crate::tasks_csv::{Outcome, patch, read_wave, write_results, write_wave};
+use crate::tasks_csv::{patch, write_results, write_wave};
 
 /// R: M-03
 #[test]
@@ -134,34 +131,4 @@ fn a_wave_is_given_the_findings_that_it_builds_on() {
          5,e,,1,,csv-wave,r,2,pending,,,\n"
     );
     assert_eq!(write_wave(&session, &graph, &[TaskIndex(2), TaskIndex(4), TaskIndex(9)]), expected);
-}
-
-#[test]
-fn a_wave_brings_back_outcomes_and_nothing_else() {
-    let file: Arc<str> = "wave-1.csv".into();
-    let known = |id: &str| (id == "1" || id == "2").then(|| TaskIndex(u32::from(id == "2")));
-    let text =
-        "id,deps,role,status,findings,error\n1,2,boss,done,\"x\ny\",\n9,,,failed,,\n1,,,failed,,\n2,,,odd,,why\n";
-    let mut findings = Findings::default();
-    let outcomes = read_wave(&file, text, known, &mut findings);
-    let outcome = |task, status, findings: Option<&str>, error: Option<&str>| Outcome {
-        task: TaskIndex(task),
-        status,
-        findings: findings.map(str::to_owned),
-        error: error.map(str::to_owned),
-    };
-    let expected = [outcome(0, Some(TaskStatus::Completed), Some("x\ny"), None), outcome(1, None, None, Some("why"))];
-    assert_eq!(outcomes, expected);
-    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
-    let expected = [
-        "`status` `done` was read as `completed`",
-        "a row about a task that is not of this wave was ignored",
-        "a second row about one task was ignored",
-        "wave-1.csv invalid field 'status'",
-    ];
-    assert_eq!(messages, expected);
-    for broken in ["x\n1\n", "id\n\"1\n"] {
-        assert_eq!(read_wave(&file, broken, known, &mut findings), []);
-    }
-    assert!(!findings.has_errors());
 }
