@@ -45,6 +45,8 @@ impl Moves for TaskStatus {
         (Self::InProgress, Self::Completed), // the worker reports success
         (Self::InProgress, Self::Failed),    // the worker reports failure, or runs out of time
         (Self::Failed, Self::Pending),       // retry, with one more attempt on the count
+        (Self::Completed, Self::Pending),    // sent back by a reviewer or a person, or built on what was
+        (Self::Skipped, Self::Pending),      // a person wants it after all, or what it waited for is done again
     ];
 
     fn name(self) -> &'static str {
@@ -114,9 +116,9 @@ mod tests {
                 "pending -> ready skipped",
                 "ready -> in_progress",
                 "in_progress -> completed failed",
-                "completed ->",
+                "completed -> pending",
                 "failed -> pending",
-                "skipped ->",
+                "skipped -> pending",
             ],
         );
     }

@@ -55,7 +55,7 @@ words! {
         Ready = "ready",
         /// A worker has it.
         InProgress = "in_progress",
-        /// Done; never leaves this state.
+        /// Done, unless it is sent back.
         Completed = "completed",
         /// The last attempt failed.
         Failed = "failed",

@@ -325,13 +325,12 @@ impl Run {
         task.skipped_by_rule = !matches!(reason, SkipReason::Person(_));
     }
 
-    /// A task that is over begins anew. That is no move of the task but another life of it, so the table of moves has
-    /// no say; its attempts go on counting.
+    /// A task that is over begins anew; its attempts go on counting.
     fn reset(&mut self, task: TaskIndex, at: Timestamp) {
-        if !self.state.tasks.get(task.get()).is_some_and(|task| task.status.is_over()) || self.is_behind(task) {
+        let is_there = task.get() < self.state.tasks.len();
+        if !is_there || self.is_behind(task) || !self.moved(task, &[TaskStatus::Pending], at) {
             return;
         }
-        self.put(task, TaskStatus::Pending);
         self.state.recalled.remove(&task);
         let is_after = |reason: &PauseReason| matches!(reason, PauseReason::Checkpoint { task: of, .. } if *of == task);
         self.state.later.retain(|reason| !is_after(reason));
@@ -340,7 +339,7 @@ impl Run {
         (state.rounds, state.critique, state.check_only) = (0, None, false);
         (state.verdict, state.complexity, state.objection) = (None, None, None);
         (state.failures, state.interruptions, state.refusals, state.not_before) = (0, 0, 0, NEVER);
-        (state.since, state.findings, state.error, state.skipped_by_rule) = (Some(at), None, None, false);
+        (state.findings, state.error, state.skipped_by_rule) = (None, None, false);
         self.put_in_place(task);
         self.state.merged = self.state.merged.min(self.facts.tasks[task.get()].wave - 1);
         if self.state.stage == Stage::Finished {
