@@ -9,6 +9,7 @@
 
 mod aside;
 mod dir;
+pub mod free;
 mod how;
 mod near;
 pub mod ours;

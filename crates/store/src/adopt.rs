@@ -6,14 +6,13 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use team_executor_beneath::How;
+use team_executor_beneath::{How, free, open_file};
 use team_executor_files::json::{Kind, Layout, Value, Writer, parse};
 use team_executor_files::limits;
 
 use crate::copy::digest;
 use crate::disk::{Disk, DiskError};
 use crate::replace::place_new;
-use team_executor_beneath::open_file;
 
 /// What was last rendered, file by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -166,32 +165,24 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// Puts a copy of a file that is about to be written over at the first free `<name>.edited-N`, for good, and gives that
 /// name. A copy that is there already is used again. What has the name is whole: without room for it there is none.
 pub fn keep_copy<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<String, DiskError> {
-    for number in 1_u64.. {
-        let copy = format!("{name}.edited-{number}");
-        match disk.read(&copy) {
-            Ok(there) if there == bytes => return Ok(copy),
-            Err(Errno::NOENT) => match place_new(disk, &copy, bytes) {
-                Err(DiskError { errno: Errno::EXIST, .. }) => {}
-                placed => return placed.map(|()| copy),
-            },
-            _ => {}
-        }
-    }
-    Err(DiskError::when("copy", name)(Errno::EXIST))
+    let copied = free::numbered(&format!("{name}.edited"), |copy| match disk.read(copy) {
+        Ok(there) if there == bytes => Ok(Some(())),
+        Err(Errno::NOENT) => match place_new(disk, copy, bytes) {
+            Err(DiskError { errno: Errno::EXIST, .. }) => Ok(None),
+            placed => placed.map(Some),
+        },
+        _ => Ok(None),
+    });
+    copied.map(|(copy, ())| copy)
 }
 
 /// Gives a file that is in the way the first free name `<name>.aside-N`, and says which; nothing if it is not there.
 pub fn set_aside<D: Disk>(disk: &D, name: &str) -> Result<Option<String>, DiskError> {
-    for number in 1_u64.. {
-        let aside = format!("{name}.aside-{number}");
-        match disk.rename_new(name, &aside) {
-            Ok(()) => return Ok(Some(aside)),
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(DiskError::when("put aside", name)(errno)),
-        }
+    match free::numbered(&format!("{name}.aside"), |aside| free::unless_taken(disk.rename_new(name, aside))) {
+        Ok((aside, ())) => Ok(Some(aside)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(DiskError::when("put aside", name)(errno)),
     }
-    Err(DiskError::when("put aside", name)(Errno::EXIST))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

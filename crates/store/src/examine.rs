@@ -3,10 +3,12 @@
 
 use std::ops::Range;
 
+use rustix::io::Errno;
+use team_executor_beneath::free;
+
 use crate::disk::{Disk, DiskError, DiskFile};
 use crate::line::decode;
 use crate::recover::{Damage, Flaw, Recovered, Torn, recover};
-use rustix::io::Errno;
 
 /// What a journal is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,21 +65,16 @@ pub fn cut_damage<D: Disk>(disk: &D, name: &str, durable: u64) -> Result<Option<
 
 /// Writes the bytes to the first free `<name>.damaged-N`, durably.
 fn copy<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<String, DiskError> {
-    for number in 1_u64.. {
-        let copy = format!("{name}.damaged-{number}");
-        let mut file = match disk.create(&copy) {
-            Err(Errno::EXIST) => continue,
-            made => made.map_err(DiskError::when("create", &copy))?,
-        };
-        let written = file.write_all_at(0, bytes).and_then(|()| file.sync_all()).and_then(|()| disk.sync_folder());
-        if let Err(errno) = written {
-            // Half a copy is none; the journal is as it was.
-            disk.remove(&copy).ok();
-            return Err(DiskError::when("write", &copy)(errno));
-        }
-        return Ok(copy);
+    let (copy, mut file) = free::numbered(&format!("{name}.damaged"), |copy| {
+        free::unless_taken(disk.create(copy)).map_err(DiskError::when("create", copy))
+    })?;
+    let written = file.write_all_at(0, bytes).and_then(|()| file.sync_all()).and_then(|()| disk.sync_folder());
+    if let Err(errno) = written {
+        // Half a copy is none; the journal is as it was.
+        disk.remove(&copy).ok();
+        return Err(DiskError::when("write", &copy)(errno));
     }
-    Err(DiskError::when("copy", name)(Errno::EXIST))
+    Ok(copy)
 }
 
 /// The records from an offset on whose lines have a right checksum.

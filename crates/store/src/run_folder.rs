@@ -1,8 +1,10 @@
 //! Where the files of a run are: `.workflow/.csv-wave/EX-<session>-<date>/` in the project. Names only, nothing is opened.
 
+use std::convert::Infallible;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
+use team_executor_beneath::free;
 
 use crate::adopt::hex;
 
@@ -38,17 +40,9 @@ pub const DERIVED: &str = "derived.json";
 /// The name of a new run: `EX-<session>-<date>`, and from the second one on a day with `-2`, `-3`, …
 pub fn run_id(session_name: &str, date: &str, exists: impl Fn(&str) -> bool) -> String {
     let first = format!("EX-{}-{}", component(session_name), component(date));
-    if !exists(&first) {
-        return first;
-    }
-    let mut number = 2_u64;
-    loop {
-        let next = format!("{first}-{number}");
-        if !exists(&next) {
-            return next;
-        }
-        number += 1;
-    }
+    let take = |name: &str| Ok::<_, Infallible>((!exists(name)).then_some(()));
+    let Ok((name, ())) = free::plain_or_numbered(&first, take);
+    name
 }
 
 /// The folder whose `.workflow` holds the session, else the current folder. Both paths are absolute.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_beneath::{Dir, ours};
+use team_executor_beneath::{Dir, free, ours};
 use team_executor_core::SessionId;
 use team_executor_files::csv_job::FILE;
 use team_executor_files::pipeline::naming;
@@ -34,26 +34,23 @@ pub(super) fn of(input: &Input<'_>, is_new: bool) -> Result<Place, Failure> {
     let prefix = prefix(&input.path);
     let digest = sha256(text.as_bytes());
     let mut last = None;
-    for number in 1_u64.. {
-        let suffix = match number {
-            1 => digest[..DIGITS].to_owned(),
-            number => format!("{}-{number}", &digest[..DIGITS]),
-        };
+    let (_, free) = free::plain_or_numbered(&digest[..DIGITS], |suffix| {
         let name = format!("{prefix}{suffix}");
         let id = SessionId::parse(&name).map_err(|error| {
             let finding = Finding::error(Code::InvalidId, format!("'{name}' cannot be a session id: {error}"));
             finding.help("give the table a shorter name")
         })?;
         let folder = PathBuf::from(WORKFLOW).join(SESSIONS).join(&name);
-        let place = Place { id, suffix, folder };
+        let place = Place { id, suffix: suffix.to_owned(), folder };
         if ours::look_at(&place.folder).is_err() {
-            return Ok(last.filter(|_| !is_new).unwrap_or(place));
+            return Ok::<_, Failure>(Some(place));
         }
         if self::text(&place.folder, FILE).is_some_and(|known| known == text) {
             last = Some(place);
         }
-    }
-    Err(Finding::error(Code::Usage, "there is no name left for the job").help("rename the table").into())
+        Ok(None)
+    })?;
+    Ok(last.filter(|_| !is_new).unwrap_or(free))
 }
 
 /// The text of a file of a session.
