@@ -17,7 +17,6 @@ mod open;
 mod place;
 mod printer;
 mod usage;
-mod watch;
 mod which;
 
 use std::process::ExitCode;

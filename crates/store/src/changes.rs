@@ -1,8 +1,10 @@
-//! Whether something in a folder has changed, as the system tells it.
+//! Whether files have changed, as the system tells it.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 use rustix::io::{Errno, read};
 
@@ -25,6 +27,21 @@ const NAMES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE_SELF)
     .union(WatchFlags::MOVE_SELF);
 
+/// What adds to files and folders.
+const GROWTH: WatchFlags = WatchFlags::MODIFY.union(WatchFlags::CREATE).union(WatchFlags::MOVED_TO);
+
+/// How long a wait lasts where the system does not tell.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Whether the system tells of changes to files.
+pub fn changes_are_told() -> bool {
+    notifier().is_ok()
+}
+
+fn notifier() -> Result<OwnedFd, Errno> {
+    init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+}
+
 /// What has changed in some folders. To look costs next to nothing as long as nothing has.
 #[derive(Debug)]
 pub struct Changes(Option<OwnedFd>);
@@ -33,7 +50,7 @@ impl Changes {
     /// Those in folders from now on. One that is missing is noticed when it appears, if the folder that it is in comes before
     /// it.
     pub fn of<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Self {
-        let Ok(changes) = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC) else { return Self(None) };
+        let Ok(changes) = notifier() else { return Self(None) };
         let is_watched = |folder| matches!(add_watch(&changes, folder, ALL), Ok(_) | Err(Errno::NOENT));
         let all = folders.into_iter().all(is_watched);
         Self(all.then_some(changes))
@@ -48,6 +65,25 @@ impl Changes {
         Self(both.then_some(changes))
     }
 
+    /// Those that add to files, or put something into folders, from now on.
+    pub fn adding_to(paths: &[&Path]) -> Self {
+        let all = |changes: &OwnedFd| paths.iter().all(|path| add_watch(changes, *path, GROWTH).is_ok());
+        Self(notifier().ok().filter(all))
+    }
+
+    /// Waits until there are some since the last time, or until this time is over; about a second where the system
+    /// cannot tell. It may end early.
+    pub fn wait(&self, most: Option<Duration>) {
+        let Self(Some(changes)) = self else {
+            std::thread::sleep(most.map_or(LOOK, |most| most.min(LOOK)));
+            return;
+        };
+        let most = most.and_then(|most| Timespec::try_from(most).ok());
+        poll(&mut [PollFd::new(changes, PollFlags::IN)], most.as_ref()).ok();
+        let mut told = [0_u8; 4096];
+        while read(changes, &mut told).is_ok_and(|length| length > 0) {}
+    }
+
     /// Whether there are none; never where the system cannot tell.
     pub fn are_none(&self) -> bool {
         self.0.as_ref().is_some_and(|changes| read(changes, &mut [0u8; 512]) == Err(Errno::AGAIN))
@@ -59,6 +95,25 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_change_is_waited_for_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("journal");
+        fs::write(&file, "a").unwrap();
+        let changes = Changes::adding_to(&[&file]);
+        fs::write(&file, "ab").unwrap();
+        assert!(changes.0.is_some());
+        changes.wait(None); // would wait for ever if nothing were told
+        assert!(changes.are_none());
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_watched_is_looked_at() {
+        let changes = Changes::adding_to(&[Path::new("/nowhere/at/all")]);
+        assert!(changes.0.is_none());
+        changes.wait(Some(Duration::ZERO));
+    }
 
     #[test]
     fn one_file_is_watched_among_others_that_change() {

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use rustix::fs::inotify;
 use rustix::fs::{FlockOperation, flock, statfs, statvfs};
 use rustix::io::Errno;
 use team_executor_beneath::Dir;
@@ -58,11 +57,6 @@ pub fn locks_work(folder: &Path) -> Result<bool, DiskError> {
     Ok(lock(&second) == Err(Errno::WOULDBLOCK))
 }
 
-/// Whether the system tells of changes to files.
-pub fn changes_are_told() -> bool {
-    inotify::init(inotify::CreateFlags::CLOEXEC).is_ok()
-}
-
 /// The name of a file system by the number that the kernel gives it, and whether it is on a network.
 fn known(kind: Option<u32>) -> (Option<&'static str>, bool) {
     let (name, is_network) = match kind {
@@ -100,7 +94,6 @@ mod tests {
         assert!(found.free > 0 && !found.is_network, "{found:?}");
         assert_eq!(locks_work(dir.path()), Ok(true));
         assert_eq!(locks_work(dir.path()), Ok(true), "the first look left a lock");
-        assert!(changes_are_told());
         let missing = file_system(&dir.path().join("none")).map_err(|error| error.errno);
         assert_eq!(missing, Err(Errno::NOENT));
     }

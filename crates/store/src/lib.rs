@@ -49,11 +49,11 @@ pub mod syncer;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
-pub use changes::Changes;
+pub use changes::{Changes, changes_are_told};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use examine::{Examined, cut_damage, examine};
-pub use file_system::{FileSystem, changes_are_told, file_system, locks_work};
+pub use file_system::{FileSystem, file_system, locks_work};
 pub use folder::{DiskFolder, OpenError};
 pub use history::{History, Record};
 pub use journal::{Journal, JournalError};

@@ -10,6 +10,7 @@ use team_executor_beneath::{open_regular, ours};
 use team_executor_core::TaskIndex;
 use team_executor_engine::{Status, control};
 use team_executor_files::{Code, Finding};
+use team_executor_store::Changes;
 use team_executor_store::run_folder::LOGS;
 
 use super::status;
@@ -19,7 +20,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::open;
 use crate::printer::Printer;
-use crate::watch::Watch;
 
 /// How often is looked whether an executor still has the run.
 const LOOK: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Logs, printer: &mut Printer)
     let never_tried = || never_tried(options.task.as_deref(), &opened.path);
     let mut status = status::newest(session, graph, &opened.path)?.ok_or_else(never_tried)?;
     let journal = status::journal(&status);
-    let watch = Watch::new(&[&status.folder.join(LOGS), &journal]);
+    let watch = Changes::adding_to(&[&status.folder.join(LOGS), &journal]);
     let mut tried = vec![0; session.tasks.len()];
     let (mut attempts, mut seen) = (Vec::new(), 0);
     loop {

@@ -7,6 +7,7 @@ use anstream::adapter::strip_str;
 use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session};
 use team_executor_engine::{Status, control};
+use team_executor_store::Changes;
 
 use super::{journal, json, latest, text};
 use crate::args::Format;
@@ -14,7 +15,6 @@ use crate::escape;
 use crate::face::Painter;
 use crate::failure::Failure;
 use crate::printer::{self, Printer};
-use crate::watch::Watch;
 
 /// The shortest time between two looks; never more than a twentieth of the time is spent on looking.
 const FRAME: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub(super) struct Watched<'a> {
 /// Shows a run until it is over, until no executor has it, or until nobody reads.
 pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
     let journal = journal(status);
-    let watch = Watch::new(&[&journal]);
+    let watch = Changes::adding_to(&[&journal]);
     let length = || ours::look_at(&journal).map_or(0, |file| file.st_size);
     let mut painter = Painter::default();
     loop {
