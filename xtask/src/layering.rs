@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("mcp", &["core", "files", "beneath", "engine"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
     ("cli", &["core", "files", "beneath", "agents", "store", "engine", "mcp"]),
-    ("testkit", &[]),
+    ("testkit", &["core"]),
 ];
 
 /// All that the core may build on: it is a function, and these are values.

@@ -16,6 +16,7 @@ pub mod bus;
 pub mod complexity;
 mod cut;
 pub mod cycles;
+pub mod fnv;
 pub mod graph;
 pub mod ids;
 mod index;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cadence, KeptWaves, Policy};
-use team_executor_core::{Session, Task, TaskStatus, Timestamp};
+use team_executor_core::{Session, Task, TaskStatus, Timestamp, fnv};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
@@ -154,15 +154,13 @@ struct Hash(u64);
 
 impl Default for Hash {
     fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(fnv::START)
     }
 }
 
 impl Hash {
     fn add(&mut self, text: &str) {
-        for byte in text.bytes().chain([0xFF]) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.0 = fnv::add(self.0, text.bytes().chain([0xFF]));
     }
 
     fn text(&self) -> String {

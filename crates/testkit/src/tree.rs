@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use team_executor_core::fnv;
+
 use crate::must;
 
 /// Everything below a folder at one moment, to be compared with another moment. Two trees are equal only if nothing was
@@ -77,9 +79,8 @@ pub(crate) fn children(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| must("listing", folder, entry).path()).collect()
 }
 
-/// FNV-1a, which is the same on every machine and in every version.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv::add(fnv::START, bytes.iter().copied())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::event::Then;
 use super::input::{ErrorClass, Work};
 use super::state::{Run, Stage};
+use crate::fnv;
 use crate::time::Timestamp;
 
 impl Run {
@@ -66,8 +67,7 @@ impl Run {
 /// A number that looks like chance and is the same on every machine.
 fn chance(seed: u64, id: &str, attempt: u32) -> u64 {
     let bytes = id.bytes().chain(attempt.to_le_bytes());
-    let start = mixed(seed ^ 0xcbf2_9ce4_8422_2325);
-    mixed(bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+    mixed(fnv::add(mixed(seed ^ fnv::START), bytes))
 }
 
 /// Spreads the bits of a number over all its bits.
