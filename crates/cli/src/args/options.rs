@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_files::Dialect;
 
 use super::settings::{RunCadence, Settings};
+use crate::config::time::milliseconds;
 
 /// How a session is run.
 #[derive(Debug, ClapArgs)]
@@ -356,13 +357,8 @@ pub(crate) enum PlanFormat {
 
 /// A length of time, in seconds.
 fn seconds(text: &str) -> Result<u64, String> {
-    let units = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
-    let (unit, of_unit) = units
-        .into_iter()
-        .find(|(unit, _)| text.ends_with(*unit))
-        .ok_or("a number with d, h, m or s behind it is expected, for instance 30d")?;
-    let number = text.trim_end_matches(unit).parse::<u64>().map_err(|error| error.to_string())?;
-    number.checked_mul(of_unit).ok_or_else(|| "that is too long".to_owned())
+    let millis = milliseconds(text).ok_or("expected a number with d, h, m or s behind it, for instance 30d")?;
+    Ok(millis / 1000)
 }
 
 pub(super) fn dialect_parser() -> impl clap::builder::TypedValueParser<Value = Dialect> {
