@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Instant;
 
-use team_executor_agents::{Assignment, KeeperEvent, Keepers, Limits};
+use team_executor_agents::{Assignment, KeeperEvent, Keepers, Leftover, Limits};
 
 const TASKS: usize = 2000;
 
@@ -80,7 +80,7 @@ fn assignment(dir: &Path, number: usize) -> Assignment {
         artifacts: Some(dir.join(format!("artifacts-{number}"))),
         adapter: None,
         aside: dir.join("aside"),
-        keeps: false,
+        leftover: Leftover::Moves,
     }
 }
 

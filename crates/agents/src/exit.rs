@@ -33,6 +33,9 @@ pub struct Exit {
     /// Where something was moved to that stood in the place of its folder before it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<PathBuf>,
+    /// Where a copy is of what was in its folder before it began, and stayed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<PathBuf>,
     /// Why a power cut may take what it delivered, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undurable: Option<Obstacle>,
@@ -144,6 +147,7 @@ impl Exit {
             artifacts: 0,
             undurable: None,
             aside: None,
+            copied: None,
             last_line: None,
         }
     }

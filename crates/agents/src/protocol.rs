@@ -34,10 +34,23 @@ pub struct Assignment {
     pub artifacts: Option<PathBuf>,
     /// Where what stands in the place of that folder is moved to: it is nothing that this worker delivered.
     pub aside: PathBuf,
-    /// What is in that folder stays: the worker takes up the conversation in which it was delivered.
-    pub keeps: bool,
+    /// What becomes of what is in that folder.
+    pub leftover: Leftover,
     /// Whose events it prints, if it is a known agent: these are counted.
     pub adapter: Option<Adapter>,
+}
+
+/// What becomes of what is in the folder of a worker that starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leftover {
+    /// It is moved aside.
+    #[default]
+    Moves,
+    /// It stays: the worker takes up the conversation in which it was delivered.
+    Stays,
+    /// It stays likewise. It was not accepted, and the worker changes it, so a copy is made aside.
+    StaysCopied,
 }
 
 /// The next attempt in a slot, told by what is not as with the one before. Most attempts differ in little.
@@ -62,10 +75,10 @@ pub struct Difference {
 impl Assignment {
     /// What is not as in another one; nothing if they differ in more than can be told so.
     pub(crate) fn since(&self, last: &Self) -> Option<Difference> {
-        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, keeps, adapter } =
+        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, leftover, adapter } =
             self;
-        let is_alike = (program, args, cwd, limits, output_cap, keeps, adapter)
-            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.keeps, &last.adapter)
+        let is_alike = (program, args, cwd, limits, output_cap, leftover, adapter)
+            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.leftover, &last.adapter)
             && env.iter().map(|(name, _)| name).eq(last.env.iter().map(|(name, _)| name));
         let values = env.iter().zip(&last.env).enumerate().filter(|(_, (new, old))| new.1 != old.1);
         is_alike.then(|| Difference {
@@ -191,7 +204,7 @@ mod tests {
             output_cap: 7,
             artifacts: None,
             aside: PathBuf::new(),
-            keeps: false,
+            leftover: Leftover::Moves,
             adapter: None,
         };
         let next = Assignment {

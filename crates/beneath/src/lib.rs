@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod aside;
+mod copy;
 mod dir;
 pub mod free;
 mod how;

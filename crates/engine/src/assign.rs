@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::adapters::{Adapter, Order, RESULT_SCHEMA, Server, Setup};
 use team_executor_agents::environment::{ATTEMPT, Contract, environment};
 use team_executor_agents::token::{TOKEN, token};
-use team_executor_agents::{Assignment, Limits};
+use team_executor_agents::{Assignment, Leftover, Limits};
 use team_executor_beneath::make_ours;
 use team_executor_core::run::{Live, Measure, Run};
 use team_executor_core::{Task, TaskIndex};
@@ -71,7 +71,7 @@ pub(crate) fn of(
         output_cap: OUTPUT_BYTES,
         artifacts: Some(artifacts),
         aside: quarantine::place(&run.path, id, attempt.saturating_sub(1)),
-        keeps: false,
+        leftover: Leftover::Moves,
         adapter: worker.setup.as_ref().map(|setup| setup.adapter),
     })
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::BufReader;
 
+use team_executor_agents::Leftover;
 use team_executor_agents::adapters::{Setup, Stream};
 use team_executor_beneath::open_regular;
 use team_executor_core::run::{Run, Used, Work};
@@ -72,8 +73,8 @@ fn done(session: &Session, rules: &Run, role: &RoleName) -> Vec<TaskIndex> {
 pub(crate) struct TakenUp {
     /// The agent's own name for it.
     pub(crate) session: String,
-    /// It is that of the attempt before at the same task.
-    pub(crate) is_own: bool,
+    /// What becomes of the files that are there: those of the same task stay.
+    pub(crate) leftover: Leftover,
 }
 
 /// The conversation that an attempt takes up: that of the attempt before it, unless that failed, else the one in which the
@@ -98,7 +99,8 @@ pub(crate) fn conversation(
             return None; // it may have failed because of what was said before
         }
         if let Some(session) = last.usage.session_id {
-            return Some(TakenUp { session, is_own: true });
+            let leftover = if is_sent_back { Leftover::StaysCopied } else { Leftover::Stays };
+            return Some(TakenUp { session, leftover });
         }
     }
     if !setup.converses {
@@ -108,7 +110,7 @@ pub(crate) fn conversation(
         |task: &&TaskIndex| options.workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
     let before = before.iter().rev().find(is_its_own)?;
     let session = heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id?;
-    Some(TakenUp { session, is_own: false })
+    Some(TakenUp { session, leftover: Leftover::Moves })
 }
 
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used. What the

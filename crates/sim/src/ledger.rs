@@ -50,6 +50,7 @@ fn exit(work: Work, end: End) -> Exit {
         artifacts: 0,
         undurable: None,
         aside: None,
+        copied: None,
     }
 }
 

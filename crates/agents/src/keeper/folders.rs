@@ -170,7 +170,7 @@ impl Drop for Locked<'_> {
 }
 
 /// The folder that something is in, and its name.
-fn parts(path: &Path) -> (Option<&Path>, Option<&str>) {
+pub(super) fn parts(path: &Path) -> (Option<&Path>, Option<&str>) {
     (path.parent(), path.file_name().and_then(|name| name.to_str()))
 }
 

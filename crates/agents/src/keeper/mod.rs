@@ -5,6 +5,7 @@
 //! behind; and it notices the death of the executor by the end of its input. It decides nothing: which worker, which limits
 //! and which environment are the executor's business.
 
+mod copies;
 mod custody;
 mod folders;
 mod lifeline;
@@ -29,6 +30,7 @@ use crate::oom::Score;
 use crate::privacy::conceal;
 use crate::protocol::{Answer, Assignment, Request, encode};
 use crate::unix::{Ends, Spawner, outlive_large_files};
+pub use copies::unfinished_copy;
 pub(crate) use folders::remove_left;
 pub(crate) use run::complete;
 

@@ -14,6 +14,7 @@ use rustix::process::Pid;
 use team_executor_beneath::{How, Near, io_error};
 
 use super::answer;
+use super::copies::copy_aside;
 use super::custody::{Custody, Unkillable};
 use super::folders::{Folders, count_at};
 use super::lifeline::Lifeline;
@@ -26,7 +27,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::probe::in_path;
-use crate::protocol::{Answer, Assignment};
+use crate::protocol::{Answer, Assignment, Leftover};
 use crate::token;
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
@@ -84,11 +85,9 @@ impl Keeper<'_> {
         let key = assignment.key.clone();
         let proof = token::proof_in(&assignment.env);
         self.ledger.note(&Entry::Started { key, keeper: std::process::id(), cgroup, folder, proof })?;
-        if let Some(folder) = &assignment.artifacts
-            && !(assignment.keeps && self.folders.keep(folder))
-        {
-            let given = self.folders.give(folder, &assignment.aside);
-            exit.aside = given.map_err(|error| Obstacle::about(folder.display(), &error))?;
+        if let Some(folder) = &assignment.artifacts {
+            let prepared = self.prepare(folder, assignment, exit);
+            prepared.map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
         let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
@@ -117,6 +116,17 @@ impl Keeper<'_> {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Sees to it that the worker's folder is there, and empty unless what is in it stays.
+    fn prepare(&mut self, folder: &Path, assignment: &Assignment, exit: &mut Exit) -> io::Result<()> {
+        let Assignment { aside, leftover, .. } = assignment;
+        if *leftover == Leftover::Moves || !self.folders.keep(folder) {
+            exit.aside = self.folders.give(folder, aside)?;
+        } else if *leftover == Leftover::StaysCopied {
+            exit.copied = Some(copy_aside(folder, aside)?);
+        }
+        Ok(())
     }
 
     /// The log at a path.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use team_executor_agents::ledger::{Entry, entries};
-use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Limits};
+use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Leftover, Limits};
 use team_executor_testkit::{Gate, Pulse, fake_agent, usual_signals};
 
 /// Longer than anything may take; whoever waits for so long has failed.
@@ -168,7 +168,7 @@ pub(crate) fn assignment(dir: &Path, task: &str, script: &[&str]) -> Assignment 
         artifacts: None,
         adapter: None,
         aside: attempt.join("aside"),
-        keeps: false,
+        leftover: Leftover::Moves,
     }
 }
 

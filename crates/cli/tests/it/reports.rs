@@ -193,6 +193,8 @@ fn failed_check_goes_back_into_the_same_session() {
     let args = read(world.dir().join("args"));
     assert_eq!(args.lines().filter(|line| line.ends_with("--resume c-1")).count(), 1, "{args}");
     assert_eq!(read(folder(&world).join("artifacts/A/a.md")), "one\nmore\n", "it went on with its own files");
+    assert_eq!(read(folder(&world).join("quarantine/A.1/a.md")), "one\n", "the rejected version is kept");
+    assert!(run.stderr.contains("A: rejected files are copied to quarantine/A.1\n"), "{run}");
     let prompt = read(world.dir().join("prompt-2"));
     assert!(prompt.contains("## What was not accepted") && prompt.contains("grep -q more"), "{prompt}");
 }
@@ -225,5 +227,6 @@ fn rejection_goes_back_into_the_same_session() {
         "{args}"
     );
     assert_eq!(read(folder(&world).join("artifacts/A/a.md")), "again\nagain\n", "it went on with its own files");
+    assert_eq!(read(folder(&world).join("quarantine/A.1/a.md")), "again\n", "the rejected version is kept");
     assert!(read(world.dir().join("prompt-2")).contains("name the risks"));
 }

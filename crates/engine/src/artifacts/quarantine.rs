@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use team_executor_agents::unfinished_copy;
 use team_executor_beneath::ours;
 use team_executor_store::DiskError;
 use team_executor_store::run_folder::component;
@@ -35,6 +36,7 @@ pub(super) fn move_away(run: &Path, task: &str, attempt: u32) -> Result<Option<S
         _ => {} // also a link or a file in the place of the folder
     }
     let to = run.make_dir(QUARANTINE).map_err(failed)?;
+    let _a_killed_keeper_left_none = to.remove_all(&unfinished_copy(&name));
     let new = from.move_free(&name, &to, &format!("{name}.{attempt}")).map_err(failed)?;
     to.sync().and_then(|()| from.sync()).map_err(failed)?;
     Ok(Some(format!("{QUARANTINE}/{new}")))
@@ -57,6 +59,11 @@ mod tests {
             assert_eq!(std::fs::read_to_string(dir.path().join(to).join("sub/x")).unwrap(), text);
             assert!(!folder.exists());
         }
+        let left = dir.path().join("quarantine").join(unfinished_copy("A"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        assert_eq!(move_away(dir.path(), "A", 2), Ok(Some("quarantine/A.2".to_owned())));
+        assert!(!left.exists(), "a copy that was never finished goes");
         assert_eq!(move_away(dir.path(), "none", 1), Ok(None));
     }
 }

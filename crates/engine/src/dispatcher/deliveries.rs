@@ -31,6 +31,10 @@ impl Dispatcher<'_> {
         if let Some(aside) = exit.and_then(|exit| exit.aside.as_deref()) {
             self.tell_aside(work, "folder", aside);
         }
+        if let Some(copied) = exit.and_then(|exit| exit.copied.as_deref()) {
+            let (task, to) = (self.id(work.task), copied.strip_prefix(&self.at.path).unwrap_or(copied).display());
+            tell_problems(vec![format!("{task}: rejected files are copied to {to}")], self.tell);
+        }
         let outcome = match exit {
             Some(exit) => self.outcome(work, exit)?,
             None => self.lost(work, None)?,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use team_executor_agents::Assignment;
+use team_executor_agents::{Assignment, Leftover};
 use team_executor_core::run::{Used, Work};
 
 use super::{Dispatcher, tell_problems};
@@ -18,7 +18,8 @@ impl Dispatcher<'_> {
         let before = self.residents.take(&self.session, self.conductor.rules(), work.task);
         let (rules, options) = (self.conductor.rules(), self.options);
         let taken_up = resident::conversation(options, &self.at, &self.session, rules, work, &before);
-        let keeps = taken_up.as_ref().is_some_and(|taken_up| taken_up.is_own);
+        let leftover = taken_up.as_ref().map(|taken_up| taken_up.leftover).unwrap_or_default();
+        let keeps = leftover != Leftover::Moves;
         let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
         tell_problems(moved, self.tell);
         let aside = self.put_result_aside(work);
@@ -61,7 +62,7 @@ impl Dispatcher<'_> {
         let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
         let is_known = worker.setup.is_some();
         self.follow(slot, work);
-        self.keepers.start(slot, Assignment { keeps, ..assignment });
+        self.keepers.start(slot, Assignment { leftover, ..assignment });
         if is_known {
             self.live.insert(work, Used::default());
         }

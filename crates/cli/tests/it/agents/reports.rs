@@ -157,6 +157,8 @@ fn real_agents_hear_of_a_failed_check_in_their_session() {
         let run = world.run(&RUN);
         assert_eq!(run.code, Some(0), "{agent}: {run}");
         assert_eq!(read(folder(&world).join("artifacts/WORK-001/work.md")), "better", "{agent}");
+        let rejected = read(folder(&world).join("quarantine/WORK-001.1/work.md"));
+        assert_eq!(rejected, all[0]["do"]["write"]["content"].as_str().unwrap(), "{agent}");
         let asked = model.rest();
         assert_eq!(asked.iter().filter(|asked| asked.turn == 0).count(), 1, "{agent} began once: {asked:?}");
     }
