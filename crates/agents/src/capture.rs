@@ -142,11 +142,6 @@ impl Capture {
         self.stream
     }
 
-    /// The pipe, if nothing ever came through it and somebody could still write to it.
-    pub(crate) fn unused(self) -> Option<OwnedFd> {
-        self.pipe.filter(|_| self.stream.bytes == 0)
-    }
-
     fn keep(&mut self, bytes: &[u8]) {
         self.stream.bytes += bytes.len() as u64;
         self.last_line.feed(bytes);

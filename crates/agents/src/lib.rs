@@ -43,7 +43,7 @@ mod sweep;
 pub mod token;
 mod trial;
 mod unix;
-pub mod untouched;
+mod untouched;
 
 pub use cgroup::abandoned;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};

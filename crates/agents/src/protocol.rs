@@ -53,58 +53,6 @@ pub enum Leftover {
     StaysCopied,
 }
 
-/// The next attempt in a slot, told by what is not as with the one before. Most attempts differ in little.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// The key of the one before.
-    pub after: String,
-    /// As in an [`Assignment`].
-    pub key: String,
-    /// The values of the environment that are others, by their positions.
-    pub env: Vec<(usize, String)>,
-    /// As in an [`Assignment`].
-    pub stdin: Option<PathBuf>,
-    /// As in an [`Assignment`].
-    pub logs: [PathBuf; 2],
-    /// As in an [`Assignment`].
-    pub artifacts: Option<PathBuf>,
-    /// As in an [`Assignment`].
-    pub aside: PathBuf,
-}
-
-impl Assignment {
-    /// What is not as in another one; nothing if they differ in more than can be told so.
-    pub(crate) fn since(&self, last: &Self) -> Option<Difference> {
-        let Self { key, program, args, env, cwd, stdin, limits, logs, output_cap, artifacts, aside, leftover, adapter } =
-            self;
-        let is_alike = (program, args, cwd, limits, output_cap, leftover, adapter)
-            == (&last.program, &last.args, &last.cwd, &last.limits, &last.output_cap, &last.leftover, &last.adapter)
-            && env.iter().map(|(name, _)| name).eq(last.env.iter().map(|(name, _)| name));
-        let values = env.iter().zip(&last.env).enumerate().filter(|(_, (new, old))| new.1 != old.1);
-        is_alike.then(|| Difference {
-            after: last.key.clone(),
-            key: key.clone(),
-            env: values.map(|(at, (new, _))| (at, new.1.clone())).collect(),
-            stdin: stdin.clone(),
-            logs: logs.clone(),
-            artifacts: artifacts.clone(),
-            aside: aside.clone(),
-        })
-    }
-
-    /// The one that differs so from this one.
-    pub(crate) fn with(&mut self, difference: Difference) {
-        let Difference { after: _, key, env, stdin, logs, artifacts, aside } = difference;
-        for (at, value) in env {
-            if let Some((_, old)) = self.env.get_mut(at) {
-                *old = value;
-            }
-        }
-        (self.key, self.stdin, self.logs) = (key, stdin, logs);
-        (self.artifacts, self.aside) = (artifacts, aside);
-    }
-}
-
 /// How long a worker may take, in milliseconds; what is not given is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -128,8 +76,6 @@ pub struct Limits {
 pub enum Request {
     /// Run this worker.
     Run(Box<Assignment>),
-    /// Run the next worker, which is given nearly what the last one was.
-    Next(Box<Difference>),
     /// End this worker and all that it started.
     End {
         /// Of the attempt; any other is left alone.
@@ -187,55 +133,6 @@ mod tests {
         let line = |request: &Request| String::from_utf8(encode(request).unwrap()).unwrap();
         assert_eq!(line(&Request::Close {}), "{\"close\":{}}\n");
         assert_eq!(line(&Request::End { key: "r/a\nb/1".into() }), "{\"end\":{\"key\":\"r/a\\nb/1\"}}\n");
-    }
-
-    #[test]
-    fn an_attempt_is_told_whole_by_what_differs_or_not_at_all() {
-        let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let last = Assignment {
-            key: "r/a/1".into(),
-            program: "p".into(),
-            args: vec!["x".into()],
-            env: pairs(&[("A", "1"), ("B", "2"), ("C", "3")]),
-            cwd: "/".into(),
-            stdin: Some("/in".into()),
-            limits: Limits::default(),
-            logs: ["/o".into(), "/e".into()],
-            output_cap: 7,
-            artifacts: None,
-            aside: PathBuf::new(),
-            leftover: Leftover::Moves,
-            adapter: None,
-        };
-        let next = Assignment {
-            key: "r/b/1".into(),
-            env: pairs(&[("A", "1"), ("B", ""), ("C", "4")]),
-            stdin: None,
-            logs: ["/o2".into(), "/e2".into()],
-            artifacts: Some("/art".into()),
-            aside: "/aside".into(),
-            ..last.clone()
-        };
-        let difference = next.since(&last).unwrap();
-        assert_eq!(difference.env, [(1, String::new()), (2, "4".to_owned())]);
-        let mut told = last.clone();
-        told.with(decode(&encode(&difference).unwrap()).unwrap());
-        assert_eq!((told, difference.after.as_str()), (next.clone(), "r/a/1"));
-        let changes: [fn(&mut Assignment); 8] = [
-            |it| it.adapter = Some(Adapter::Codex),
-            |it| it.program.push('x'),
-            |it| it.args.clear(),
-            |it| it.cwd.push("x"),
-            |it| it.limits.idle_ms = Some(1),
-            |it| it.output_cap = 8,
-            |it| it.env.truncate(2),
-            |it| it.env[0].0.push('x'),
-        ];
-        for (nth, change) in changes.into_iter().enumerate() {
-            let mut other = next.clone();
-            change(&mut other);
-            assert_eq!(other.since(&last), None, "{nth}");
-        }
     }
 
     #[test]

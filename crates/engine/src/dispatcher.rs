@@ -338,7 +338,6 @@ impl Dispatcher<'_> {
             ending => ending.unwrap_or(Ending::Paused),
         };
         let at_end = self.options.at_end;
-        self.at.results.leave();
         self.checking.put_into(&mut self.session);
         tell_problems(self.checking.sync().into_iter().collect(), self.tell);
         let (report, failures) = views::leave(

@@ -45,7 +45,6 @@ mod replay;
 pub mod report;
 mod reported;
 mod resident;
-mod results;
 pub mod run_at;
 pub mod runs;
 mod session_status;

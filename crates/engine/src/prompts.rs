@@ -38,17 +38,17 @@ impl Prompts {
         Ok(Self { folder: folder.to_owned(), opened: open_ours(folder)?, files: BTreeMap::new() })
     }
 
-    /// Writes the prompt for a slot that is free, and says where it is, and whether the file is a new one.
-    pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<(PathBuf, bool)> {
+    /// Writes the prompt for a slot that is free, and says where it is.
+    pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<PathBuf> {
         let name = format!("slot-{slot}.prompt.md");
         let path = below_folder(&self.folder, &[&name]);
         let ours = self.files.remove(&slot);
         let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_in(&self.opened, &name))?;
-        let (prompt, before, is_new) = match ours.zip(before) {
-            Some((prompt, before)) => (prompt, before, false),
+        let (prompt, before) = match ours.zip(before) {
+            Some((prompt, before)) => (prompt, before),
             None => {
                 self.must_leave_spare()?;
-                (Prompt::create(&self.opened, &name).map_err(io_error)?, 0, true)
+                (Prompt::create(&self.opened, &name).map_err(io_error)?, 0)
             }
         };
         prompt.file.write_all_at(text.as_bytes(), 0)?;
@@ -57,7 +57,7 @@ impl Prompts {
             prompt.file.set_len(length)?;
         }
         self.files.insert(slot, prompt);
-        Ok((path, is_new))
+        Ok(path)
     }
 }
 
@@ -103,14 +103,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut prompts = Prompts::new(dir.path()).unwrap();
         for text in ["first and long", "short", "", "longer again"] {
-            let (path, is_new) = prompts.write(1, text).unwrap();
-            assert_eq!(is_new, text.starts_with("first"));
+            let path = prompts.write(1, text).unwrap();
             assert_eq!(fs::read_to_string(path).unwrap(), text);
         }
         prompts.write(0, "another slot").unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         // Another executor takes over.
-        let (path, _) = Prompts::new(dir.path()).unwrap().write(1, "new").unwrap();
+        let path = Prompts::new(dir.path()).unwrap().write(1, "new").unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "new");
     }
 
@@ -119,7 +118,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("p")).unwrap();
         let mut prompts = Prompts::new(&dir.path().join("p")).unwrap();
-        let (path, _) = prompts.write(0, "one").unwrap();
+        let path = prompts.write(0, "one").unwrap();
         let target = dir.path().join("precious");
         fs::write(&target, "mine").unwrap();
         fs::remove_file(&path).unwrap();

@@ -10,6 +10,7 @@ pub(crate) use self::open::{Opened, hold, make_runs, open, reopen};
 
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_beneath::{Dir, io_error, ours, read_regular};
 use team_executor_core::Timestamp;
@@ -23,7 +24,6 @@ use team_executor_store::{
 
 use crate::artifacts::FOLDER;
 use crate::options::Failure;
-use crate::results::Results;
 use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
@@ -41,7 +41,7 @@ pub struct RunAt {
     pub begun: Timestamp,
     executor: RealDisk,
     /// Where prompts and results are.
-    pub(crate) results: Results,
+    pub(crate) results: Dir,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
     /// Which file the journal is.
@@ -64,7 +64,7 @@ impl RunAt {
 
     /// Whether something is where a worker may write its result, whatever it is.
     pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
-        self.results.has(|| result_name(task, attempt))
+        !matches!(self.results.stat(&result_name(task, attempt)), Err(Errno::NOENT))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.

@@ -8,7 +8,6 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::process::{Pid, WaitStatus};
 
 use super::lifeline::Lifeline;
-use super::pipes::Pipes;
 use super::tree::Tree;
 use super::{answer, answer_if_heard};
 use crate::adapters::Ear;
@@ -41,7 +40,7 @@ pub(super) struct Custody<'a> {
     /// Tells that a process of the tree has ended, if it is ours by then.
     ends: &'a Ends,
     /// Holds the worker's outputs open, so that its end wakes us once and not with each output that it closes.
-    outputs: [OwnedFd; 2],
+    _outputs: [OwnedFd; 2],
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
@@ -96,7 +95,7 @@ impl<'a> Custody<'a> {
             limits: assignment.limits,
             tree: Tree::new(worker),
             ends,
-            outputs,
+            _outputs: outputs,
             streams,
             started,
             heard: None,
@@ -111,14 +110,14 @@ impl<'a> Custody<'a> {
     }
 
     /// Keeps the worker until nothing of its tree is left, then completes what is known of it. If the worker itself ends
-    /// earlier, that is noted first. Says which pipes it had if it used none; or that it gives up.
+    /// earlier, that is noted first. Or says that it gives up.
     pub(super) fn keep(
         mut self,
         lifeline: &mut Lifeline,
         exit: &mut Exit,
         buffer: &mut [u8],
         note: &mut dyn FnMut(&Exit),
-    ) -> Result<Option<Pipes>, Unkillable> {
+    ) -> Result<(), Unkillable> {
         // What came with the assignment has been read: nothing would wake us for it.
         self.obey(lifeline);
         while !self.tree.is_gone() {
@@ -149,10 +148,7 @@ impl<'a> Custody<'a> {
         }
         self.streams.iter_mut().for_each(|stream| stream.drain(buffer));
         self.complete(exit);
-        Ok(match self.streams.map(Capture::unused) {
-            [Some(out), Some(err)] => Some(Pipes { readers: [out, err], writers: self.outputs }),
-            _ => None,
-        })
+        Ok(())
     }
 
     /// Something was printed. Of a known agent, what it uses is told when that grows; to complain that its service does not
@@ -236,7 +232,6 @@ impl<'a> Custody<'a> {
                     lifeline.close();
                 }
                 Request::Run(other) => refuse(&other.key),
-                Request::Next(other) => refuse(&other.key),
             }
         }
         if lifeline.was_gone() {

@@ -9,7 +9,6 @@ mod copies;
 mod custody;
 mod folders;
 mod lifeline;
-mod pipes;
 mod run;
 mod tree;
 
@@ -36,7 +35,6 @@ pub(crate) use run::complete;
 
 use folders::Folders;
 use lifeline::Lifeline;
-use pipes::Spare;
 use run::Keeper;
 
 /// The argument that makes the program a keeper. The next one names its ledger; one more may name its cgroup.
@@ -52,7 +50,7 @@ pub fn main() -> ExitCode {
     let Some(path) = arguments.next().map(PathBuf::from) else { return ExitCode::FAILURE };
     // A signal that ended the keeper would leave the tree alone. This one only wakes it, should it have been stopped.
     let _second_line = set_parent_process_death_signal(Some(Signal::CONT));
-    let mut talk = Talk { lifeline: Lifeline::new(), last: None, waiting: None };
+    let mut talk = Talk { lifeline: Lifeline::new(), waiting: None };
     let ledger = match talk.ledger_at(&path) {
         Ok(ledger) => ledger,
         Err(end) => return end.code(),
@@ -67,20 +65,18 @@ pub fn main() -> ExitCode {
     };
     // It leads a group already when it was started by a shell; the terminal is then the shell's business.
     let _already_leads = setsid();
-    let (folders, pipes, score, buffer) = (Folders::new(&path), Spare::default(), Score::open(), vec![0; CHUNK]);
+    let (folders, score, buffer) = (Folders::new(&path), Score::open(), vec![0; CHUNK]);
     conceal(); // its own score could not be opened after that
     let mut spawner = Spawner::new();
     spawner.give_way();
     let (logs, inputs) = (Near::default(), Near::default());
-    let mut keeper =
-        Keeper { ledger, cgroup: cgroup.as_ref(), folders, pipes, logs, inputs, score, spawner, ends, buffer };
+    let mut keeper = Keeper { ledger, cgroup: cgroup.as_ref(), folders, logs, inputs, score, spawner, ends, buffer };
     let end = loop {
         match talk.next() {
             Ok(assignment) => {
                 if keeper.run(&assignment, &mut talk.lifeline).is_err() {
                     break End::GaveUp;
                 }
-                talk.last = Some(assignment);
             }
             Err(end) => break end,
         }
@@ -98,8 +94,6 @@ pub fn main() -> ExitCode {
 enum End {
     /// The executor needs it no more.
     Closed,
-    /// The executor thinks of another attempt.
-    Misunderstood,
     /// The executor is gone.
     Alone,
     /// Its worker, or something that this started, cannot be ended.
@@ -110,7 +104,6 @@ impl End {
     fn code(self) -> ExitCode {
         match self {
             Self::Closed | Self::Alone => ExitCode::SUCCESS,
-            Self::Misunderstood => ExitCode::FAILURE,
             Self::GaveUp => ExitCode::from(GAVE_UP),
         }
     }
@@ -119,8 +112,6 @@ impl End {
 /// What the executor asks for.
 struct Talk {
     lifeline: Lifeline,
-    /// The last attempt.
-    last: Option<Box<Assignment>>,
     /// One that was asked for and not begun.
     waiting: Option<Box<Assignment>>,
 }
@@ -132,16 +123,10 @@ impl Talk {
             return Ok(assignment);
         }
         while let Some(request) = self.lifeline.next() {
-            match (request, self.last.take()) {
-                (Request::Run(assignment), _) => return Ok(assignment),
-                (Request::Next(difference), Some(mut last)) if last.key == difference.after => {
-                    last.with(*difference);
-                    return Ok(last);
-                }
-                (Request::Next(_), _) => return Err(End::Misunderstood),
-                // It ended in the meantime.
-                (Request::End { .. }, last) => self.last = last,
-                (Request::Close {}, _) => return Err(End::Closed),
+            match request {
+                Request::Run(assignment) => return Ok(assignment),
+                Request::End { .. } => {} // it ended in the meantime
+                Request::Close {} => return Err(End::Closed),
             }
         }
         Err(End::Alone)
@@ -159,7 +144,6 @@ impl Talk {
                 let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
                 let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
                 answer(&Answer::Ended { exit, unrecorded: None });
-                self.last = Some(assignment);
             }
             self.waiting = Some(self.next()?);
         }

@@ -18,7 +18,6 @@ use super::copies::copy_aside;
 use super::custody::{Custody, Unkillable};
 use super::folders::{Folders, count_at};
 use super::lifeline::Lifeline;
-use super::pipes::{Pipes, Spare};
 use crate::adapters::Ear;
 use crate::capture::{Capture, Log};
 use crate::cgroup::Cgroup;
@@ -42,7 +41,6 @@ pub(super) struct Keeper<'c> {
     pub(super) ledger: Ledger,
     pub(super) cgroup: Option<&'c Cgroup>,
     pub(super) folders: Folders,
-    pub(super) pipes: Spare,
     /// The folders that logs and prompts are in.
     pub(super) logs: Near,
     pub(super) inputs: Near,
@@ -89,7 +87,8 @@ impl Keeper<'_> {
             let prepared = self.prepare(folder, assignment, exit);
             prepared.map_err(|error| Obstacle::about(folder.display(), &error))?;
         }
-        let Pipes { readers: [out, err], writers: outputs } = self.pipes.take()?;
+        let ((out, to_out), (err, to_err)) = (io::pipe()?, io::pipe()?);
+        let outputs = [to_out.into(), to_err.into()];
         let ([out_log, err_log], cap) = (&assignment.logs, assignment.output_cap);
         let ear = assignment.adapter.map(Ear::new);
         let out = Capture::new(out, self.log(out_log)?, cap).heard_by(ear);
@@ -104,9 +103,9 @@ impl Keeper<'_> {
         }?;
         let custody = Custody::new(assignment, worker, &self.ends, outputs, streams, started);
         let ledger = &mut self.ledger;
-        match custody.keep(lifeline, exit, &mut self.buffer, &mut |exit| note_exited(ledger, exit)) {
-            Err(unkillable) => return Ok(Err(unkillable)),
-            Ok(unused) => unused.into_iter().for_each(|unused| self.pipes.give_back(unused)),
+        let kept = custody.keep(lifeline, exit, &mut self.buffer, &mut |exit| note_exited(ledger, exit));
+        if kept.is_err() {
+            return Ok(kept);
         }
         if let Some(folder) = &assignment.artifacts {
             exit.artifacts = self.folders.take_back(folder);

@@ -44,8 +44,8 @@ pub(super) struct Kept {
     part: Vec<u8>,
     ledger: PathBuf,
     cgroup: Option<Cgroup>,
-    /// The last attempt that it was given.
-    last: Option<Assignment>,
+    /// How long its worker has to end when it is asked to.
+    grace: Duration,
     /// The attempt that it runs.
     pub(super) key: Option<String>,
     /// When it must have answered.
@@ -56,6 +56,8 @@ pub(super) struct Kept {
     stops: u32,
     /// The folder that the last of its workers which deliver something delivers to.
     folder: Option<PathBuf>,
+    /// Its last worker is one of these.
+    is_delivering: bool,
 }
 
 /// What became of a keeper's last attempt.
@@ -89,12 +91,13 @@ impl Kept {
                     part,
                     ledger,
                     cgroup,
-                    last: None,
+                    grace: Duration::ZERO,
                     key: None,
                     due: None,
                     late: 0,
                     stops: 0,
                     folder: None,
+                    is_delivering: false,
                 })
             }
             Err(error) => {
@@ -123,16 +126,14 @@ impl Kept {
 
     /// Asks it to run a worker, and to say how that ended: soon after the worker's time, if it has a limit.
     pub(super) fn run(&mut self, assignment: Assignment, patience: Duration) -> io::Result<()> {
-        let difference = self.last.as_ref().and_then(|last| assignment.since(last));
-        let request = match difference {
-            Some(difference) => Request::Next(Box::new(difference)),
-            None => Request::Run(Box::new(assignment.clone())),
-        };
         callers::has(self.pid, Some(&assignment.key));
-        self.request(&request)?;
-        let total = assignment.limits.total_ms.map(Duration::from_millis);
-        self.folder = assignment.artifacts.clone().or_else(|| self.folder.take());
-        self.last = Some(assignment);
+        let (total, grace) = (assignment.limits.total_ms, assignment.limits.grace_ms.unwrap_or(0));
+        let folder = assignment.artifacts.clone();
+        self.request(&Request::Run(Box::new(assignment)))?;
+        self.is_delivering = folder.is_some();
+        self.folder = folder.or_else(|| self.folder.take());
+        self.grace = Duration::from_millis(grace);
+        let total = total.map(Duration::from_millis);
         (self.due, self.late) = (total.and_then(|total| self.within(total.saturating_add(patience))), 0);
         Ok(())
     }
@@ -194,8 +195,7 @@ impl Kept {
 
     /// After some time, and what its worker has to end.
     fn within(&self, time: Duration) -> Option<Instant> {
-        let grace = self.last.as_ref().and_then(|last| last.limits.grace_ms).unwrap_or(0);
-        Instant::now().checked_add(time.saturating_add(Duration::from_millis(grace)))
+        Instant::now().checked_add(time.saturating_add(self.grace))
     }
 
     /// Lets it go on if something has stopped it.
@@ -230,7 +230,7 @@ impl Kept {
 
     /// Puts away a keeper that has ended or is of no use: ends what it left behind, and says what became of its attempt.
     pub(super) fn put_away(self) -> Gone {
-        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, stops, last, .. } = self;
+        let Self { pid, ended, requests, answers, cgroup, ledger, key, late, stops, folder, is_delivering, .. } = self;
         drop((requests, answers));
         let ended = ended.map_or_else(|| wait(pid, WaitOptions::empty()), |status| Ok(Some(status)));
         let reason = match ended {
@@ -249,7 +249,7 @@ impl Kept {
         let (mut exit, is_gone) = ledger::ended(&ledger, &key).unzip();
         if is_gone != Some(true) {
             let _as_far_as_found = sweep_marked(&[key.as_str()].into());
-            if let (Some(exit), Some(folder)) = (&mut exit, last.and_then(|last| last.artifacts)) {
+            if let (Some(exit), Some(folder)) = (&mut exit, folder.filter(|_| is_delivering)) {
                 complete(exit, &folder);
             }
         }

@@ -1,5 +1,8 @@
 //! Where workers begin. The child borrows the keeper's memory until it has become the worker's program, and the keeper stands
-//! still as long. A keeper has one thread, so there is nobody else whose memory it could meet.
+//! still as long. A keeper has one thread, so no other thread can meet it there.
+//!
+//! What this brings: `std::process::Command`, which uses `posix_spawn`, costs 6 % more CPU (`cargo xtask bench finished 3000`, with
+//! and without it, interleaved: 674 and 634 µs a task).
 
 use std::ffi::c_void;
 use std::io;

@@ -191,8 +191,6 @@ fn once(
     };
     let result = done.map_or_else(|| engine::run(&mut run, &mut tell), Ok);
     drop(face);
-    // The program is about to end: to free 100,000 tasks one by one would only take time.
-    std::mem::forget(run);
     let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
     let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
     let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();

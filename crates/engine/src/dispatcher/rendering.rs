@@ -57,7 +57,6 @@ impl Dispatcher<'_> {
         self.checking.put_into(&mut self.session);
         let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
         tell_problems(problems, self.tell);
-        self.at.results.settle();
         self.rendered = Rendered { began, took: began.elapsed(), changed: None };
         Ok(())
     }

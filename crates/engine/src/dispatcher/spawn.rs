@@ -39,7 +39,7 @@ impl Dispatcher<'_> {
             self.prompts.write(slot, &text).map_err(Failure::disk("write a prompt in", self.at.agents()))
         });
         self.slots.insert(slot, work);
-        let (prompt, is_new) = match prompt {
+        let prompt = match prompt {
             // Nothing runs yet: it is as if the worker had not started, and is tried again later.
             Err(failure @ (Failure::Shortage(_) | Failure::NoRoom(_))) => {
                 if matches!(failure, Failure::NoRoom(_)) {
@@ -51,9 +51,6 @@ impl Dispatcher<'_> {
             }
             prompt => prompt?,
         };
-        if is_new {
-            self.at.results.settle();
-        }
         let task = &self.session.tasks[work.task.get()];
         let worker = self.worker(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::of(self.options, &self.at, &self.cwd, task, worker, work.attempt, prompt)?;

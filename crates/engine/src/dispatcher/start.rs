@@ -177,8 +177,6 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     drop(listening);
     drop(dispatcher.inbox); // who asked too late is told so
     drop(server); // while the lock is held
-    // Whoever runs a session has little left to do. To give back every text of every task would take longer than that.
-    std::mem::forget(dispatcher.session);
     result
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, ours, read_regular};
+use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, open_ours, ours, read_regular};
 use team_executor_core::run::KeptWaves;
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
@@ -22,7 +22,6 @@ use crate::artifacts::FOLDER;
 use crate::clock;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest, planned_waves};
-use crate::results::Results;
 
 /// Keeps runs out of the user's commits, unless the user deletes it.
 const IGNORED: &[u8] = b"# Runs of team-executor: logs, state, results. Delete this file to commit them.\n*\n";
@@ -199,7 +198,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let disk = RealDisk::from(dir);
     let executor = open_folder(&path.join(EXECUTOR))?;
     let agents = path.join(AGENTS);
-    let results = Results::open(&agents).map_err(Failure::disk("open", agents))?;
+    let results = open_ours(&agents).map_err(Failure::disk("open", agents))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     private(make_ours(&ledgers), &ledgers)?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;
