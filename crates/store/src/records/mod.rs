@@ -1,13 +1,14 @@
-//! What the journal's lines say: events of a run, with tasks by their ids. A record that is not known is refused, never
-//! skipped: an older program must not continue what a newer one began.
+//! What the journal's lines say: events of a run, with tasks by their ids; `record` has their shapes. A record that is not
+//! known is refused, never skipped: an older program must not continue what a newer one began.
 
 mod read;
+mod record;
 mod write;
 
 use team_executor_core::Timestamp;
-use team_executor_files::json::{self, Value};
 
 pub use read::{Unreadable, read};
+use record::{At, Record};
 use write::begins;
 pub use write::write;
 
@@ -22,9 +23,10 @@ pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> 
         if ["{\"type\":\"reset\"", "{\"type\":\"returned\""].iter().any(|start| record.starts_with(start)) {
             finished = None;
         } else if record.starts_with("{\"type\":\"finished\"") {
-            let document = json::parse(record).ok();
-            let at = document.as_ref().and_then(|document| document.root().get("at")).and_then(Value::as_i64);
-            finished = at.map(Timestamp::from_micros);
+            finished = match serde_json::from_str(record) {
+                Ok(Record::Finished(At { at })) => Some(Timestamp::from_micros(at)),
+                _ => None,
+            };
         }
     }
     finished
@@ -147,6 +149,9 @@ mod tests {
             },
             Event::Halted { why: Halt::NotLoggedIn(TaskIndex(2)), at },
             Event::Halted { why: Halt::NoRoom, at },
+            Event::Paused {
+                reason: PauseReason::Told("\u{8}\u{c}\r\t\u{1}\u{7f}\u{85}\u{2028}£é\\/".to_owned()), at
+            },
             halted(Scope::Run),
             halted(Scope::Role(RoleName::parse("q a").unwrap())),
             halted(Scope::Task(TaskIndex(1))),
@@ -166,6 +171,19 @@ mod tests {
             for (task, attempt) in [(IDS[1], 70), (IDS[1], 0), (IDS[0], 7)] {
                 assert_eq!(at_work(task, attempt)(&record), None, "{record}");
             }
+        }
+    }
+
+    /// The file was written before records were derived. Lines are added to it; none is ever changed.
+    #[test]
+    fn records_of_old_journals_are_read_and_written_to_the_byte() {
+        let index = |id: &str| IDS.iter().position(|known| *known == id).map(|at| TaskIndex(at as u32));
+        let old: Vec<_> = include_str!("every_record.jsonl").lines().collect();
+        let events = every_event();
+        assert_eq!(old.len(), events.len());
+        for (old, event) in old.into_iter().zip(events) {
+            assert_eq!(write(&event, |task| IDS[task.get()]), old);
+            assert_eq!(read(old, index), Ok(event), "{old}");
         }
     }
 

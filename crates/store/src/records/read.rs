@@ -7,7 +7,8 @@ use team_executor_core::run::{
     WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
-use team_executor_files::json::{self, Value};
+
+use super::record::{self, At, Count, Record};
 
 /// Why a record cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +21,8 @@ pub enum Unreadable {
     Field {
         /// The record.
         record: String,
-        /// The field.
-        field: &'static str,
+        /// The field, or what was expected in its place.
+        field: String,
     },
     /// It names a task that the session does not have.
     #[error("the record names the task `{0}`, which the session does not have")]
@@ -30,192 +31,165 @@ pub enum Unreadable {
 
 /// The event of a record.
 pub fn read(record: &str, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<Event, Unreadable> {
-    let document = json::parse(record).map_err(|_| Unreadable::Unknown(record.chars().take(40).collect()))?;
-    let root = document.root();
-    let name = root.get("type").and_then(Value::as_text).unwrap_or_default();
-    let fields = Fields { root, name: &name, index: &index };
-    let at = fields.time("at")?;
-    Ok(match &*name {
-        "began" => Event::Began { at },
-        "recovered" => Event::Recovered { at },
-        "intended" => {
-            let works = fields.get("tasks")?.entries().map(|entry| {
-                let attempt = entry.value.as_i64().and_then(|attempt| u32::try_from(attempt).ok());
-                let attempt = attempt.ok_or_else(|| fields.bad("tasks"))?;
-                Ok(Work { task: fields.resolve(&entry.name())?, attempt })
-            });
-            Event::Intended { works: works.collect::<Result<_, Unreadable>>()?, at }
-        }
-        "doubted" => Event::Doubted { at },
-        "claimed" => Event::Claimed {
-            work: fields.work()?,
-            slot: fields.number("slot")?,
-            fast_advance: fields.get("fast_advance")?.as_bool().ok_or_else(|| fields.bad("fast_advance"))?,
-            choice: fields.number_if_any("choice").unwrap_or(0),
-            at,
-        },
-        "used" => Event::Used { work: fields.work()?, used: Box::new(fields.used()?), at },
-        "completed" => {
-            let judged = fields.judged()?.map(Box::new);
-            Event::Completed { work: fields.work()?, findings: fields.text_if_any("findings"), judged, at }
-        }
-        "failed" => Event::Failed {
-            work: fields.work()?,
-            class: fields.class()?,
-            error: fields.text("error")?.into_owned(),
-            then: fields.then()?,
-            at,
-        },
-        "interrupted" => Event::Interrupted { work: fields.work()?, then: fields.then()?, at },
-        "skipped" => Event::Skipped { task: fields.task("task")?, reason: fields.skip_reason()?, at },
-        "reset" => Event::Reset { tasks: fields.tasks("tasks")?, at },
-        "returned" => Event::Returned { tasks: fields.tasks("tasks")?, at },
-        "decided" => Event::Decided {
-            checkpoint: fields.text_if_any("checkpoint").map(|name| fields.resolve(&name)).transpose()?,
-            action: fields.word("action", CheckpointAction::from_word)?,
-            tasks: fields.tasks("tasks")?,
-            text: fields.text("text")?.into_owned(),
-            at,
-        },
-        "wave_merged" => Event::WaveMerged { wave: fields.number("wave")?, then: fields.wave_then()?, at },
-        "paused" => Event::Paused { reason: fields.pause_reason()?, at },
-        "resumed" => Event::Resumed { at },
-        "draining" => Event::Draining { at },
-        "halted" => Event::Halted { why: fields.halt()?, at },
-        "stopping" => Event::Stopping { at },
-        "finished" => Event::Finished { at },
-        _ => return Err(Unreadable::Unknown(name.into_owned())),
-    })
+    let fields = Fields { line: record, index: &index };
+    match serde_json::from_str(record) {
+        Ok(record) => fields.event(record),
+        Err(error) => Err(unreadable(record, &error)),
+    }
 }
 
-/// The fields of one record.
-struct Fields<'a, 'd, 's> {
-    root: Value<'d, 's>,
-    name: &'a str,
+/// Why a line is no record. Costs another look at the line.
+fn unreadable(line: &str, error: &serde_json::Error) -> Unreadable {
+    let why = error.to_string();
+    match (kind(line), why.split('`').nth(1)) {
+        (Some(record), Some(field)) => Unreadable::Field { record, field: field.to_owned() },
+        _ => Unreadable::Unknown(line.chars().take(40).collect()),
+    }
+}
+
+/// The type of a record, of whatever version.
+fn kind(line: &str) -> Option<String> {
+    serde_json::from_str::<serde_json::Value>(line).ok()?.get("type")?.as_str().map(str::to_owned)
+}
+
+/// What the fields of one record mean.
+struct Fields<'a> {
+    line: &'a str,
     index: &'a dyn Fn(&str) -> Option<TaskIndex>,
 }
 
-impl<'d, 's> Fields<'_, 'd, 's> {
-    fn bad(&self, field: &'static str) -> Unreadable {
-        Unreadable::Field { record: self.name.to_owned(), field }
-    }
-
-    fn get(&self, field: &'static str) -> Result<Value<'d, 's>, Unreadable> {
-        self.root.get(field).ok_or_else(|| self.bad(field))
-    }
-
-    fn text(&self, field: &'static str) -> Result<Cow<'s, str>, Unreadable> {
-        self.get(field)?.as_text().ok_or_else(|| self.bad(field))
-    }
-
-    fn text_if_any(&self, field: &str) -> Option<String> {
-        self.root.get(field)?.as_text().map(Cow::into_owned)
-    }
-
-    fn number(&self, field: &'static str) -> Result<u32, Unreadable> {
-        self.number_if_any(field).ok_or_else(|| self.bad(field))
-    }
-
-    fn number_if_any(&self, field: &str) -> Option<u32> {
-        u32::try_from(self.root.get(field)?.as_i64()?).ok()
-    }
-
-    fn time(&self, field: &'static str) -> Result<Timestamp, Unreadable> {
-        self.get(field)?.as_i64().map(Timestamp::from_micros).ok_or_else(|| self.bad(field))
-    }
-
-    fn resolve(&self, name: &str) -> Result<TaskIndex, Unreadable> {
-        (self.index)(name).ok_or_else(|| Unreadable::Task(name.to_owned()))
-    }
-
-    fn task(&self, field: &'static str) -> Result<TaskIndex, Unreadable> {
-        self.resolve(&self.text(field)?)
-    }
-
-    fn tasks(&self, field: &'static str) -> Result<Vec<TaskIndex>, Unreadable> {
-        let names = self.get(field)?.items().map(|task| task.as_text().unwrap_or_default());
-        names.map(|name| self.resolve(&name)).collect()
-    }
-
-    fn word<T>(&self, field: &'static str, known: impl Fn(&str) -> Option<T>) -> Result<T, Unreadable> {
-        known(&self.text(field)?).ok_or_else(|| self.bad(field))
-    }
-
-    /// A word that may be missing, but not another one.
-    fn word_if_any<T>(&self, field: &'static str, known: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Unreadable> {
-        self.root.get(field).map(|_| self.word(field, known)).transpose()
-    }
-
-    fn judged(&self) -> Result<Option<Judged>, Unreadable> {
-        let Some(root) = self.root.get("judged") else { return Ok(None) };
-        let fields = Fields { root, ..*self };
-        let then = match fields.word_if_any("ask", Cause::from_word)? {
-            Some(cause) => {
-                let critique = root.get("critique").map(|_| fields.text("critique")).transpose()?.unwrap_or_default();
-                let tasks = root.get("rejected").map(|_| fields.tasks("rejected")).transpose()?.unwrap_or_default();
-                JudgedThen::Ask { cause, tasks, critique: critique.into_owned() }
+impl Fields<'_> {
+    fn event(&self, record: Record<'_>) -> Result<Event, Unreadable> {
+        let at = |At { at }| time(at);
+        Ok(match record {
+            Record::Began(it) => Event::Began { at: at(it) },
+            Record::Recovered(it) => Event::Recovered { at: at(it) },
+            Record::Intended(it) => {
+                let works = it.tasks.0.iter().map(|(task, attempt)| self.work(task, *attempt));
+                Event::Intended { works: works.collect::<Result<_, _>>()?, at: time(it.at) }
             }
-            None if root.get("send_back").is_some() => {
-                let critique = fields.text("critique")?.into_owned();
-                JudgedThen::SendBack { tasks: fields.tasks("send_back")?, critique }
+            Record::Doubted(it) => Event::Doubted { at: at(it) },
+            Record::Claimed(it) => {
+                let record::Claimed { slot, fast_advance, choice, .. } = it;
+                let work = self.work(&it.task, it.attempt)?;
+                Event::Claimed { work, slot, fast_advance, choice, at: time(it.at) }
             }
-            None => JudgedThen::GoOn,
-        };
-        let verdict = fields.word_if_any("verdict", Verdict::from_word)?;
-        let complexity = fields.word_if_any("complexity", Complexity::from_word)?;
-        Ok(Some(Judged { verdict, complexity, then }))
-    }
-
-    fn work(&self) -> Result<Work, Unreadable> {
-        Ok(Work { task: self.task("task")?, attempt: self.number("attempt")? })
-    }
-
-    fn count(&self, field: &'static str) -> Result<u64, Unreadable> {
-        let number = self.get(field)?.as_i64().and_then(|number| u64::try_from(number).ok());
-        number.ok_or_else(|| self.bad(field))
-    }
-
-    fn used(&self) -> Result<Used, Unreadable> {
-        Ok(Used {
-            agent: self.text("agent")?.into_owned(),
-            model: self.text_if_any("model"),
-            session_id: self.text_if_any("session_id"),
-            attach: self.text_if_any("attach"),
-            input: self.count("tokens_in")?,
-            cached: self.count("tokens_cached")?,
-            stored: self.count("tokens_stored").unwrap_or(0),
-            output: self.count("tokens_out")?,
-            cost_micros: self.count("cost_micros").ok(),
-            turns: self.count("turns").ok(),
-            wall_ms: self.count("wall_ms")?,
-            is_estimated: self.root.get("estimated").is_some(),
+            Record::Used(it) => {
+                let (work, at) = (self.work(&it.task, it.attempt)?, time(it.at));
+                Event::Used { work, used: Box::new(used(it)), at }
+            }
+            Record::Completed(it) => Event::Completed {
+                work: self.work(&it.task, it.attempt)?,
+                findings: it.findings.map(Cow::into_owned),
+                judged: it.judged.map(|judged| self.judged(judged).map(Box::new)).transpose()?,
+                at: time(it.at),
+            },
+            Record::Failed(it) => Event::Failed {
+                work: self.work(&it.task, it.attempt)?,
+                class: self.class(&it.class, it.until)?,
+                error: it.error.into_owned(),
+                then: self.then(it.again, it.over)?,
+                at: time(it.at),
+            },
+            Record::Interrupted(it) => Event::Interrupted {
+                work: self.work(&it.task, it.attempt)?,
+                then: self.then(it.again, it.over)?,
+                at: time(it.at),
+            },
+            Record::Skipped(it) => {
+                let (task, at) = (self.task(&it.task)?, time(it.at));
+                Event::Skipped { task, reason: self.skip_reason(it)?, at }
+            }
+            Record::Reset(it) => Event::Reset { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
+            Record::Returned(it) => Event::Returned { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
+            Record::Decided(it) => Event::Decided {
+                checkpoint: it.checkpoint.map(|task| self.task(&task)).transpose()?,
+                action: self.word("action", Some(&it.action), CheckpointAction::from_word)?,
+                tasks: self.tasks(&it.tasks)?,
+                text: it.text.into_owned(),
+                at: time(it.at),
+            },
+            Record::WaveMerged(it) => Event::WaveMerged {
+                wave: it.wave,
+                then: self.word("then", Some(&it.then), wave_then)?,
+                at: time(it.at),
+            },
+            Record::Paused(it) => Event::Paused { at: time(it.at), reason: self.pause_reason(it)? },
+            Record::Resumed(it) => Event::Resumed { at: at(it) },
+            Record::Draining(it) => Event::Draining { at: at(it) },
+            Record::Halted(it) => Event::Halted { at: time(it.at), why: self.halt(it)? },
+            Record::Stopping(it) => Event::Stopping { at: at(it) },
+            Record::Finished(it) => Event::Finished { at: at(it) },
+            Record::Unknown => return Err(Unreadable::Unknown(kind(self.line).unwrap_or_default())),
         })
     }
 
-    fn halt(&self) -> Result<Halt, Unreadable> {
-        match self.root.get("not_logged_in") {
-            Some(_) => self.task("not_logged_in").map(Halt::NotLoggedIn),
-            None if self.root.get("no_room").is_some() => Ok(Halt::NoRoom),
-            None => self.bound().map(|bound| Halt::Budget(Box::new(bound))),
-        }
+    fn bad(&self, field: &str) -> Unreadable {
+        Unreadable::Field { record: kind(self.line).unwrap_or_default(), field: field.to_owned() }
     }
 
-    fn bound(&self) -> Result<Bound, Unreadable> {
-        let role = self.text_if_any("role").map(|role| RoleName::parse(&role).map_err(|_| self.bad("role")));
-        let scope = match role.transpose()? {
-            Some(role) => Scope::Role(role),
-            None if self.root.get("task").is_some() => Scope::Task(self.task("task")?),
-            None => Scope::Run,
+    fn task(&self, name: &str) -> Result<TaskIndex, Unreadable> {
+        (self.index)(name).ok_or_else(|| Unreadable::Task(name.to_owned()))
+    }
+
+    fn tasks(&self, names: &[Cow<'_, str>]) -> Result<Vec<TaskIndex>, Unreadable> {
+        names.iter().map(|name| self.task(name)).collect()
+    }
+
+    fn work(&self, task: &str, attempt: u32) -> Result<Work, Unreadable> {
+        Ok(Work { task: self.task(task)?, attempt })
+    }
+
+    fn word<T>(&self, field: &str, word: Option<&str>, known: impl Fn(&str) -> Option<T>) -> Result<T, Unreadable> {
+        word.and_then(known).ok_or_else(|| self.bad(field))
+    }
+
+    fn judged(&self, judged: record::Judged<'_>) -> Result<Judged, Unreadable> {
+        let record::Judged { verdict, complexity, ask, rejected, send_back, critique } = judged;
+        let critique = critique.map(Cow::into_owned);
+        let then = match (ask, send_back) {
+            (Some(cause), _) => JudgedThen::Ask {
+                cause: self.word("ask", Some(&cause), Cause::from_word)?,
+                tasks: self.tasks(&rejected)?,
+                critique: critique.unwrap_or_default(),
+            },
+            (None, Some(tasks)) => JudgedThen::SendBack {
+                tasks: self.tasks(&tasks)?,
+                critique: critique.ok_or_else(|| self.bad("critique"))?,
+            },
+            (None, None) => JudgedThen::GoOn,
         };
-        let measure = self.word("measure", Measure::from_word)?;
-        let (used, budget, next) = (self.count("used")?, self.count("budget")?, self.count("next")?);
-        Ok(Bound { scope, measure, used, budget, next })
+        let verdict = verdict.map(|word| self.word("verdict", Some(&word), Verdict::from_word)).transpose()?;
+        let complexity = complexity.map(|word| self.word("complexity", Some(&word), Complexity::from_word));
+        Ok(Judged { verdict, complexity: complexity.transpose()?, then })
     }
 
-    fn class(&self) -> Result<ErrorClass, Unreadable> {
-        match &*self.text("class")? {
+    fn halt(&self, halted: record::Halted<'_>) -> Result<Halt, Unreadable> {
+        if let Some(task) = halted.not_logged_in {
+            return self.task(&task).map(Halt::NotLoggedIn);
+        }
+        if halted.no_room {
+            return Ok(Halt::NoRoom);
+        }
+        let scope = match (halted.role, halted.task) {
+            (Some(role), _) => Scope::Role(RoleName::parse(&role).map_err(|_| self.bad("role"))?),
+            (None, Some(task)) => Scope::Task(self.task(&task)?),
+            (None, None) => Scope::Run,
+        };
+        let count = |field, count: Option<Count>| count.map(|Count(count)| count).ok_or_else(|| self.bad(field));
+        Ok(Halt::Budget(Box::new(Bound {
+            scope,
+            measure: self.word("measure", halted.measure.as_deref(), Measure::from_word)?,
+            used: count("used", halted.used)?,
+            budget: count("budget", halted.budget)?,
+            next: count("next", halted.next)?,
+        })))
+    }
+
+    fn class(&self, word: &str, until: Option<i64>) -> Result<ErrorClass, Unreadable> {
+        match word {
             "transient" => Ok(ErrorClass::Transient),
-            "quota" => Ok(ErrorClass::Quota { until: self.time("until").ok() }),
+            "quota" => Ok(ErrorClass::Quota { until: until.map(time) }),
             "rejected" => Ok(ErrorClass::Rejected),
             "auth" => Ok(ErrorClass::Auth),
             "shortage" => Ok(ErrorClass::Shortage),
@@ -226,50 +200,73 @@ impl<'d, 's> Fields<'_, 'd, 's> {
         }
     }
 
-    fn then(&self) -> Result<Then, Unreadable> {
-        match self.time("again") {
-            Ok(not_before) => Ok(Then::Again { not_before }),
-            Err(_) => self.get("over").map(|_| Then::Over),
+    fn then(&self, again: Option<i64>, over: bool) -> Result<Then, Unreadable> {
+        match again {
+            Some(not_before) => Ok(Then::Again { not_before: time(not_before) }),
+            None if over => Ok(Then::Over),
+            None => Err(self.bad("over")),
         }
     }
 
-    fn wave_then(&self) -> Result<WaveThen, Unreadable> {
-        match &*self.text("then")? {
-            "go_on" => Ok(WaveThen::GoOn),
-            "ask" => Ok(WaveThen::Ask),
-            "abort" => Ok(WaveThen::Abort),
-            _ => Err(self.bad("then")),
-        }
-    }
-
-    fn pause_reason(&self) -> Result<PauseReason, Unreadable> {
-        match self.text_if_any("told") {
-            Some(words) => Ok(PauseReason::Told(words)),
-            None if self.root.get("checkpoint").is_some() => {
-                let cause = self.word("cause", Cause::from_word)?;
-                Ok(PauseReason::Checkpoint { task: self.task("checkpoint")?, cause })
+    fn pause_reason(&self, paused: record::Paused<'_>) -> Result<PauseReason, Unreadable> {
+        match (paused.told, paused.checkpoint) {
+            (Some(words), _) => Ok(PauseReason::Told(words.into_owned())),
+            (None, Some(task)) => {
+                let cause = self.word("cause", paused.cause.as_deref(), Cause::from_word)?;
+                Ok(PauseReason::Checkpoint { task: self.task(&task)?, cause })
             }
-            None => self.number("wave_failed").map(PauseReason::WaveFailed),
+            (None, None) => paused.wave_failed.map(PauseReason::WaveFailed).ok_or_else(|| self.bad("wave_failed")),
         }
     }
 
-    fn skip_reason(&self) -> Result<SkipReason, Unreadable> {
-        if let Some(name) = self.text_if_any("dependency_failed") {
-            return Ok(SkipReason::DependencyFailed(self.resolve(&name)?));
+    fn skip_reason(&self, skipped: record::Skipped<'_>) -> Result<SkipReason, Unreadable> {
+        if let Some(task) = skipped.dependency_failed {
+            return Ok(SkipReason::DependencyFailed(self.task(&task)?));
         }
-        if let Some(name) = self.text_if_any("too_simple") {
-            let complexity = self.word("complexity", Complexity::from_word)?;
-            return Ok(SkipReason::TooSimple(self.resolve(&name)?, complexity));
+        if let Some(task) = skipped.too_simple {
+            let complexity = self.word("complexity", skipped.complexity.as_deref(), Complexity::from_word)?;
+            return Ok(SkipReason::TooSimple(self.task(&task)?, complexity));
         }
-        if self.root.get("switched_off").is_some() {
+        if skipped.switched_off {
             return Ok(SkipReason::SwitchedOff);
         }
-        if let Some(name) = self.text_if_any("dependency_skipped") {
-            return Ok(SkipReason::DependencySkipped(self.resolve(&name)?));
+        if let Some(task) = skipped.dependency_skipped {
+            return Ok(SkipReason::DependencySkipped(self.task(&task)?));
         }
-        if let Some(words) = self.text_if_any("person") {
-            return Ok(SkipReason::Person(words));
+        match skipped.person {
+            Some(words) => Ok(SkipReason::Person(words.into_owned())),
+            None if skipped.no_dependency_failed => Ok(SkipReason::NoDependencyFailed),
+            None => Err(self.bad("no_dependency_failed")),
         }
-        self.get("no_dependency_failed").map(|_| SkipReason::NoDependencyFailed)
     }
+}
+
+fn used(it: record::Used<'_>) -> Used {
+    Used {
+        agent: it.agent.into_owned(),
+        model: it.model.map(Cow::into_owned),
+        session_id: it.session_id.map(Cow::into_owned),
+        attach: it.attach.map(Cow::into_owned),
+        input: it.tokens_in.0,
+        cached: it.tokens_cached.0,
+        stored: it.tokens_stored.0,
+        output: it.tokens_out.0,
+        cost_micros: it.cost_micros.map(|Count(cost)| cost),
+        turns: it.turns.map(|Count(turns)| turns),
+        wall_ms: it.wall_ms.0,
+        is_estimated: it.estimated,
+    }
+}
+
+fn wave_then(word: &str) -> Option<WaveThen> {
+    match word {
+        "go_on" => Some(WaveThen::GoOn),
+        "ask" => Some(WaveThen::Ask),
+        "abort" => Some(WaveThen::Abort),
+        _ => None,
+    }
+}
+
+const fn time(micros: i64) -> Timestamp {
+    Timestamp::from_micros(micros)
 }

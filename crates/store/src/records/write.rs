@@ -1,236 +1,202 @@
 //! From an event to its record.
 
+use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{
-    Bound, ErrorClass, Event, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen, Work,
+    Bound, ErrorClass, Event, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen,
 };
-use team_executor_files::json::{Layout, Writer};
+
+use super::record::{self, At, Attempts, Count, Record};
 
 /// The record of an event, on one line.
 pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
-    let mut line = Line { out: Writer::new(Layout::Compact) };
-    line.out.begin_object();
-    match event {
-        Event::Began { .. } => line.text("type", "began"),
-        Event::Recovered { .. } => line.text("type", "recovered"),
-        Event::Intended { works, .. } => {
-            line.text("type", "intended");
-            line.out.key("tasks");
-            line.out.begin_object();
-            for work in works {
-                line.plain(id(work.task), work.attempt);
-            }
-            line.out.end_object();
-        }
-        Event::Doubted { .. } => line.text("type", "doubted"),
-        Event::Claimed { work, slot, fast_advance, choice, .. } => {
-            line.text("type", "claimed");
-            line.work(*work, &id);
-            line.plain("slot", slot);
-            line.plain("fast_advance", fast_advance);
-            if *choice > 0 {
-                line.plain("choice", choice);
-            }
-        }
-        Event::Used { work, used, .. } => {
-            line.text("type", "used");
-            line.work(*work, &id);
-            line.used(used);
-        }
-        Event::Completed { work, findings, judged, .. } => {
-            line.text("type", "completed");
-            line.work(*work, &id);
-            if let Some(findings) = findings {
-                line.text("findings", findings);
-            }
-            if let Some(judged) = judged {
-                line.judged(judged, &id);
-            }
-        }
-        Event::Failed { work, class, error, then, .. } => {
-            line.text("type", "failed");
-            line.work(*work, &id);
-            line.text("class", class_word(*class));
-            if let ErrorClass::Quota { until: Some(until) } = class {
-                line.plain("until", until.as_micros());
-            }
-            line.text("error", error);
-            line.then(*then);
-        }
-        Event::Interrupted { work, then, .. } => {
-            line.text("type", "interrupted");
-            line.work(*work, &id);
-            line.then(*then);
-        }
-        Event::Skipped { task, reason, .. } => {
-            line.text("type", "skipped");
-            line.text("task", id(*task));
-            match reason {
-                SkipReason::DependencyFailed(task) => line.text("dependency_failed", id(*task)),
-                SkipReason::DependencySkipped(task) => line.text("dependency_skipped", id(*task)),
-                SkipReason::NoDependencyFailed => line.plain("no_dependency_failed", true),
-                SkipReason::TooSimple(task, complexity) => {
-                    line.text("too_simple", id(*task));
-                    line.text("complexity", complexity.word());
-                }
-                SkipReason::SwitchedOff => line.plain("switched_off", true),
-                SkipReason::Person(words) => line.text("person", words),
-            }
-        }
-        Event::Reset { tasks, .. } => {
-            line.text("type", "reset");
-            line.tasks("tasks", tasks, &id);
-        }
-        Event::Returned { tasks, .. } => {
-            line.text("type", "returned");
-            line.tasks("tasks", tasks, &id);
-        }
-        Event::Decided { checkpoint, action, tasks, text, .. } => {
-            line.text("type", "decided");
-            if let Some(checkpoint) = checkpoint {
-                line.text("checkpoint", id(*checkpoint));
-            }
-            line.text("action", action.word());
-            line.tasks("tasks", tasks, &id);
-            line.text("text", text);
-        }
-        Event::WaveMerged { wave, then, .. } => {
-            line.text("type", "wave_merged");
-            line.plain("wave", wave);
-            line.text("then", wave_word(*then));
-        }
-        Event::Paused { reason, .. } => {
-            line.text("type", "paused");
-            match reason {
-                PauseReason::Told(words) => line.text("told", words),
-                PauseReason::WaveFailed(wave) => line.plain("wave_failed", wave),
-                PauseReason::Checkpoint { task, cause } => {
-                    line.text("checkpoint", id(*task));
-                    line.text("cause", cause.word());
-                }
-            }
-        }
-        Event::Resumed { .. } => line.text("type", "resumed"),
-        Event::Draining { .. } => line.text("type", "draining"),
-        Event::Halted { why, .. } => {
-            line.text("type", "halted");
-            match why {
-                Halt::Budget(bound) => line.bound(bound, &id),
-                Halt::NotLoggedIn(task) => line.text("not_logged_in", id(*task)),
-                Halt::NoRoom => line.plain("no_room", true),
-            }
-        }
-        Event::Stopping { .. } => line.text("type", "stopping"),
-        Event::Finished { .. } => line.text("type", "finished"),
-    }
-    line.plain("at", event.at().as_micros());
-    line.out.end_object();
-    line.out.finish().trim_end().to_owned()
+    line(&record(event, |task| Cow::Borrowed(id(task))))
 }
 
 /// How the record of an event of that type begins, if it is about an attempt.
 pub(super) fn begins(kind: &str, task: &str, attempt: u32) -> String {
-    let mut line = Line { out: Writer::new(Layout::Compact) };
-    line.out.begin_object();
-    line.text("type", kind);
-    line.text("task", task);
-    line.plain("attempt", attempt);
-    line.out.finish().trim_end().to_owned()
+    #[derive(Serialize)]
+    struct Begins<'a> {
+        r#type: &'a str,
+        task: &'a str,
+        attempt: u32,
+    }
+    let mut begins = line(&Begins { r#type: kind, task, attempt });
+    begins.pop(); // what follows is not known
+    begins
 }
 
-struct Line {
-    out: Writer,
+fn line(record: &impl Serialize) -> String {
+    let mut line = Vec::with_capacity(128);
+    // Texts, numbers and objects with texts as keys can always be written.
+    record.serialize(&mut Serializer::with_formatter(&mut line, Visible)).ok();
+    String::from_utf8(line).unwrap_or_default()
 }
 
-impl Line {
-    fn text(&mut self, key: &str, text: &str) {
-        self.out.key(key);
-        self.out.text(text);
-    }
-
-    fn plain(&mut self, key: &str, value: impl std::fmt::Display) {
-        self.out.key(key);
-        self.out.plain(value);
-    }
-
-    /// A number that can be read again, however large it was.
-    fn count(&mut self, key: &str, number: u64) {
-        self.plain(key, number.min(i64::MAX.unsigned_abs()));
-    }
-
-    fn work<'i>(&mut self, work: Work, id: &impl Fn(TaskIndex) -> &'i str) {
-        self.text("task", id(work.task));
-        self.plain("attempt", work.attempt);
-    }
-
-    fn tasks<'i>(&mut self, key: &str, tasks: &[TaskIndex], id: &impl Fn(TaskIndex) -> &'i str) {
-        self.out.key(key);
-        self.out.texts(tasks.iter().map(|task| id(*task)));
-    }
-
-    fn judged<'i>(&mut self, judged: &Judged, id: &impl Fn(TaskIndex) -> &'i str) {
-        self.out.key("judged");
-        self.out.begin_object();
-        if let Some(verdict) = judged.verdict {
-            self.text("verdict", verdict.word());
+fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Record<'e> {
+    let at = event.at().as_micros();
+    let ids = |tasks: &[TaskIndex]| tasks.iter().map(|task| id(*task)).collect();
+    match event {
+        Event::Began { .. } => Record::Began(At { at }),
+        Event::Recovered { .. } => Record::Recovered(At { at }),
+        Event::Intended { works, .. } => {
+            let tasks = works.iter().map(|work| (id(work.task), work.attempt));
+            Record::Intended(record::Intended { tasks: Attempts(tasks.collect()), at })
         }
-        if let Some(complexity) = judged.complexity {
-            self.text("complexity", complexity.word());
+        Event::Doubted { .. } => Record::Doubted(At { at }),
+        Event::Claimed { work, slot, fast_advance, choice, .. } => Record::Claimed(record::Claimed {
+            task: id(work.task),
+            attempt: work.attempt,
+            slot: *slot,
+            fast_advance: *fast_advance,
+            choice: *choice,
+            at,
+        }),
+        Event::Used { work, used, .. } => Record::Used(self::used(id(work.task), work.attempt, used, at)),
+        Event::Completed { work, findings, judged, .. } => Record::Completed(record::Completed {
+            task: id(work.task),
+            attempt: work.attempt,
+            findings: findings.as_deref().map(Cow::Borrowed),
+            judged: judged.as_deref().map(|judged| self::judged(judged, ids)),
+            at,
+        }),
+        Event::Failed { work, class, error, then, .. } => Record::Failed(record::Failed {
+            task: id(work.task),
+            attempt: work.attempt,
+            class: class_word(*class).into(),
+            until: if let ErrorClass::Quota { until } = class { until.map(|until| until.as_micros()) } else { None },
+            error: error.into(),
+            again: again(*then),
+            over: *then == Then::Over,
+            at,
+        }),
+        Event::Interrupted { work, then, .. } => Record::Interrupted(record::Interrupted {
+            task: id(work.task),
+            attempt: work.attempt,
+            again: again(*then),
+            over: *then == Then::Over,
+            at,
+        }),
+        Event::Skipped { task, reason, .. } => Record::Skipped(skipped(id(*task), reason, at, id)),
+        Event::Reset { tasks, .. } => Record::Reset(record::Tasks { tasks: ids(tasks), at }),
+        Event::Returned { tasks, .. } => Record::Returned(record::Tasks { tasks: ids(tasks), at }),
+        Event::Decided { checkpoint, action, tasks, text, .. } => Record::Decided(record::Decided {
+            checkpoint: checkpoint.map(&id),
+            action: action.word().into(),
+            tasks: ids(tasks),
+            text: text.into(),
+            at,
+        }),
+        Event::WaveMerged { wave, then, .. } => {
+            Record::WaveMerged(record::WaveMerged { wave: *wave, then: wave_word(*then).into(), at })
         }
-        match &judged.then {
-            JudgedThen::GoOn => {}
-            JudgedThen::Ask { cause, tasks, critique } => {
-                self.text("ask", cause.word());
-                if !tasks.is_empty() {
-                    self.tasks("rejected", tasks, id);
-                }
-                if !critique.is_empty() {
-                    self.text("critique", critique);
-                }
+        Event::Paused { reason, .. } => Record::Paused(paused(reason, at, id)),
+        Event::Resumed { .. } => Record::Resumed(At { at }),
+        Event::Draining { .. } => Record::Draining(At { at }),
+        Event::Halted { why, .. } => Record::Halted(halted(why, at, id)),
+        Event::Stopping { .. } => Record::Stopping(At { at }),
+        Event::Finished { .. } => Record::Finished(At { at }),
+    }
+}
+
+fn used<'e>(task: Cow<'e, str>, attempt: u32, used: &'e Used, at: i64) -> record::Used<'e> {
+    record::Used {
+        task,
+        attempt,
+        agent: (&used.agent).into(),
+        model: used.model.as_deref().map(Cow::Borrowed),
+        session_id: used.session_id.as_deref().map(Cow::Borrowed),
+        attach: used.attach.as_deref().map(Cow::Borrowed),
+        tokens_in: Count(used.input),
+        tokens_cached: Count(used.cached),
+        tokens_out: Count(used.output),
+        wall_ms: Count(used.wall_ms),
+        cost_micros: used.cost_micros.map(Count),
+        turns: used.turns.map(Count),
+        tokens_stored: Count(used.stored),
+        estimated: used.is_estimated,
+        at,
+    }
+}
+
+fn judged<'e>(judged: &'e Judged, ids: impl Fn(&[TaskIndex]) -> Vec<Cow<'e, str>>) -> record::Judged<'e> {
+    let said = record::Judged {
+        verdict: judged.verdict.map(|verdict| verdict.word().into()),
+        complexity: judged.complexity.map(|complexity| complexity.word().into()),
+        ..record::Judged::default()
+    };
+    match &judged.then {
+        JudgedThen::GoOn => said,
+        JudgedThen::Ask { cause, tasks, critique } => {
+            let critique = (!critique.is_empty()).then_some(critique.into());
+            record::Judged { ask: Some(cause.word().into()), rejected: ids(tasks), critique, ..said }
+        }
+        JudgedThen::SendBack { tasks, critique } => {
+            record::Judged { send_back: Some(ids(tasks)), critique: Some(critique.into()), ..said }
+        }
+    }
+}
+
+fn skipped<'e>(
+    task: Cow<'e, str>,
+    reason: &'e SkipReason,
+    at: i64,
+    id: impl Fn(TaskIndex) -> Cow<'e, str>,
+) -> record::Skipped<'e> {
+    let mut record = record::Skipped { task, at, ..record::Skipped::default() };
+    match reason {
+        SkipReason::DependencyFailed(on) => record.dependency_failed = Some(id(*on)),
+        SkipReason::DependencySkipped(on) => record.dependency_skipped = Some(id(*on)),
+        SkipReason::NoDependencyFailed => record.no_dependency_failed = true,
+        SkipReason::TooSimple(by, complexity) => {
+            (record.too_simple, record.complexity) = (Some(id(*by)), Some(complexity.word().into()));
+        }
+        SkipReason::SwitchedOff => record.switched_off = true,
+        SkipReason::Person(words) => record.person = Some(words.into()),
+    }
+    record
+}
+
+fn paused<'e>(reason: &'e PauseReason, at: i64, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> record::Paused<'e> {
+    let mut record = record::Paused { at, ..record::Paused::default() };
+    match reason {
+        PauseReason::Told(words) => record.told = Some(words.into()),
+        PauseReason::WaveFailed(wave) => record.wave_failed = Some(*wave),
+        PauseReason::Checkpoint { task, cause } => {
+            (record.checkpoint, record.cause) = (Some(id(*task)), Some(cause.word().into()));
+        }
+    }
+    record
+}
+
+fn halted<'e>(why: &'e Halt, at: i64, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> record::Halted<'e> {
+    let mut record = record::Halted { at, ..record::Halted::default() };
+    match why {
+        Halt::Budget(bound) => {
+            let Bound { scope, measure, used, budget, next } = &**bound;
+            match scope {
+                Scope::Run => {}
+                Scope::Role(role) => record.role = Some(role.as_str().into()),
+                Scope::Task(task) => record.task = Some(id(*task)),
             }
-            JudgedThen::SendBack { tasks, critique } => {
-                self.tasks("send_back", tasks, id);
-                self.text("critique", critique);
-            }
+            record.measure = Some(measure.word().into());
+            (record.used, record.budget) = (Some(Count(*used)), Some(Count(*budget)));
+            record.next = Some(Count(*next));
         }
-        self.out.end_object();
+        Halt::NotLoggedIn(task) => record.not_logged_in = Some(id(*task)),
+        Halt::NoRoom => record.no_room = true,
     }
+    record
+}
 
-    fn used(&mut self, used: &Used) {
-        self.text("agent", &used.agent);
-        for (key, text) in [("model", &used.model), ("session_id", &used.session_id), ("attach", &used.attach)] {
-            text.iter().for_each(|text| self.text(key, text));
-        }
-        let known = [("tokens_in", used.input), ("tokens_cached", used.cached), ("tokens_out", used.output)];
-        known.into_iter().chain([("wall_ms", used.wall_ms)]).for_each(|(key, number)| self.count(key, number));
-        for (key, number) in [("cost_micros", used.cost_micros), ("turns", used.turns)] {
-            number.into_iter().for_each(|number| self.count(key, number));
-        }
-        if used.stored > 0 {
-            self.count("tokens_stored", used.stored);
-        }
-        if used.is_estimated {
-            self.plain("estimated", true);
-        }
-    }
-
-    fn bound<'i>(&mut self, bound: &Bound, id: &impl Fn(TaskIndex) -> &'i str) {
-        match &bound.scope {
-            Scope::Run => {}
-            Scope::Role(role) => self.text("role", role.as_str()),
-            Scope::Task(task) => self.text("task", id(*task)),
-        }
-        self.text("measure", bound.measure.word());
-        for (key, number) in [("used", bound.used), ("budget", bound.budget), ("next", bound.next)] {
-            self.count(key, number);
-        }
-    }
-
-    fn then(&mut self, then: Then) {
-        match then {
-            Then::Again { not_before } => self.plain("again", not_before.as_micros()),
-            Then::Over => self.plain("over", true),
-        }
+const fn again(then: Then) -> Option<i64> {
+    match then {
+        Then::Again { not_before } => Some(not_before.as_micros()),
+        Then::Over => None,
     }
 }
 
@@ -252,5 +218,29 @@ const fn wave_word(then: WaveThen) -> &'static str {
         WaveThen::GoOn => "go_on",
         WaveThen::Ask => "ask",
         WaveThen::Abort => "abort",
+    }
+}
+
+/// JSON on one line in which every control character is escaped, also those that JSON would let stand.
+struct Visible;
+
+impl Formatter for Visible {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        // Both begin with a byte that is rare.
+        if !fragment.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) {
+            return out.write_all(fragment.as_bytes());
+        }
+        for letter in fragment.chars() {
+            if letter.is_control() { write!(out, "\\u{:04x}", u32::from(letter)) } else { write!(out, "{letter}") }?;
+        }
+        Ok(())
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+        match escape {
+            CharEscape::Backspace => out.write_all(b"\\u0008"),
+            CharEscape::FormFeed => out.write_all(b"\\u000c"),
+            escape => CompactFormatter.write_char_escape(out, escape),
+        }
     }
 }
