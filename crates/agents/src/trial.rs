@@ -1,6 +1,8 @@
 //! A program that is run for a moment to see what it answers, before anything depends on it. Not a worker: it is given nothing
 //! to do that could leave something behind.
 
+#![expect(clippy::disallowed_methods, reason = "this crate starts the agents")]
+
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

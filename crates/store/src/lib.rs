@@ -1,4 +1,4 @@
-//! Durable things on disk. Nothing else in the program opens a file of a session.
+//! Durable things on disk: a session, and the run that is made of it. `beneath` opens their files, here as everywhere.
 //!
 //! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
 //! `line`, [`mod@recover`], [`history`], [`syncer`], [`reserve`] and [`journal`] (the authority over a run), [`lock`] (one executor),

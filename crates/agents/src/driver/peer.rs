@@ -1,5 +1,7 @@
 //! The agent's process: one JSON value a line, both ways. What it says is printed as it came before anybody acts on it.
 
+#![expect(clippy::disallowed_methods, reason = "this crate starts the agents")]
+
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! This program, started as a user would start it: asked and waited for, or apart from the client.
 
+#![expect(clippy::disallowed_methods, reason = "this program itself, for a run that outlives its client")]
+
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
