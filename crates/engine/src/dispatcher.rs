@@ -251,6 +251,10 @@ impl Dispatcher<'_> {
             }
             Message::Looked { slot, looked } => self.looked(slot, *looked),
             Message::Halt { reason } => self.halt(reason).map(|()| None),
+            Message::Overdue(work) => {
+                self.end(work);
+                Ok(None)
+            }
             Message::Synced { took } => self.synced(took).map(|()| None),
             Message::NotStarted { slot, error } => {
                 let error = format!("could not start: {error}");
@@ -303,11 +307,10 @@ impl Dispatcher<'_> {
             }
             Effect::Spawn { work, slot } => self.spawn(work, slot as usize)?,
             Effect::EndWorker { work } => {
-                if let Some((slot, _)) = self.slots.iter().find(|(_, running)| **running == work) {
-                    self.keepers.end(*slot);
-                    if *self.rules().stage() != Stage::Stopping {
-                        self.checking.recall(*slot);
-                    }
+                if let Some(slot) = self.end(work)
+                    && *self.rules().stage() != Stage::Stopping
+                {
+                    self.checking.recall(slot);
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(at), // the rules name the earliest each time
@@ -318,6 +321,13 @@ impl Dispatcher<'_> {
             Effect::Over { ending } => self.ending = Some(ending),
         }
         Ok(())
+    }
+
+    /// Ends what runs for an attempt, and says where that is.
+    fn end(&mut self, work: Work) -> Option<usize> {
+        let slot = self.slots.iter().find(|(_, running)| **running == work).map(|(slot, _)| *slot)?;
+        self.keepers.end(slot);
+        Some(slot)
     }
 
     fn id(&self, task: TaskIndex) -> &str {

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
+use team_executor_core::run::Work;
 
 use crate::artifacts::Looked;
 use crate::control::Asked;
@@ -38,6 +39,8 @@ pub(crate) enum Message {
         /// How long it took.
         took: Duration,
     },
+    /// An attempt that was asked to end has had the time for that.
+    Overdue(Work),
     /// The worker of a slot could not be given anything to do.
     NotStarted {
         /// Where.

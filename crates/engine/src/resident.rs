@@ -95,7 +95,7 @@ pub(crate) fn conversation(
     let is_sent_back = view.critique.is_some() && view.error == view.critique;
     if work.attempt > 1 && (setup.converses || is_sent_back) {
         let last = heard(run, id(work.task), work.attempt - 1, setup);
-        if last.finished && !last.ok {
+        if last.finished && !last.ok && !last.is_overspent() {
             return None; // it may have failed because of what was said before
         }
         if let Some(session) = last.usage.session_id {

@@ -128,6 +128,12 @@ pub fn tell(run: &Path, task: &str, word: &Word) -> Result<Option<Answered>, Fai
     Ok(None)
 }
 
+/// Has the agent of an attempt end its turn and its conversation by its own protocol. Says whether its driver heard that.
+pub(crate) fn wind_up(run: &Path, task: &str, attempt: u32) -> bool {
+    let door = run.join(EXECUTOR).join(DOORS).join(name(task, attempt));
+    matches!(door::tell(&door, &Word::WindUp {}), Ok(Some(Ok(_))))
+}
+
 fn name(task: &str, attempt: u32) -> String {
     format!("{}.{attempt}", component(task))
 }

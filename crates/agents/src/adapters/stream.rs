@@ -52,6 +52,8 @@ pub struct Stream {
     pub progress: Option<String>,
     /// How often it has asked its service again by itself.
     pub retries: u32,
+    /// It was ended before it was done, because a budget was used up.
+    pub is_wound_up: bool,
     /// What went wrong, as the agent says.
     pub error: Option<Trouble>,
     /// When there is quota again, in seconds since 1970, where that was said apart.
@@ -149,6 +151,8 @@ impl Stream {
                 let words = text(event, "why").unwrap_or("it cannot be set up as it was wanted").to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Fatal, words }));
             }
+            (Some("wound up"), ..) => self.is_wound_up = true,
+            (Some("closed"), ..) if self.is_wound_up => {}
             (Some("closed"), Some("limit"), _) => {
                 let words = "timed out: it was urged to come to an end, and did not".to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Transient, words }));
@@ -159,6 +163,12 @@ impl Stream {
             }
             _ => {}
         }
+    }
+
+    /// A budget was used up before it was done: nothing that was said before made it fail.
+    pub fn is_overspent(&self) -> bool {
+        let says_so = || self.error.as_ref().is_some_and(|error| error.class == Class::Overspent);
+        !(self.finished && self.ok) && (self.is_wound_up || says_so())
     }
 
     /// It says that it does not know the conversation that it was to take up.
@@ -220,6 +230,9 @@ impl Stream {
             Ended::Signal(signal) => format!("signal {signal}"),
             Ended::Limit(_) | Ended::Stopped | Ended::Interrupted | Ended::CouldNotStart(_) => return None,
         };
+        if self.is_wound_up && self.is_overspent() {
+            return Some(Trouble { class: Class::Overspent, words: "a budget was used up".to_owned() });
+        }
         if !self.finished {
             let said = self.error.as_ref().map_or(complaint, |error| &error.words);
             let class = Trouble::of(None, said, ended_at).class;

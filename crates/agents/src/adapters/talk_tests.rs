@@ -114,3 +114,21 @@ fn the_tokens_of_all_turns_of_claude_count_and_its_last_cost() {
     let used = read(Adapter::Claude, &[&turn(11_744, 0.25), PROMPTED, &turn(11_992, 0.5)]).usage;
     assert_eq!((used.input, used.output, used.turns, used.cost_micros), (23_736, 40, Some(2), Some(500_000)));
 }
+
+/// R: A-10
+#[test]
+fn conversation_that_was_wound_up_is_overspent_unless_it_was_done() {
+    const WOUND_UP: &str = r#"{"team_executor":"wound up","by":"budget"}"#;
+    let cancelled = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#;
+    let closed = r#"{"team_executor":"closed","by":"limit"}"#;
+    for end in [vec![], vec![cancelled], vec![closed]] {
+        let stream = read(Adapter::Acp, &[vec![OPEN, PROMPTED, WOUND_UP], end].concat());
+        assert_eq!((class(&stream), stream.is_overspent()), (Some(Class::Overspent), true), "{stream:?}");
+    }
+    let report = chunk(r#"{"status":"completed","findings":"f"}"#);
+    let done = read(Adapter::Acp, &[OPEN, PROMPTED, &report, WOUND_UP, ENDED]);
+    assert_eq!((class(&done), done.is_overspent()), (None, false));
+    assert!(!read(Adapter::Acp, &[OPEN, PROMPTED, cancelled]).is_overspent(), "a person may have cancelled it");
+    let own = r#"{"type":"result","subtype":"error_max_budget_usd","is_error":true,"session_id":"c"}"#;
+    assert!(read(Adapter::Claude, &[own]).is_overspent(), "claude holds its own budget");
+}

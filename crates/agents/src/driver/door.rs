@@ -33,6 +33,8 @@ pub enum Word {
     Interrupt {},
     /// End the conversation.
     Close {},
+    /// End the turn by the agent's own protocol, so that its session is saved, then the conversation: a budget is used up.
+    WindUp {},
     /// Let it do what it asked for, or not.
     Answer {
         /// Which question, by its number; without one, the oldest.

@@ -28,6 +28,8 @@ use crate::adapters::{Adapter, MARK, Stream};
 
 /// How long an agent has to end when nobody speaks to it any more.
 const CLOSING: Duration = Duration::from_secs(5);
+/// How long an agent has to end its turn when a budget is used up.
+const WINDING_UP: Duration = Duration::from_secs(3);
 /// How many questions can be open at a time.
 const QUESTIONS: usize = 64;
 
@@ -62,6 +64,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
         cut: false,
         held: false,
         asked_again: false,
+        wound_up: false,
         over: false,
         heard: false,
         left: false,
@@ -101,6 +104,8 @@ struct Talk {
     /// A person ended the turn, and is waited for.
     held: bool,
     asked_again: bool,
+    /// A budget is used up: nothing more is said.
+    wound_up: bool,
     over: bool,
     /// The agent has said something.
     heard: bool,
@@ -299,6 +304,9 @@ impl Talk {
     /// Does what somebody wants of the conversation.
     fn told(&mut self, word: Word) -> Answered {
         let did = match word {
+            Word::Send(_) | Word::Interrupt {} if self.wound_up => {
+                return Err("it is being ended, because a budget is used up".to_owned());
+            }
             Word::State {} => String::new(),
             Word::Send(words) => self.told_to_say(words),
             Word::Interrupt {} if self.dialogue.is_busy() => {
@@ -313,6 +321,10 @@ impl Talk {
                 self.over = true;
                 "closed".to_owned()
             }
+            Word::WindUp {} => {
+                self.wind_up();
+                "winding up".to_owned()
+            }
             Word::Answer { question, allow } => {
                 let found = self.questions.iter().position(|open| question.is_none_or(|number| open.number == number));
                 let Some(found) = found else { return Err("it does not ask that".to_owned()) };
@@ -322,6 +334,20 @@ impl Talk {
             }
         };
         Ok(State { did, ..self.state() })
+    }
+
+    /// Ends the turn, and then the conversation, also if the turn does not end in time.
+    fn wind_up(&mut self) {
+        self.mark("wound up", &json!({"by": "budget"}));
+        (self.wound_up, self.held) = (true, false);
+        self.waiting.clear();
+        if !self.dialogue.is_busy() {
+            self.over = true;
+            return;
+        }
+        let until = Instant::now() + WINDING_UP;
+        self.close_at = Some(self.close_at.map_or(until, |at| at.min(until)));
+        self.interrupt();
     }
 
     fn told_to_say(&mut self, words: String) -> String {

@@ -1,12 +1,18 @@
 //! What workers use while they work, and what becomes of one that uses more than its budgets leave.
 
+use std::time::Duration;
+
 use team_executor_agents::adapters::{Adapter, Usage};
 use team_executor_core::run::{ErrorClass, Input, Measure, Outcome, Used, Work};
 
 use super::Dispatcher;
 use crate::budget::of_bound;
+use crate::inbox::Message;
 use crate::notice::Notice;
-use crate::{ends, resident};
+use crate::{ends, resident, talk};
+
+/// How long an agent that was asked to end its turn and its conversation has for both, before it is ended like any other.
+const WINDING_UP: Duration = Duration::from_secs(10);
 
 impl Dispatcher<'_> {
     /// A worker has used so much by now. Those that use more than their budgets leave are ended; what they made stays.
@@ -32,19 +38,36 @@ impl Dispatcher<'_> {
             if self.overspent.contains_key(&work) || !self.going_on.contains(&work) {
                 continue;
             }
-            let Some(slot) = self.slots.iter().find(|(_, running)| **running == work).map(|(slot, _)| *slot) else {
-                continue;
-            };
             let words = format!("stopped, its files are kept: {}", of_bound(&bound, &self.session));
             self.overspent.insert(work, words);
-            self.keepers.end(slot);
+            self.wind_up(work);
         }
+    }
+
+    /// Ends an attempt whose budget is used up. An agent that converses is asked by its own protocol first, so that its session is
+    /// saved and can be taken up.
+    fn wind_up(&mut self, work: Work) {
+        let setup = self.worker(work.task).and_then(|worker| worker.setup.as_ref());
+        if !setup.is_some_and(|setup| setup.converses) {
+            self.end(work);
+            return;
+        }
+        let (run, task, outbox) = (self.at.path.clone(), self.id(work.task).to_owned(), self.outbox.clone());
+        // The conversation may take a moment, and the run does not wait for it.
+        std::thread::spawn(move || {
+            if talk::wind_up(&run, &task, work.attempt) {
+                std::thread::sleep(WINDING_UP);
+            }
+            outbox.send(Message::Overdue(work))
+        });
     }
 
     /// What an attempt came to. One that was ended for its budget, and had not done its task by then, spends no retry.
     pub(super) fn unless_overspent(&mut self, work: Work, outcome: Outcome) -> Outcome {
         match (self.overspent.remove(&work), outcome) {
-            (Some(error), Outcome::Interrupted) => Outcome::Failed { class: ErrorClass::Budget, error },
+            (Some(error), Outcome::Interrupted | Outcome::Failed { .. }) => {
+                Outcome::Failed { class: ErrorClass::Budget, error }
+            }
             // The agent may have been told less by the user's own arguments.
             (None, Outcome::Failed { class: ErrorClass::Budget, error }) if !self.is_used_up(work) => {
                 Outcome::Failed { class: ErrorClass::Transient, error }
@@ -64,12 +87,13 @@ impl Dispatcher<'_> {
         is_used_up(Measure::Usd) || is_used_up(Measure::Turns)
     }
 
-    /// Notes what an attempt used, to be told with the next inputs. Where its agent says no sum, what was counted while it worked is
-    /// the least: its log may lack a part.
+    /// Notes what an attempt used, to be told with the next inputs. Where its agent says no sum, or was interrupted before it could
+    /// say a whole one, what was counted while it worked is the least.
     pub(super) fn count(&mut self, work: Work, used: Option<Box<Used>>) {
         self.going_on.remove(&work);
         let live = self.live.remove(&work).filter(|live| live.input > 0).map(Box::new);
-        let is_said = used.as_ref().is_some_and(|used| !used.is_estimated);
+        let is_whole = !self.overspent.contains_key(&work);
+        let is_said = is_whole && used.as_ref().is_some_and(|used| !used.is_estimated);
         let used = used.map(|used| resident::own_part(used, self.options, self.rules(), work));
         let used = match (used, live) {
             (Some(used), Some(live)) if !is_said && live.input > used.input => {

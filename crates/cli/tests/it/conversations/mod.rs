@@ -2,6 +2,7 @@
 
 pub(crate) mod asked;
 mod done;
+mod overspent;
 mod reached;
 mod resident;
 
