@@ -17,7 +17,7 @@ const FILES: [&str; 7] = [
     "crates/engine/src/dispatcher/*.rs",
     "crates/engine/src/conductor.rs",
     "crates/engine/src/checking.rs",
-    "crates/engine/src/ends.rs",
+    "crates/engine/src/conclude/*.rs",
     "crates/agents/src/keeper/*.rs",
     "crates/agents/src/keepers/*.rs",
 ];
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn survivors_meet_the_tests_of_the_built_program() {
-        let line = second(Some("crates/engine/src/ends.rs"));
-        assert!(line.contains(" --iterate ") && line.contains(" --file crates/engine/src/ends.rs "), "{line}");
+        let line = second(Some("crates/engine/src/conclude/*.rs"));
+        assert!(line.contains(" --iterate ") && line.contains(" --file crates/engine/src/conclude/*.rs "), "{line}");
         assert!(
             line.ends_with("-- --test it -- run:: artifacts:: conversations:: crash:: budgets:: faults::shortage"),
             "{line}"

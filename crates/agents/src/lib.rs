@@ -1,9 +1,8 @@
-//! Workers: starting them, keeping the whole process tree in custody, ending it, and judging what came of it.
+//! Workers: starting them, keeping the whole process tree in custody, and ending it.
 //!
 //! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
 //! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
-//! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`outcome`]
-//! (what its end means), [`json`] (how what it wrote is read), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents), [`driver`] (the process
+//! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`json`] (how what it wrote is read), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents), [`driver`] (the process
 //! that converses with one).
 //!
 //! Invariants of this crate: it is the only one that starts processes; it never signals a process by a number that was
@@ -30,7 +29,6 @@ mod locks;
 mod oom;
 mod open_files;
 mod orphans;
-pub mod outcome;
 mod privacy;
 mod probe;
 mod processes;

@@ -1,25 +1,26 @@
 //! An attempt whose worker ended well stays in its slot until what it delivered is judged: first by the checker, then by
 //! the commands that the user configured, one after the other. Most attempts deliver nothing and are over at once.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use team_executor_agents::outcome::{Outcome as Said, Produced, judge};
 use team_executor_agents::{Assignment, Ended, Exit, Limit, Obstacle};
 use team_executor_beneath::{open_regular, ours};
 use team_executor_core::run::{ErrorClass, Outcome, Run, Work};
 use team_executor_core::{RoleName, Session, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, discovery};
+use team_executor_store::RealDisk;
 use team_executor_store::run_folder::component;
 
 use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Others, Registry, Roots, Verify};
 use crate::assign::Check;
+use crate::conclude::{Delivery, Discovery, Known, Reports, conclude};
 use crate::inbox::Outbox;
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, check_logs, logs};
-use crate::{assign, clock, outcome};
+use crate::{assign, clock};
 
 /// How much is told of what a command printed last.
 const TAIL_BYTES: u64 = 1500;
@@ -49,8 +50,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
     pub(crate) cwd: &'s Path,
-    /// The attempts that are known to have left no result.
-    pub(crate) silent: &'s BTreeSet<Work>,
+    /// What attempts reported whose ends are not told.
+    pub(crate) reports: &'s Known,
     /// The executor is about to end: nothing more is started.
     pub(crate) is_stopping: bool,
 }
@@ -112,7 +113,7 @@ impl Checking {
         let task = &scene.session.tasks[work.task.get()];
         artifacts > 0
             || scene.options.workers.of(work.task).is_some_and(|worker| worker.demands.of_nothing())
-            || reports(scene, work).iter().any(|report| ours::look_at(report).is_ok())
+            || scene.reports.get(&work).is_some_and(Option::is_some)
             || work.attempt > 1 && self.checker.registry().has(&task.id)
     }
 
@@ -140,16 +141,16 @@ impl Checking {
     pub(crate) fn begin_again(&mut self, scene: &Scene<'_>, slot: usize, work: Work) {
         let task = &scene.session.tasks[work.task.get()].id;
         let last = self.checker.registry().attempt(task).unwrap_or(work.attempt.saturating_sub(1));
-        let result = outcome::result(&scene.run.result(task.as_str(), last));
         let [out, _] = logs(&scene.run.path, task.as_str(), last);
         let printed = tail(&out);
-        let produced = Produced { result: result.as_deref(), last_line: printed.lines().last(), ..Produced::default() };
-        let findings = match judge(&Ended::Exit(0), &produced) {
-            Said::Completed { findings } => Some(findings),
-            Said::Failed { .. } | Said::Interrupted => None,
+        let result = scene.run.results.read(task, last).ok().flatten();
+        let delivery = Delivery { last_line: printed.lines().last(), ..Delivery::default() };
+        let outcome = match conclude(&Ended::Exit(0), result.as_ref(), &delivery) {
+            outcome @ Outcome::Completed { .. } => outcome,
+            _ => Outcome::completed(None),
         };
         self.checker.begin(slot, delivered(scene, Work { attempt: last, ..work }));
-        self.wait_for(slot, work, Outcome::completed(findings));
+        self.wait_for(slot, work, outcome);
     }
 
     /// Whether the attempt in a slot is being judged.
@@ -366,20 +367,24 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
         attempt: work.attempt,
         priority: task.priority,
         at: clock::now(),
-        reports: reports(scene, work),
+        named: named(scene, work),
         demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
         is_durable: false,
         others: None,
     }
 }
 
-/// Where an attempt may have named artifacts.
-fn reports(scene: &Scene<'_>, work: Work) -> Vec<PathBuf> {
-    let id = scene.session.tasks[work.task.get()].id.as_str();
-    let result = (!scene.silent.contains(&work)).then(|| scene.run.result(id, work.attempt));
-    let of_dialect = (scene.options.dialect == Dialect::TasksJson)
-        .then(|| scene.options.folder.join(discovery::FOLDER).join(format!("{}.json", component(id))));
-    result.into_iter().chain(of_dialect).collect()
+/// The artifacts that an attempt named in its reports. Those of an earlier executor are read again.
+fn named(scene: &Scene<'_>, work: Work) -> Vec<String> {
+    if let Some(known) = scene.reports.get(&work) {
+        return known.as_ref().map(|reports| reports.artifacts()).unwrap_or_default();
+    }
+    let task = &scene.session.tasks[work.task.get()].id;
+    let discoveries =
+        (scene.options.dialect == Dialect::TasksJson).then(|| scene.options.folder.join(discovery::FOLDER));
+    let discoveries = discoveries.and_then(|folder| RealDisk::open_folder(&folder).ok());
+    let discovery = Discovery::read(discoveries.as_ref(), task).unwrap_or_default();
+    Reports { result: scene.run.results.report(task, work.attempt), discovery }.artifacts()
 }
 
 fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {

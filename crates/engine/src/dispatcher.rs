@@ -28,8 +28,8 @@ use team_executor_store::{RealDisk, RealFile};
 
 use self::pace::Pace;
 use self::rendering::Rendered;
-use crate::capability::Gaps;
 use crate::checking::Checking;
+use crate::conclude::{Gaps, Known};
 use crate::conductor::Conductor;
 use crate::control::{Permission, question};
 use crate::following::Following;
@@ -44,7 +44,7 @@ use crate::resident::Residents;
 use crate::run_at::RunAt;
 use crate::signals::Signal;
 use crate::views::Views;
-use crate::{clock, control, replay, stale, talk, views};
+use crate::{clock, control, replay, talk, views};
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
     problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
@@ -72,8 +72,8 @@ struct Dispatcher<'t> {
     cwd: PathBuf,
     /// What runs where.
     slots: BTreeMap<usize, Work>,
-    /// Attempts that left no result, until their end is told: nobody looks for one again.
-    silent: BTreeSet<Work>,
+    /// What attempts reported, until their end is told.
+    reports: Known,
     /// What running agents have said so far.
     following: Following,
     /// What attempts used, told with the next inputs.
@@ -107,9 +107,8 @@ struct Dispatcher<'t> {
 
 impl Dispatcher<'_> {
     fn drive(&mut self, edited: Vec<Effect>, began: bool, rebooted: bool) -> Result<Report, Failure> {
-        let agents = self.at.agents();
-        stale::set_aside(&agents, &self.session.tasks, self.rules())
-            .map_err(Failure::disk("look for results in", agents))?;
+        let set_aside = self.at.results.put_stale_aside(&self.session.tasks, self.rules());
+        set_aside.map_err(Failure::disk("look for results in", self.at.agents()))?;
         self.go_on(edited)?;
         if let Some(ending) = replay::ending(self.rules()) {
             self.ending = Some(ending); // an earlier incarnation did not get to write everything

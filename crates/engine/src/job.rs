@@ -7,9 +7,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use jsonschema::Validator;
-use serde_json::{Map, Value};
-use team_executor_agents::json;
-use team_executor_core::run::{ErrorClass, Outcome};
 use team_executor_files::csv_job::{self, FILE};
 use team_executor_files::fence::fenced;
 use team_executor_files::findings_text::cut;
@@ -18,6 +15,7 @@ use team_executor_store::DiskFolder;
 
 pub use self::rows::rows;
 use crate::artifacts::{compiled, departures};
+use crate::conclude::WorkerReport;
 use crate::options::Failure;
 
 /// The most that is read of what a session says about its job.
@@ -47,43 +45,26 @@ impl Job {
         Ok(Some(Self { schema: schema.map_err(|why| unusable(format!("its schema is none: {why}")))? }))
     }
 
-    /// What an attempt came to whose worker has ended well, by what it reported of its row.
-    pub(crate) fn judged(&self, outcome: Outcome, reported: Option<&str>, may_ask_again: bool) -> Outcome {
-        match (outcome, self.accept(reported)) {
-            // Whoever looks sees what came out, also where the worker has no other words for it.
-            (Outcome::Completed { findings, judgement }, Ok(result)) => {
-                let findings = findings.filter(|findings| !findings.is_empty());
-                Outcome::Completed { findings: findings.or_else(|| Some(cut(&result).into_owned())), judgement }
-            }
-            (Outcome::Completed { .. }, Err(error)) => {
-                let class = if may_ask_again { ErrorClass::Rejected } else { ErrorClass::Fatal };
-                Outcome::Failed { class, error }
-            }
-            (outcome, _) => outcome,
-        }
-    }
-
     /// The result of a row, as JSON, if it is what it must be.
-    pub(crate) fn accept(&self, reported: Option<&str>) -> Result<String, String> {
-        let reported = reported.ok_or("it ended without reporting a result")?;
-        let result = result(reported)?;
-        let wrong = self.schema.as_ref().map(|schema| departures(schema, &result)).unwrap_or_default();
+    pub(crate) fn accept(&self, report: Option<&WorkerReport>) -> Result<String, String> {
+        let row = report.ok_or("it ended without reporting a result")?.row().object()?;
+        let wrong = self.schema.as_ref().map(|schema| departures(schema, &row)).unwrap_or_default();
         if wrong.is_empty() {
-            Ok(result.to_string())
+            Ok(row.to_string())
         } else {
             Err(format!("the result does not follow its schema: {}", wrong.join("; ")))
         }
+    }
+
+    /// The findings of a row whose worker has no other words for it: people see its result.
+    pub(crate) fn findings(row: &str) -> String {
+        cut(row).into_owned()
     }
 }
 
 /// Whether a text is a JSON Schema that can be used here; why not otherwise.
 pub fn usable(schema: &str) -> Result<(), String> {
     compiled(schema.as_bytes()).map(drop)
-}
-
-/// Whether a worker ends the job with its report.
-pub(crate) fn stops(reported: &str) -> bool {
-    object(reported).is_ok_and(|report| report.get("stop") == Some(&Value::Bool(true)))
 }
 
 /// The section of a prompt that says how to report; nothing if the session is of no job.
@@ -103,34 +84,6 @@ pub(crate) fn how_to_report(session: &DiskFolder) -> Option<String> {
     Some(text)
 }
 
-/// The result of a row in what its worker reported: `result`, an object or its text; without it `data`.
-fn result(reported: &str) -> Result<Value, String> {
-    let mut report = object(reported)?;
-    let result = match report.remove("result") {
-        None | Some(Value::Null) => report.remove("data").filter(|data| data.as_object().is_some_and(says_something)),
-        Some(Value::String(text)) => {
-            let parsed = json::value(&text);
-            Some(parsed.map_err(|error| format!("`result` of the report is not JSON: {error}"))?)
-        }
-        given => given,
-    };
-    match result {
-        Some(result @ Value::Object(_)) => Ok(result),
-        Some(_) => Err("`result` of the report is not an object".to_owned()),
-        None => Err("the report has no `result`".to_owned()),
-    }
-}
-
-/// Whether there is more in it than the lists that an agent must not leave out.
-fn says_something(data: &Map<String, Value>) -> bool {
-    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
-    !data.values().all(is_empty)
-}
-
-fn object(reported: &str) -> Result<Map<String, Value>, String> {
-    json::object(reported).map_err(|error| format!("the report cannot be read: {error}"))
-}
-
 fn read(session: &DiskFolder) -> Option<Result<csv_job::Job, String>> {
     let bytes = match session.read(FILE, FILE_BYTES) {
         Err(ReadError::Missing) => return None,
@@ -142,13 +95,16 @@ fn read(session: &DiskFolder) -> Option<Result<csv_job::Job, String>> {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_core::TaskId;
+
     use super::*;
 
     const SCHEMA: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
 
-    fn judged(reported: Option<&str>) -> Outcome {
+    fn accepted(reported: Option<&str>) -> Result<String, String> {
         let job = Job { schema: Some(compiled(SCHEMA.as_bytes()).unwrap()) };
-        job.judged(Outcome::completed(None), reported, true)
+        let report = reported.map(|text| WorkerReport::parse(text, &TaskId::parse("A").unwrap()).unwrap());
+        job.accept(report.as_ref())
     }
 
     #[test]
@@ -159,11 +115,10 @@ mod tests {
             r#"{"data":{"n":1}}"#,
             r#"{"result":null,"data":{"n":1}}"#,
         ] {
-            assert_eq!(judged(Some(fine)), Outcome::completed(Some(r#"{"n":1}"#.to_owned())), "{fine}");
+            assert_eq!(accepted(Some(fine)).as_deref(), Ok(r#"{"n":1}"#), "{fine}");
         }
         for (wrong, why) in [
             (None, "it ended without reporting a result"),
-            (Some(""), "the report cannot be read"),
             (Some("{}"), "the report has no `result`"),
             (Some(r#"{"result":null,"data":{"key_findings":[],"verdict":null}}"#), "the report has no `result`"),
             (Some(r#"{"result":[1]}"#), "is not an object"),
@@ -171,26 +126,8 @@ mod tests {
             (Some(r#"{"result":{"n":"1"}}"#), "does not follow its schema: /n: "),
             (Some(r#"{"result":{}}"#), "\"n\" is a required property"),
         ] {
-            let Outcome::Failed { class: ErrorClass::Rejected, error } = judged(wrong) else { panic!("{wrong:?}") };
+            let error = accepted(wrong).unwrap_err();
             assert!(error.contains(why), "{wrong:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn who_was_asked_again_is_not_asked_any_more_and_what_failed_anyway_has_failed() {
-        let job = Job { schema: None };
-        let over = job.judged(Outcome::completed(None), None, false);
-        assert!(matches!(over, Outcome::Failed { class: ErrorClass::Fatal, .. }), "{over:?}");
-        assert_eq!(job.judged(Outcome::Interrupted, None, true), Outcome::Interrupted);
-        let said = Outcome::completed(Some("found".to_owned()));
-        assert_eq!(job.judged(said.clone(), Some(r#"{"result":{}}"#), true), said);
-    }
-
-    #[test]
-    fn only_a_report_that_says_so_ends_the_job() {
-        assert!(stops(r#"{"status":"failed","stop":true}"#));
-        for other in [r#"{"stop":false}"#, r#"{"stop":"true"}"#, r#"{"data":{"stop":true}}"#, "stop", ""] {
-            assert!(!stops(other), "{other}");
         }
     }
 

@@ -1,12 +1,12 @@
 //! Joins the rules, the disk and the workers: one dispatcher owns the state of a run, everything else sends it messages.
 //!
 //! Reading order: [`options`] and [`worker`] (what is run, how and by whom), [`run_at`] (the run's folder, its lock, its
-//! journal), `prompt` and `assign` (what a worker is given), `ends`, `outcome`, `patience`, `judgement` and `capability` (what it came to, what it
-//! says and what it could not do), `reported` and [`wisdom`] (what it reports besides), [`usage`], [`prices`] and [`budget`] (what it used, what that costs, and when that is too much), [`artifacts`] with `checking` (what it
+//! journal), `prompt` and `assign` (what a worker is given), `conclude` and `patience` (what it reports, and what its attempt ends as),
+//! [`wisdom`] (what others should know), [`usage`], [`prices`] and [`budget`] (what it used, what that costs, and when that is too much), [`artifacts`] with `checking` (what it
 //! delivers), [`job`] (what the rows of a table must report), [`views`] and `layout` (what people and agents read), `adopt`
 //! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
 //! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
-//! workers and people say), [`mod@export`], [`mod@archive`] and `conclude` (what becomes of a run),
+//! workers and people say), [`mod@export`] and [`mod@archive`] (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
@@ -18,7 +18,6 @@ pub mod artifacts;
 mod assign;
 pub mod budget;
 pub mod bus;
-mod capability;
 mod checking;
 mod clock;
 mod conclude;
@@ -26,16 +25,13 @@ pub mod conductor;
 pub mod control;
 mod dispatcher;
 pub mod doctor;
-mod ends;
 pub mod export;
 mod following;
 mod inbox;
 pub mod job;
-mod judgement;
 mod layout;
 pub mod notice;
 pub mod options;
-mod outcome;
 mod patience;
 mod plan;
 pub mod prices;
@@ -43,14 +39,12 @@ mod prompt;
 mod prompts;
 mod replay;
 pub mod report;
-mod reported;
 mod resident;
 pub mod run_at;
 pub mod runs;
 mod session_status;
 pub mod shell;
 mod signals;
-mod stale;
 mod status;
 pub mod talk;
 pub mod usage;
@@ -59,12 +53,12 @@ pub mod wisdom;
 pub mod worker;
 
 pub use archive::{Archived, Archiving, Which, archive};
-pub use conclude::keep;
 pub use dispatcher::run;
 pub use export::{Exported, export};
 pub use notice::Notice;
 pub use options::{Failure, Options};
 pub use replay::{finished, rules};
 pub use report::Report;
+pub use session_status::keep;
 pub use status::{Checkpoint, Judged, Running, Status, prompt, status};
 pub use worker::{Worker, Workers};

@@ -9,7 +9,7 @@ use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
 
-use crate::judgement;
+use crate::conclude;
 
 /// What is decided once, when a run is made: the first record of its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Plan {
             waves: self.waves,
             seed: self.seed,
             rounds_before: self.rounds,
-            tasks: judgement::with_checkpoints(BTreeMap::new(), session),
+            tasks: conclude::with_checkpoints(BTreeMap::new(), session),
             ..Policy::default()
         }
     }

@@ -16,7 +16,7 @@ use team_executor_store::run_folder::{AGENTS, below_folder, component};
 use self::before::Left;
 pub(crate) use self::knowledge::{Knowledge, wisdom};
 use crate::artifacts::{FOLDER, quarantine};
-use crate::judgement;
+use crate::conclude;
 use crate::report::one_line;
 use crate::run_at::result_name;
 
@@ -121,7 +121,7 @@ fn how_to_report(task: &Task, builds_on_others: bool) -> String {
          Without a result the exit status decides, and the last line that is printed becomes the findings.\n\
          `team-executor msg --help` says how to tell the team something while you work.\n",
     );
-    if judgement::is_supervised(task) {
+    if conclude::is_supervised(task) {
         text.push_str(
             "You supervise: the result must have \"supervision_verdict\": \"pass\" to go on, \"warn\" to go on with a remark,\n\
              or \"block\" to stop the team until a person has decided.\n",

@@ -10,7 +10,7 @@ use team_executor_files::{Dialect, load};
 use team_executor_store::{DiskFolder, History, records};
 
 use crate::adopt;
-use crate::judgement;
+use crate::conclude;
 use crate::options::{Failure, Options};
 use crate::plan::Plan;
 use crate::report::Report;
@@ -61,7 +61,7 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         backoff: options.backoff,
         rounds: options.rounds,
         rounds_before: plan.rounds,
-        tasks: judgement::with_checkpoints(options.tasks.clone(), &options.session),
+        tasks: conclude::with_checkpoints(options.tasks.clone(), &options.session),
         budgets: options.budgets.clone(),
         fallbacks: options.fallbacks.clone(),
         quota_wait: options.quota_wait,

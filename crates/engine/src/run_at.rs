@@ -10,7 +10,6 @@ pub(crate) use self::open::{Opened, hold, make_runs, open, reopen};
 
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
 use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_beneath::{Dir, io_error, ours, read_regular};
 use team_executor_core::Timestamp;
@@ -23,8 +22,8 @@ use team_executor_store::{
 };
 
 use crate::artifacts::FOLDER;
+use crate::conclude::{RESULT, Results};
 use crate::options::Failure;
-use crate::stale::RESULT;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
 const RENDERED: &str = "rendered";
@@ -41,7 +40,7 @@ pub struct RunAt {
     pub begun: Timestamp,
     executor: RealDisk,
     /// Where prompts and results are.
-    pub(crate) results: Dir,
+    pub(crate) results: Results,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
     pub(crate) is_moved: bool,
     /// Which file the journal is.
@@ -60,11 +59,6 @@ impl RunAt {
     /// Where a worker may write its result.
     pub(crate) fn result(&self, task: &str, attempt: u32) -> PathBuf {
         below_folder(&self.path, &[AGENTS, &result_name(task, attempt)])
-    }
-
-    /// Whether something is where a worker may write its result, whatever it is.
-    pub(crate) fn has_result(&self, task: &str, attempt: u32) -> bool {
-        !matches!(self.results.stat(&result_name(task, attempt)), Err(Errno::NOENT))
     }
 
     /// The file that holds what an agent must report, made if it is not there as it should be.

@@ -5,11 +5,11 @@ use std::path::Path;
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{IllegalMove, Reconciliation, Session, SessionStatus, TaskStatus};
 use team_executor_files::{Dialect, load};
-use team_executor_store::run_folder::{DERIVED, EXECUTOR, folder_name};
+use team_executor_store::run_folder::{DERIVED, EXECUTOR, folder_name, project_root};
 use team_executor_store::{Derived, Disk as _, DiskFolder, Durability, RealDisk, Rendered, replace};
 
 use crate::options::Failure;
-use crate::run_at::open_folder;
+use crate::run_at::{self, open_folder};
 use crate::views::{OwnFile, Place, own_file};
 
 /// Gives a session another status, and says which it has then. A session that cannot be read any more is left alone, and
@@ -21,6 +21,14 @@ pub(crate) fn set(folder: &Path, run: &Path, to: SessionStatus) -> Result<Option
         read.write(status, run)?;
     }
     Ok(Some(status))
+}
+
+/// Keeps a session for more work: it is paused, and its run stays where it is.
+pub fn keep(session: &Path, current: &Path) -> Result<(), Failure> {
+    let project = project_root(session, current);
+    let Some(run) = run_at::newest_of_all(&project, session) else { return Ok(()) };
+    let _held = run_at::hold(&project, &run)?;
+    set(session, &run, SessionStatus::Paused).map(drop)
 }
 
 /// Whether the session can get there at all.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use team_executor_agents::Ended;
 use team_executor_agents::environment::{Contract, environment};
-use team_executor_agents::outcome::{Outcome, Produced, judge};
 
 use crate::world::World;
 
-/// Runs a shell script under the contract, with a prompt, and judges it.
-fn run(world: &World, task: &str, script: &str) -> Outcome {
+/// Runs a shell script under the contract, with a prompt: how it ended, its result, and the last line of its output.
+fn run(world: &World, task: &str, script: &str) -> (Ended, Option<String>, Option<String>) {
     let mut assignment = world.assignment(task, &["-c", script]);
     let path = |name: &str| world.attempt(task).join(name);
     let (artifacts, result, prompt) = (path("artifacts"), path("result.json"), path("prompt.md"));
@@ -28,37 +28,25 @@ fn run(world: &World, task: &str, script: &str) -> Outcome {
     assignment.program = "sh".into();
     assignment.stdin = Some(prompt.clone());
     let exit = world.run_assignment(assignment);
-    let result = std::fs::read_to_string(result).ok();
-    let last_line = exit.last_line.as_deref();
-    judge(
-        &exit.ended,
-        &Produced {
-            result: result.as_deref(),
-            last_line,
-            complaint: None,
-            artifacts: 0,
-            missing: &[],
-            must_report: true,
-        },
-    )
+    (exit.ended, std::fs::read_to_string(result).ok(), exit.last_line)
 }
 
 /// R: X-08
 #[test]
 fn every_worker_gets_the_same_contract_and_may_answer_by_a_result_or_by_its_output() {
     let world = World::new();
-    let completed = |findings: &str| Outcome::Completed { findings: findings.to_owned() };
+    let printed = |code: i32, line: &str| (Ended::Exit(code), None, Some(line.to_owned()));
     let told = "cd \"${TEAM_EXECUTOR_ARTIFACTS%/*}\" && echo $TEAM_EXECUTOR_SESSION $TEAM_EXECUTOR_RUN \
                 $TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ROLE ${TEAM_EXECUTOR_ATTEMPT##*/} \
                 ${TEAM_EXECUTOR_RESULT##*/} ${SECRET-none} $(cat \"$TEAM_EXECUTOR_PROMPT\"), $(cat)";
     let expected = "/session run-1 told developer 1 result.json none the prompt, the prompt";
-    assert_eq!(run(&world, "told", told), completed(expected));
+    assert_eq!(run(&world, "told", told), printed(0, expected));
 
-    let result =
-        "printf '{\"status\":\"completed\",\"findings\":\"by file\"}' >\"$TEAM_EXECUTOR_RESULT\"; echo by output";
-    assert_eq!(run(&world, "result", result), completed("by file"));
+    let result = r#"{"status":"completed","findings":"by file"}"#;
+    let script = format!("printf '{result}' >\"$TEAM_EXECUTOR_RESULT\"; echo by output");
+    let expected = (Ended::Exit(0), Some(result.to_owned()), Some("by output".to_owned()));
+    assert_eq!(run(&world, "result", &script), expected);
 
-    assert_eq!(run(&world, "output", "echo first; echo by output; echo"), completed("by output"));
-    let failed = Outcome::Failed { findings: "went wrong".to_owned(), error: "exit code 4".to_owned() };
-    assert_eq!(run(&world, "failed", "echo went wrong; exit 4"), failed);
+    assert_eq!(run(&world, "output", "echo first; echo by output; echo"), printed(0, "by output"));
+    assert_eq!(run(&world, "failed", "echo went wrong; exit 4"), printed(4, "went wrong"));
 }

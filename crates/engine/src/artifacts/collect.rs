@@ -1,16 +1,16 @@
 //! What an attempt delivered: the files in its own folder, those that its report names, and what its manifest says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::io::Errno;
 use team_executor_agents::durable::sync_all;
-use team_executor_beneath::{is_system_failure, ours, words};
+use team_executor_beneath::{is_system_failure, ours};
 use team_executor_core::{Artifact, ArtifactId, Priority, RoleName, TaskId, Timestamp, Validation};
 use team_executor_files::reading::Reading;
-use team_executor_files::{Code, MemoryFolder, ReadError, discovery, limits, manifest};
+use team_executor_files::{Code, MemoryFolder, ReadError, limits, manifest};
 use team_executor_store::below;
 use team_executor_store::run_folder::component;
 
@@ -48,8 +48,8 @@ pub(crate) struct Delivered {
     pub(crate) priority: Priority,
     /// When the worker ended.
     pub(crate) at: Timestamp,
-    /// Where it may have named artifacts.
-    pub(crate) reports: Vec<PathBuf>,
+    /// Paths that its reports name.
+    pub(crate) named: Vec<String>,
     /// What is demanded of them.
     pub(crate) demands: Demands,
     /// Its keeper has made durable what is in its own folder, and nobody was to change that since.
@@ -112,12 +112,8 @@ pub(super) fn collect(
     let (files, is_described) = in_folder(&own, roots, &mut wrong)?;
     let told = misplaced(delivered, roots, files.is_empty(), &mut wrong);
     files.into_iter().for_each(|path| name(Place::Run, path, None));
-    let mut reports = Vec::new();
-    for report in &delivered.reports {
-        reports.extend(reported(report)?);
-    }
-    for path in reports {
-        match roots.find(&path, &own)? {
+    for path in &delivered.named {
+        match roots.find(path, &own)? {
             Ok((place, path)) => name(place, path, None),
             Err(why) => wrong.push(format!("{path}: reported as delivered, but {why}")),
         }
@@ -290,22 +286,6 @@ fn misplaced(delivered: &Delivered, roots: &Roots, is_empty: bool, wrong: &mut V
         return Vec::new();
     }
     vec![format!("{}: changed files in the folder of another task: {changed}{more}", delivered.task)]
-}
-
-/// The paths that a report names.
-fn reported(path: &Path) -> Result<Vec<String>, ReadError> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Ok(Vec::new());
-    };
-    let bytes = match ours::open(folder).and_then(|folder| folder.read(name, limits::DISCOVERY_BYTES)) {
-        Err(errno) if is_system_failure(errno) => return Err(ReadError::Failed(format!("{name}: {}", words(errno)))),
-        Err(_) => return Ok(Vec::new()), // not there, or so odd that its outcome has said so
-        Ok(bytes) => bytes,
-    };
-    let file: Arc<str> = format!("{}/result.json", discovery::FOLDER).into();
-    let folder = MemoryFolder::default().with(&file, bytes);
-    let read = discovery::read(&mut Reading::new(&folder, discovery::FOLDER), &file);
-    Ok(read.map(|read| read.artifacts_produced).unwrap_or_default())
 }
 
 enum Declared {

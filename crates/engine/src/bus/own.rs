@@ -8,11 +8,9 @@ use team_executor_files::{MemoryFolder, discovery, findings_text, time};
 use team_executor_store::{Durability, RealDisk, replace};
 
 use super::{Attempt, Refusal, log};
+use crate::conclude::{REPORTED_BY, RESULT_BYTES, Results, WorkerReport};
 use crate::job::Job;
-use crate::{clock, outcome, run_at};
-
-/// Names in a result the attempt that reported it by a tool or a command of ours.
-pub(crate) const REPORTED_BY: &str = "reported_by";
+use crate::{clock, run_at};
 
 /// How a task ended, in its worker's words.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +54,7 @@ impl OwnReport<'_> {
     /// Writes the result, unless there is one that says how the task ended: the first report wins.
     pub fn write_first(&self, attempt: &Attempt, task: &Task) -> Result<(), Refusal> {
         let (_, _turn) = log::turn(&attempt.session)?;
-        if let Some(status) = said(attempt) {
+        if let Some(status) = reported(attempt, task) {
             let what = format!("'{}' was reported as {status} already, and the first report wins", attempt.task);
             return Err(Refusal::new(what, "nothing is left to be reported; end your work"));
         }
@@ -87,8 +85,8 @@ impl OwnReport<'_> {
         let folder = folder.parent().map(RealDisk::open_folder);
         let folder = folder.and_then(Result::ok).ok_or_else(|| refused("the folder of the run is gone".to_owned()))?;
         let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(attempt, task, findings));
-        if text.len() as u64 > outcome::RESULT_BYTES {
-            let what = format!("the result has {} bytes, and at most {} are read", text.len(), outcome::RESULT_BYTES);
+        if text.len() as u64 > RESULT_BYTES {
+            let what = format!("the result has {} bytes, and at most {} are read", text.len(), RESULT_BYTES);
             return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and report its path"));
         }
         let written = replace(&folder, &name, text.as_bytes(), Durability::Durable);
@@ -108,7 +106,9 @@ impl OwnReport<'_> {
             && let Ok(Some(job)) = Job::of(&attempt.session)
         {
             let help = "report it again, with the object that is asked for in `result`";
-            job.accept(Some(&text)).map_err(|why| Refusal::new(why, help))?;
+            let report =
+                WorkerReport::parse(&text, &task.id).map_err(|refused| Refusal::new(refused.to_string(), help))?;
+            job.accept(Some(&report)).map_err(|why| Refusal::new(why, help))?;
         }
         let file = format!("{}/{}.json", discovery::FOLDER, task.id);
         let folder = MemoryFolder::default().with(&file, text);
@@ -165,11 +165,9 @@ impl OwnReport<'_> {
 }
 
 /// How the task ended by the result that is there, if it says so.
-fn said(attempt: &Attempt) -> Option<TaskStatus> {
-    let text = outcome::result(&attempt.result())?;
-    let document = json::parse(&text).ok()?;
-    let status = document.root().get("status")?.as_text().and_then(|word| TaskStatus::from_word(&word));
-    status.filter(|status| matches!(status, TaskStatus::Completed | TaskStatus::Failed))
+fn reported(attempt: &Attempt, task: &Task) -> Option<String> {
+    let results = Results::open(attempt.result().parent()?).ok()?;
+    results.report(&task.id, attempt.number)?.status().map(str::to_owned)
 }
 
 #[cfg(test)]

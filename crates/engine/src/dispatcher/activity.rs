@@ -7,7 +7,7 @@ use super::Dispatcher;
 use crate::control::Answer;
 use crate::notice::{Activity, AtWork, Notice};
 use crate::run_at::logs;
-use crate::{ends, resident};
+use crate::{conclude, resident};
 
 impl Dispatcher<'_> {
     /// Shows what a worker printed last; of a known coding agent, what it is doing and what it has used.
@@ -92,7 +92,7 @@ impl Dispatcher<'_> {
     /// What the agent of an attempt has used for it: without what earlier tasks of its conversation used, and with an estimate of its cost.
     fn activity(&self, slot: usize, work: Work, stream: &Stream) -> Activity {
         let worker = self.worker(work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
-        let used = worker.and_then(|(worker, setup)| ends::from_usage(&stream.usage, setup, worker, None));
+        let used = worker.and_then(|(worker, setup)| conclude::from_usage(&stream.usage, setup, worker, None));
         let used = used.map(|used| *resident::own_part(used, self.options, self.rules(), work)).unwrap_or_default();
         Activity {
             model: used.model,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rustix::io::Errno;
 use team_executor_agents::{Ended, Exit, Lack, Obstacle};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Work, WorkEnded};
@@ -9,12 +10,10 @@ use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Work, W
 use super::{Dispatcher, tell_problems};
 use crate::artifacts::Looked;
 use crate::checking::{Checking, Next, Scene};
-use crate::ends::{self, End};
-use crate::notice::Notice;
+use crate::clock;
+use crate::conclude::{Attempt, Concluded, Demands, Discovery, Reports, WorkerReport};
 use crate::options::Failure;
-use crate::patience::patiently;
 use crate::worker::Worker;
-use crate::{capability, clock, judgement, outcome};
 
 impl Dispatcher<'_> {
     /// What runs in a slot has ended; without a word if its keeper died.
@@ -120,32 +119,35 @@ impl Dispatcher<'_> {
         if exit.undurable.as_ref().is_some_and(|obstacle| obstacle.lack == Some(Lack::Room)) {
             self.conductor.disk_is_full();
         }
-        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
-        let end = ends::of(self.options, &self.at, task, work, worker, exit)?;
-        let outcome = self.concluded(work, end)?;
+        let concluded = self.attempt(work).by_exit(exit)?;
+        let outcome = self.concluded(work, concluded)?;
         Ok(self.unless_overspent(work, outcome))
     }
 
-    fn concluded(&mut self, work: Work, end: End) -> Result<Outcome, Failure> {
-        let End { result, outcome, used, problems } = end;
-        if result.is_none() {
-            self.silent.insert(work);
-        }
+    fn attempt(&self, work: Work) -> Attempt<'_> {
+        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
+        Attempt { options: self.options, run: &self.at, task, work, worker }
+    }
+
+    /// The outcome of an attempt, with everything that is demanded of it. What it reported is kept until its end is told.
+    fn concluded(&mut self, work: Work, concluded: Concluded) -> Result<Outcome, Failure> {
+        let Concluded { outcome, report, used, problems } = concluded;
         self.count(work, used);
-        let task = &self.session.tasks[work.task.get()];
         tell_problems(problems, self.tell);
-        let gap = result.as_deref().and_then(capability::of_result);
+        let task = &self.session.tasks[work.task.get()];
+        let gap = report.as_ref().and_then(WorkerReport::gap);
         tell_problems(self.gaps.news(task.id.as_str(), gap, &self.session), self.tell);
-        let judged = patiently(|| self.views.judged(&task.id, outcome.clone()));
-        let outcome =
-            judged.map_err(|errno| Failure::disk("read the discoveries in", &self.options.folder)(errno.into()))?;
-        let said = result.or_else(|| self.views.left(&task.id));
-        if let (Outcome::Completed { .. }, Some(unread)) = (&outcome, said.as_deref().and_then(judgement::unread)) {
-            (self.tell)(Notice::Warning(format!("{}: {unread}", task.id)));
-        }
-        let outcome = self.of_row(work, outcome, said.as_deref());
-        let said = judgement::of(said.as_deref(), task, work.task, self.rules().graph());
-        Ok(outcome::judged(outcome, said))
+        let unread = |errno: Errno| Failure::disk("read the discoveries in", &self.options.folder)(errno.into());
+        let discoveries = self.views.discoveries().filter(|_| outcome != Outcome::Interrupted);
+        let discovery = Discovery::read(discoveries, &task.id).map_err(unread)?;
+        let reports = Reports { result: report, discovery };
+        let (index, graph, job) = (work.task, self.rules().graph(), self.row_demand(work.task));
+        let mut problems = Vec::new();
+        let outcome = reports.conclude(outcome, &Demands { task, index, graph, job }, &mut problems);
+        tell_problems(problems, self.tell);
+        self.end_job(work, &outcome, reports.first());
+        self.reports.insert(work, reports.known());
+        Ok(outcome)
     }
 
     /// Who does the last attempt at a task.
@@ -155,27 +157,21 @@ impl Dispatcher<'_> {
 
     /// A worker was lost; what it used is not, nor what it had reported.
     pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Result<Outcome, Failure> {
-        let task = &self.session.tasks[work.task.get()];
-        let worker = self.worker(work.task);
-        let used = worker.and_then(|worker| ends::used_by_lost(self.options, &self.at, task, work, worker, exit));
-        let Some(end) = ends::reported(&self.at, task, work)? else {
-            self.count(work, used);
-            return Ok(Outcome::Interrupted);
-        };
-        self.concluded(work, End { used, ..end })
+        let concluded = self.attempt(work).lost(exit)?;
+        self.concluded(work, concluded)
     }
 
     /// What attempts are about.
     pub(super) fn scene(&self) -> Scene<'_> {
-        let Self { options, at, session, cwd, silent, .. } = self;
-        Scene { options, run: at, session, cwd, silent, is_stopping: self.is_stopping() }
+        let Self { options, at, session, cwd, reports, .. } = self;
+        Scene { options, run: at, session, cwd, reports, is_stopping: self.is_stopping() }
     }
 
     /// The same, and what judges attempts.
     pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
         let is_stopping = self.is_stopping();
-        let Self { checking, options, at, session, cwd, silent, .. } = self;
-        (checking, Scene { options, run: at, session, cwd, silent, is_stopping })
+        let Self { checking, options, at, session, cwd, reports, .. } = self;
+        (checking, Scene { options, run: at, session, cwd, reports, is_stopping })
     }
 
     fn is_stopping(&self) -> bool {

@@ -8,7 +8,7 @@ use team_executor_core::run::{Used, Work};
 use super::{Dispatcher, tell_problems};
 use crate::inbox::Message;
 use crate::options::Failure;
-use crate::{assign, prompt, resident, stale, talk};
+use crate::{assign, prompt, resident, talk};
 
 impl Dispatcher<'_> {
     /// Starts the worker of an attempt in a slot.
@@ -68,11 +68,9 @@ impl Dispatcher<'_> {
 
     /// Gives what stands where an attempt is to write its result another name, and says which.
     fn put_result_aside(&self, work: Work) -> Result<Option<PathBuf>, Failure> {
-        let id = self.id(work.task);
-        if !self.at.has_result(id, work.attempt) {
-            return Ok(None);
-        }
-        let result = self.at.result(id, work.attempt);
-        stale::attempt_begins(&result).map_err(Failure::disk("put aside", result))
+        let id = &self.session.tasks[work.task.get()].id;
+        let failed = |error| Failure::disk("put aside", self.at.result(id.as_str(), work.attempt))(error);
+        let name = self.at.results.put_aside(id, work.attempt).map_err(failed)?;
+        Ok(name.map(|name| self.at.agents().join(name)))
     }
 }

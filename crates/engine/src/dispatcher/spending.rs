@@ -9,7 +9,7 @@ use super::Dispatcher;
 use crate::budget::of_bound;
 use crate::inbox::Message;
 use crate::notice::Notice;
-use crate::{ends, resident, talk};
+use crate::{conclude, resident, talk};
 
 /// How long an agent that was asked to end its turn and its conversation has for both, before it is ended like any other.
 const WINDING_UP: Duration = Duration::from_secs(10);
@@ -25,7 +25,7 @@ impl Dispatcher<'_> {
         let Some(setup) = &worker.setup else { return };
         // Of a single task Codex says nothing before its end, and an estimate ends no attempt.
         let is_seen = setup.converses || setup.adapter != Adapter::Codex;
-        let Some(used) = ends::from_usage(usage, setup, worker, None) else { return };
+        let Some(used) = conclude::from_usage(usage, setup, worker, None) else { return };
         let used = resident::own_part(used, self.options, self.rules(), work);
         self.tell_unpriced(&used);
         self.live.insert(work, *used);

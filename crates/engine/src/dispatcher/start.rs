@@ -16,8 +16,8 @@ use super::pace::Pace;
 use super::rendering::Rendered;
 use super::{Dispatcher, tell_problems};
 use crate::adopt::Resumed;
-use crate::capability::Gaps;
 use crate::checking::Checking;
+use crate::conclude::{Gaps, Known, TakeOver};
 use crate::conductor::Conductor;
 use crate::control::server::Server;
 use crate::following::Following;
@@ -29,7 +29,6 @@ use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::report::Report;
-use crate::reported::Reports;
 use crate::resident::Residents;
 use crate::run_at::{self, Opened};
 use crate::signals::Listening;
@@ -85,7 +84,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     let started = Instant::now();
     if resumed {
         let discoveries = views.discoveries();
-        let reports = Reports { run: &at, session: &options.folder, discoveries, silent: &BTreeSet::new() };
+        let reports = TakeOver { run: &at, session: &options.folder, discoveries };
         problems.extend(reports.catch_up(&mut session, &rules));
     }
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
@@ -150,7 +149,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         outbox,
         cwd,
         slots: BTreeMap::new(),
-        silent: BTreeSet::new(),
+        reports: Known::new(),
         used: Vec::new(),
         live: Live::default(),
         going_on: BTreeSet::new(),

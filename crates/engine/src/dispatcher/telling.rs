@@ -8,24 +8,17 @@ use team_executor_core::{TaskIndex, Timestamp, Verdict};
 use super::{Dispatcher, tell_problems};
 use crate::budget::Halted;
 use crate::clock;
+use crate::conclude::TakeOver;
 use crate::notice::Notice;
 use crate::report::warning;
-use crate::reported::Reports;
 
 impl Dispatcher<'_> {
     /// Tells what has happened, and takes over what the worker reported besides. So many completed tasks are `untold`: they do
     /// not count yet.
     pub(super) fn announce(&mut self, event: Event, untold: usize) {
-        let reports = Reports {
-            run: &self.at,
-            session: &self.options.folder,
-            discoveries: self.views.discoveries(),
-            silent: &self.silent,
-        };
-        tell_problems(reports.take_over(&mut self.session, &event), self.tell);
-        if let Event::Completed { work, .. } | Event::Failed { work, .. } | Event::Interrupted { work, .. } = &event {
-            self.silent.remove(work);
-        }
+        let (run, discoveries) = (&self.at, self.views.discoveries());
+        let reports = TakeOver { run, session: &self.options.folder, discoveries };
+        tell_problems(reports.at_end(&mut self.session, &event, &mut self.reports), self.tell);
         let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
         tell_problems(problems, self.tell);
         let mut counts = self.rules().counts();

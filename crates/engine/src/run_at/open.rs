@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, open_ours, ours, read_regular};
+use team_executor_beneath::{Dir, How, io_error, make_ours, make_shared, ours, read_regular};
 use team_executor_core::run::KeptWaves;
 use team_executor_core::{Reconciliation, Session, TaskStatus};
 use team_executor_store::lock::PATIENCE;
@@ -20,6 +20,7 @@ use team_executor_store::{
 use super::{RunAt, must_be_whole, nameless, newest, open_folder, runs, session_name, sign};
 use crate::artifacts::FOLDER;
 use crate::clock;
+use crate::conclude::Results;
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest, planned_waves};
 
@@ -198,7 +199,7 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let disk = RealDisk::from(dir);
     let executor = open_folder(&path.join(EXECUTOR))?;
     let agents = path.join(AGENTS);
-    let results = open_ours(&agents).map_err(Failure::disk("open", agents))?;
+    let results = Results::open(&agents).map_err(Failure::disk("open", agents))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     private(make_ours(&ledgers), &ledgers)?;
     let lock = lock(&executor, LOCK, PATIENCE, &path)?;

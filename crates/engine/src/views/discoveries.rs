@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use team_executor_beneath::is_system_failure;
-use team_executor_core::run::{ErrorClass, Outcome};
 use team_executor_core::{Task, TaskId, TaskStatus};
 use team_executor_files::discovery::{FOLDER, TaskDiscovery, read, write};
 use team_executor_files::reading::Reading;
@@ -30,32 +29,6 @@ pub(super) fn discovery(task: &Task) -> TaskDiscovery {
 /// Puts aside what an earlier attempt has left, so that what is there afterwards is the next one's.
 pub(super) fn attempt_begins<D: Disk>(disk: &D, task: &TaskId) -> Result<(), ReplaceError> {
     Ok(set_aside(disk, &name(task)).map(drop)?)
-}
-
-/// What an attempt came to, with what it left in the folder: to say nothing at all is to have failed, and so is to say
-/// that one has. Fails only if the disk or the system does.
-pub(super) fn judged<D: Disk>(disk: &D, task: &TaskId, outcome: Outcome) -> Result<Outcome, Errno> {
-    let Outcome::Completed { findings, judgement } = outcome else { return Ok(outcome) };
-    let findings = findings.filter(|findings| !findings.trim().is_empty());
-    let failed = |error: String| Outcome::Failed { class: ErrorClass::Transient, error };
-    Ok(match Left::of(disk, task)? {
-        Left::Nothing if findings.is_none() => failed("No discovery file produced".to_owned()),
-        Left::Nothing => Outcome::Completed { findings, judgement },
-        Left::Unreadable => failed(format!("its discovery {FOLDER}/{} cannot be read", name(task))),
-        Left::Discovery(found, ..) if found.status == Some(TaskStatus::Failed) => {
-            failed(found.error.unwrap_or_else(|| format!("its discovery {FOLDER}/{} says that it failed", name(task))))
-        }
-        Left::Discovery(found, ..) => {
-            let said = [found.findings, found.key_findings.join("; ")].into_iter().find(|text| !text.is_empty());
-            let findings = findings.or(said);
-            Outcome::Completed { findings, judgement }
-        }
-    })
-}
-
-/// The text of a task's discovery, if there is one.
-pub(super) fn text<D: Disk>(disk: &D, task: &TaskId) -> Option<String> {
-    disk.read(&name(task)).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// Makes sure that a task which is over has a discovery that agrees with it. What a worker wrote is completed where it
@@ -144,34 +117,12 @@ mod tests {
         (dir, disk, task)
     }
 
-    fn completed(findings: &str) -> Outcome {
-        Outcome::completed(Some(findings.to_owned()))
-    }
-
-    fn error(outcome: Outcome) -> String {
-        if let Outcome::Failed { error, .. } = outcome { error } else { format!("{outcome:?}") }
-    }
-
     #[test]
-    fn a_worker_that_says_nothing_has_failed() {
+    fn next_attempt_has_a_place_of_its_own() {
         let (dir, disk, task) = world();
-        assert_eq!(error(judged(&disk, &task.id, completed(" ")).unwrap()), "No discovery file produced");
-        assert_eq!(judged(&disk, &task.id, completed("done")).unwrap(), completed("done"));
-        let write = |text: &str| std::fs::write(dir.path().join("A.json"), text).unwrap();
-        write(r#"{"status":"completed","findings":"theirs"}"#);
-        assert_eq!(judged(&disk, &task.id, completed("")).unwrap(), completed("theirs"));
-        assert_eq!(judged(&disk, &task.id, completed("ours")).unwrap(), completed("ours"));
-        write(r#"{"status":"completed","data":{"key_findings":["one","two"]}}"#);
-        assert_eq!(judged(&disk, &task.id, completed("")).unwrap(), completed("one; two"));
-        write(r#"{"status":"failed","error":"no time"}"#);
-        assert_eq!(error(judged(&disk, &task.id, completed("done")).unwrap()), "no time");
-        write("{");
-        assert_eq!(
-            error(judged(&disk, &task.id, completed("done")).unwrap()),
-            "its discovery discoveries/A.json cannot be read"
-        );
+        std::fs::write(dir.path().join("A.json"), "{").unwrap();
         attempt_begins(&disk, &task.id).unwrap();
-        assert_eq!(disk.list().unwrap(), ["A.json.aside-1"], "the next attempt has a place of its own");
+        assert_eq!(disk.list().unwrap(), ["A.json.aside-1"]);
     }
 
     #[test]

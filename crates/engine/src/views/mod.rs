@@ -22,9 +22,8 @@ mod wave;
 
 use std::collections::BTreeSet;
 
-use rustix::io::Errno;
-use team_executor_core::run::{Cadence, Event, Outcome, Run, Then};
-use team_executor_core::{ExecMode, Session, SessionStatus, TaskId, TaskIndex};
+use team_executor_core::run::{Cadence, Event, Run, Then};
+use team_executor_core::{ExecMode, Session, SessionStatus, TaskIndex};
 use team_executor_files::{Dialect, limits, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
@@ -149,19 +148,6 @@ impl<D: Disk> Views<D> {
             note(&mut problems, discoveries::attempt_begins(disk, &task.id));
         }
         self.unsaid(problems)
-    }
-
-    /// What an attempt came to, together with what it left where the dialect demands something.
-    pub fn judged(&self, task: &TaskId, outcome: Outcome) -> Result<Outcome, Errno> {
-        match &self.folders.discoveries {
-            Some(disk) => discoveries::judged(disk, task, outcome),
-            None => Ok(outcome),
-        }
-    }
-
-    /// What an attempt left where the dialect demands something.
-    pub fn left(&self, task: &TaskId) -> Option<String> {
-        self.folders.discoveries.as_ref().and_then(|disk| discoveries::text(disk, task))
     }
 
     /// Something happened. What others wait for is written at once, the rest when there is time.

@@ -1,7 +1,7 @@
 //! The views on a disk that fails at every operation.
 
 use team_executor_core::run::{Input, Outcome, Policy, Step, Work, WorkEnded};
-use team_executor_core::{Graph, RoleName, SessionId, Task, Timestamp};
+use team_executor_core::{Graph, RoleName, SessionId, Task, TaskId, Timestamp};
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::sim_fault::{Fault, Lies, Strike};
 use team_executor_store::sim_inode::Damage;

@@ -226,7 +226,20 @@ pub(super) fn understand(reading: &mut Reading<'_>, file: &Arc<str>, text: &str)
     let root = document.root();
     let task = task(root, file, reading)?;
     let status = field(root, &OBJECT, "status").map_or(Span::new(0, 1), Value::span);
-    Some((discovery(root, task, file, reading), status))
+    let is_long = |written: &Value<'_, '_>| joined(*written).chars().count() > limits::FINDINGS_CHARS;
+    if let Some(written) = findings(root).filter(is_long) {
+        let message = format!("`findings` of more than {} characters were read whole", limits::FINDINGS_CHARS);
+        let span = Span { start: written.span().start, end: written.span().start + 1 };
+        reading.findings.push(Finding::warning(Code::OtherForm, message).at(file, span, ""));
+    }
+    Some((discovery(root, task), status))
+}
+
+/// The discovery that a value is: of the task that it names, else of the given one; nothing if it names none that can be.
+pub fn from_value(root: Value<'_, '_>, task: &TaskId) -> Option<TaskDiscovery> {
+    let stated = field(root, &OBJECT, "task_id").and_then(text_of);
+    let task = stated.map_or_else(|| Some(task.clone()), |stated| TaskId::parse(&stated).ok())?;
+    Some(discovery(root, task))
 }
 
 /// The task that a file is about: what it says itself, else its name.
@@ -248,27 +261,25 @@ fn is_digest(name: &str) -> bool {
     name.strip_prefix("x-").is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn discovery(root: Value<'_, '_>, task: TaskId, file: &Arc<str>, reading: &mut Reading<'_>) -> TaskDiscovery {
+/// What came out, under either of its names.
+fn findings<'d, 's>(root: Value<'d, 's>) -> Option<Value<'d, 's>> {
+    field(root, &OBJECT, "findings").or_else(|| root.get("summary"))
+}
+
+fn discovery(root: Value<'_, '_>, task: TaskId) -> TaskDiscovery {
     let data = field(root, &OBJECT, "data").unwrap_or(root);
     let whole = |name| field(data, &DATA, name)?.as_i64().and_then(|number| u32::try_from(number).ok());
     let full = lines(data, &DATA, "key_findings_full");
     let filled = |name| text(root, &OBJECT, name).filter(|text| !text.is_empty());
     let status = text(root, &OBJECT, "status").unwrap_or_default();
     let status = STATUS.iter().find(|(word, _)| *word == status).map_or(&*status, |(_, meaning)| meaning);
-    let written = field(root, &OBJECT, "findings").or_else(|| root.get("summary"));
-    let findings = written.map(joined).unwrap_or_default();
-    if let Some(written) = written.filter(|_| findings.chars().count() > limits::FINDINGS_CHARS) {
-        let message = format!("`findings` of more than {} characters were read whole", limits::FINDINGS_CHARS);
-        let span = Span { start: written.span().start, end: written.span().start + 1 };
-        reading.findings.push(Finding::warning(Code::OtherForm, message).at(file, span, ""));
-    }
     TaskDiscovery {
         task,
         worker: text(root, &OBJECT, "worker"),
         timestamp: fields::timestamp(root, &OBJECT, "timestamp"),
         kind: text(root, &OBJECT, "type"),
         status: TaskStatus::from_word(status).filter(|s| matches!(s, TaskStatus::Completed | TaskStatus::Failed)),
-        findings: filled("findings_full").unwrap_or(findings),
+        findings: filled("findings_full").or_else(|| findings(root).map(joined)).unwrap_or_default(),
         quality_score: field(root, &OBJECT, "quality_score")
             .and_then(Value::as_f64)
             .filter(|s| (0.0..=100.0).contains(s)),

@@ -6,4 +6,4 @@ mod format;
 mod tests;
 
 pub use check::check_all;
-pub use format::{ABOUT, FOLDER, SHAPE, TaskDiscovery, read, write};
+pub use format::{ABOUT, FOLDER, SHAPE, TaskDiscovery, from_value, read, write};

@@ -1,5 +1,5 @@
-//! What a worker says it cannot do, because nobody in the team can. It is told, with the ways on; the run goes on, and no
-//! role is made up.
+//! Capability gaps: workers report in results and on the bus what no role of the team can do. The warning names the ways on;
+//! the run continues, and no role is made up.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -21,15 +21,6 @@ const CHUNK: u64 = 1 << 20;
 const SHOWN: usize = 200;
 /// How many roles are named.
 const ROLES: usize = 20;
-
-/// The gap that a result reports: `data.capability_gap`.
-pub(crate) fn of_result(result: &str) -> Option<String> {
-    if !result.contains(NAME) {
-        return None; // most results are not read for this
-    }
-    let document = json::parse(result).ok()?;
-    gap(document.root().get("data")?)
-}
 
 /// The warning about a gap: what is missing, who there is, and the three ways on.
 pub(crate) fn warning(by: &str, gap: &str, roles: &[Role]) -> String {
@@ -107,8 +98,8 @@ fn message(line: &str) -> Option<(String, String)> {
     Some((by, root.get("data").and_then(gap).or_else(summary)?))
 }
 
-/// What is missing, in the worker's words.
-fn gap(data: Value<'_, '_>) -> Option<String> {
+/// `capability_gap` of the data of a report or a message, in the worker's words.
+pub(super) fn gap(data: Value<'_, '_>) -> Option<String> {
     let gap = data.get(NAME)?;
     let words = gap.as_text().map_or_else(|| gap.raw().to_owned(), |text| text.into_owned());
     (!gap.is_null() && !words.trim().is_empty()).then_some(words)
@@ -123,17 +114,6 @@ mod tests {
     fn session() -> Session {
         let roles = ["developer", "tester"].map(|name| Role::new(RoleName::parse(name).unwrap()));
         Session { roles: roles.into(), ..Session::new(SessionId::parse("TC-1").unwrap()) }
-    }
-
-    #[test]
-    fn a_result_may_report_a_gap() {
-        let of = |data: &str| of_result(&format!("{{\"status\":\"completed\",\"data\":{data}}}"));
-        assert_eq!(of(r#"{"capability_gap":"nobody knows COBOL"}"#).as_deref(), Some("nobody knows COBOL"));
-        assert_eq!(of(r#"{"capability_gap":{"needs":"COBOL"}}"#).as_deref(), Some(r#"{"needs":"COBOL"}"#));
-        for none in [r#"{"capability_gap":null}"#, r#"{"capability_gap":" "}"#, "{}", "3", r#""capability_gap""#] {
-            assert_eq!(of(none), None, "{none}");
-        }
-        assert_eq!(of_result("capability_gap"), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What a worker's result says about the work of others. A result is text of a worker: only these fields count, only with
-//! these words, and only about what the task builds on.
+//! What a report says about the work of others: only about what its task builds on, and only with these words.
 
 use std::collections::BTreeMap;
 
 use team_executor_core::run::{Judgement, TaskPolicy};
-use team_executor_core::{Complexity, Graph, Judge, Session, Task, TaskIndex, Verdict};
-use team_executor_files::json::{self, Value};
+use team_executor_core::{Graph, Judge, Session, Task, TaskIndex, Verdict};
+
+use super::report::{Severity, WorkerReport};
 
 /// A team that cannot agree sends work back only once; then a person decides.
 const CONSENSUS_ROUNDS: u32 = 1;
@@ -16,14 +16,6 @@ const REJECTS: [&str; 2] = ["reject", "rejected"];
 const ACCEPTS: [&str; 9] = ["approve", "approved", "accept", "accepted", "pass", "passed", "ok", "warn", "warning"];
 /// Other words for what a supervisor says.
 const ALSO: [(&str, Verdict); 3] = [("passed", Verdict::Pass), ("warning", Verdict::Warn), ("blocked", Verdict::Block)];
-
-/// How much it matters that a team could not agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Severity {
-    High,
-    Medium,
-    Low,
-}
 
 /// What the plan itself says about checkpoints and complexity, added to what differs for single tasks anyway.
 pub(crate) fn with_checkpoints(
@@ -42,59 +34,41 @@ pub(crate) fn with_checkpoints(
     tasks
 }
 
-/// Whether the task is a supervisor's, who must say something.
+/// Whether the task is a supervisor's, who must give a verdict.
 pub(crate) fn is_supervised(task: &Task) -> bool {
     task.judge() == Some(Judge::Supervisor)
 }
 
-/// What the result of a task says about the work that it builds on; nothing if it says nothing. A supervisor who does not
-/// say whether to go on has not done the task, and neither has who says it in a way that cannot be read: what is lost may be a
-/// rejection.
-pub(crate) fn of(
-    result: Option<&str>,
+/// The review in a report of a task; nothing if there is none. A supervisor without a verdict has not done the task.
+pub(super) fn review(
+    report: Option<&WorkerReport>,
     task: &Task,
     index: TaskIndex,
     graph: &Graph,
 ) -> Result<Option<Judgement>, String> {
-    let document = result.filter(|text| !text.is_empty()).map(json::parse).transpose();
-    let document = document.map_err(|malformed| format!("its result cannot be read: {}", malformed.message))?;
-    let said = document.as_ref().map(|document| read(document.root(), index, graph)).unwrap_or_default();
+    let review = report.map(|report| read(report, index, graph)).unwrap_or_default();
     if !is_supervised(task) {
         // Only supervisors can stop everything.
-        let said = Judgement { verdict: None, ..said };
-        return Ok((said != Judgement { critique: said.critique.clone(), ..Judgement::default() }).then_some(said));
+        let review = Judgement { verdict: None, ..review };
+        let is_empty = review == Judgement { critique: review.critique.clone(), ..Judgement::default() };
+        return Ok((!is_empty).then_some(review));
     }
-    if said.verdict.is_none() {
+    if review.verdict.is_none() {
         let words = Verdict::WORDS.join(", ");
         return Err(format!("a CHECKPOINT must say supervision_verdict in its result: {words}"));
     }
-    Ok(Some(said))
+    Ok(Some(review))
 }
 
-/// What a result says about the work of others in words that nobody knows, for people; nothing if there is none.
-pub(crate) fn unread(result: &str) -> Option<String> {
-    let document = json::parse(result).ok()?;
-    let verdict = document.root().get("data")?.get("verdict").filter(|verdict| !verdict.is_null())?;
-    let word = verdict.as_text().map(|word| word.trim().to_lowercase());
+/// That a report has a verdict in unknown words, for people.
+pub(super) fn unknown_verdict(report: &WorkerReport) -> Option<String> {
+    let (word, written) = report.verdict.as_ref()?;
+    let word = word.as_ref().map(|word| word.trim().to_lowercase());
     if word.is_some_and(|word| word.is_empty() || REJECTS.iter().chain(&ACCEPTS).any(|known| word == *known)) {
         return None;
     }
-    let shown: String = verdict.raw().chars().take(40).collect();
+    let shown: String = written.chars().take(40).collect();
     Some(format!("its verdict {shown} is neither approve nor reject, so nothing was sent back"))
-}
-
-/// How much it matters that a team could not agree, where it says that it could not. What is not said to matter little
-/// matters much.
-pub(crate) fn severity(blocked: Value<'_, '_>) -> Option<Severity> {
-    if blocked.is_null() || blocked.as_bool() == Some(false) {
-        return None;
-    }
-    let word = blocked.get("severity").unwrap_or(blocked).as_text().unwrap_or_default();
-    Some(match word.trim().to_lowercase().as_str() {
-        "medium" => Severity::Medium,
-        "low" => Severity::Low,
-        _ => Severity::High,
-    })
 }
 
 fn supervised(word: &str) -> Option<Verdict> {
@@ -102,29 +76,24 @@ fn supervised(word: &str) -> Option<Verdict> {
     Verdict::from_word(&word).or_else(|| ALSO.iter().find(|(also, _)| word == *also).map(|(_, verdict)| *verdict))
 }
 
-fn read(root: Value<'_, '_>, index: TaskIndex, graph: &Graph) -> Judgement {
-    let text = |value: Option<Value<'_, '_>>| value.and_then(Value::as_text).map(std::borrow::Cow::into_owned);
-    let data = root.get("data");
-    let of_data = |name: &str| data.and_then(|data| data.get(name));
-    let verdict = text(root.get("supervision_verdict")).and_then(|word| supervised(&word));
-    let complexity = text(of_data("complexity")).and_then(|word| Complexity::from_word(&word.to_lowercase()));
-    let consensus = of_data("consensus_blocked");
-    let is_blocked = consensus.and_then(severity) == Some(Severity::High);
-    let said = text(of_data("verdict")).map(|word| word.trim().to_lowercase());
-    let is_rejected = said.is_some_and(|word| REJECTS.contains(&word.as_str()));
+fn read(report: &WorkerReport, index: TaskIndex, graph: &Graph) -> Judgement {
+    let is_blocked = report.dispute.as_ref().is_some_and(|dispute| dispute.severity == Severity::High);
+    let word = report.verdict.as_ref().and_then(|(word, _)| word.as_ref());
+    let is_rejected = word.is_some_and(|word| REJECTS.contains(&word.trim().to_lowercase().as_str()));
     let mut rejects = Vec::new();
     if is_blocked || is_rejected {
-        let named = of_data("rejects").into_iter().flat_map(|named| named.items().collect::<Vec<_>>());
-        rejects.extend(named.filter_map(|id| graph.index_of(&id.as_text()?)));
+        rejects.extend(report.rejects.iter().filter_map(|id| graph.index_of(id)));
         if rejects.is_empty() {
             rejects.extend(graph.dependencies(index));
         }
     }
-    let reason = text(of_data("critique")).or_else(|| text(consensus.and_then(|blocked| blocked.get("reason"))));
-    let critique = reason.or_else(|| text(root.get("findings"))).unwrap_or_default();
-    let critique = critique.chars().take(CRITIQUE_CHARS).collect();
-    let rounds = (is_blocked && !is_rejected).then_some(CONSENSUS_ROUNDS);
-    Judgement { verdict, rejects, critique, rounds, complexity }
+    Judgement {
+        verdict: report.supervision.as_deref().and_then(supervised),
+        rejects,
+        critique: report.critique().chars().take(CRITIQUE_CHARS).collect(),
+        rounds: (is_blocked && !is_rejected).then_some(CONSENSUS_ROUNDS),
+        complexity: report.complexity,
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +115,13 @@ mod tests {
 
     fn said(task: u32, result: &str) -> Result<Option<Judgement>, String> {
         let (session, graph) = session();
-        of(Some(result), &session.tasks[task as usize], TaskIndex(task), &graph)
+        let task_of = &session.tasks[task as usize];
+        let report = WorkerReport::parse(result, &task_of.id).map_err(|refused| refused.sentence())?;
+        review(Some(&report), task_of, TaskIndex(task), &graph)
+    }
+
+    fn unread(result: &str) -> Option<String> {
+        unknown_verdict(&WorkerReport::parse(result, &TaskId::parse("A").unwrap()).unwrap())
     }
 
     #[test]
@@ -157,8 +132,8 @@ mod tests {
         let one = one.unwrap().unwrap();
         assert_eq!((one.rejects, one.critique.as_str()), (vec![TaskIndex(0)], "vague"));
         assert_eq!(said(2, r#"{"findings":"fine","data":{"verdict":"approve"}}"#), Ok(None));
-        for not_a_result in ["", "[]", "null", r#"{"data":"reject"}"#, r#"{"verdict":"reject"}"#] {
-            assert_eq!(said(2, not_a_result), Ok(None), "{not_a_result}");
+        for without_a_verdict in ["{}", r#"{"data":"reject"}"#, r#"{"verdict":"reject"}"#] {
+            assert_eq!(said(2, without_a_verdict), Ok(None), "{without_a_verdict}");
         }
     }
 
@@ -169,7 +144,7 @@ mod tests {
             said(2, &format!(r#"{{"status":"completed","data":{{"verdict":"reject","deep":{open}{close}}}}}"#))
         };
         assert!(nested(62).unwrap().is_some());
-        assert_eq!(nested(63), Err("its result cannot be read: nested deeper than 64 levels".to_owned()));
+        assert_eq!(nested(63), Err("its result cannot be read: nested deeper than 64 levels (line 1)".to_owned()));
     }
 
     /// R: E-11
