@@ -56,6 +56,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) session: Option<PathBuf>,
 
+    /// Append a log of the program itself to this file; TEAM_EXECUTOR_LOG sets its level [default: debug]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) log: Option<PathBuf>,
+
     /// Without a command the session is run
     #[command(flatten)]
     pub(crate) run: Run,

@@ -13,6 +13,7 @@ mod exit;
 mod face;
 mod failure;
 mod joining;
+mod log;
 mod open;
 mod place;
 mod printer;
@@ -44,7 +45,10 @@ fn main() -> ExitCode {
     let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {
         None => (mcp::worker(), false),
-        Some(Ok(args)) => (commands::run(&args, &mut printer), args.is_json()),
+        Some(Ok(args)) => {
+            let begun = log::begin(args.log.as_deref());
+            (begun.and_then(|()| commands::run(&args, &mut printer)), args.is_json())
+        }
         Some(Err(error)) if !error.use_stderr() => error.exit(), // help or version was asked for
         Some(Err(error)) => (Err(error.into()), args::seem_to_want_json(std::env::args_os())),
     };

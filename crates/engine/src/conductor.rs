@@ -18,6 +18,8 @@ use team_executor_core::run::{Effect, ErrorClass, Event, Input, Outcome, Refused
 use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
+use crate::diagnostics;
+
 /// How many attempts are made durable ahead of time.
 const AHEAD: usize = 256;
 
@@ -215,7 +217,9 @@ impl<F: DiskFile> Conductor<F> {
 
     fn append(&mut self, event: &Event) -> Result<Seq, JournalError> {
         let id = |task: TaskIndex| self.ids.get(task.get()).map_or("", |id| id);
-        self.journal.append(&records::write(event, id))
+        let record = records::write(event, id);
+        diagnostics::recorded(event, &record, id);
+        self.journal.append(&record)
     }
 }
 

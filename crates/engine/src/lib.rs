@@ -23,6 +23,7 @@ mod clock;
 mod conclude;
 pub mod conductor;
 pub mod control;
+mod diagnostics;
 mod dispatcher;
 pub mod doctor;
 pub mod export;

@@ -106,6 +106,13 @@ impl<F: DiskFile> Journal<F> {
         disk.sync_folder().map_err(DiskError::when("sync the folder of", name))?;
         let text = String::from_utf8(bytes).map_err(|_| DiskError::when("read", name)(Errno::ILSEQ))?;
         let (last, end) = (recovered.last, text.len() as u64);
+        tracing::info!(
+            last = last.seq,
+            epoch = last.epoch,
+            bytes = end,
+            torn = recovered.tail.is_some(),
+            "journal opened"
+        );
         Ok((Self::at(file, name, last, last.epoch.saturating_add(1), end), History { text, recovered }))
     }
 
@@ -204,6 +211,7 @@ impl<F: DiskFile> Journal<F> {
             if !journal.is_durable() {
                 journal.file.sync_data().map_err(DiskError::when("sync", &journal.name))?;
                 journal.durable = journal.last.seq;
+                tracing::debug!(upto = journal.durable, "journal synced");
             }
             Ok(())
         })
@@ -237,6 +245,7 @@ impl<F: DiskFile> Journal<F> {
             let Some(ended) = how(&mut **syncer) else { return Ok(()) };
             ended.map_err(DiskError::when("sync", &journal.name))?;
             (journal.durable, journal.syncing) = (upto, None);
+            tracing::debug!(upto, "journal synced");
             Ok(())
         })
     }
@@ -245,7 +254,10 @@ impl<F: DiskFile> Journal<F> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        act(self).inspect_err(|failure| self.failure = Some(failure.clone()))
+        act(self).inspect_err(|failure| {
+            tracing::error!(%failure, "journal failed");
+            self.failure = Some(failure.clone());
+        })
     }
 
     fn write(&mut self) -> Result<(), JournalError> {

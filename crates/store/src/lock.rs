@@ -42,6 +42,7 @@ impl<F: DiskFile> Lock<F> {
         loop {
             let mut file = open_or_create(disk, name).map_err(DiskError::when("open", name))?;
             if holds(disk, name, &mut file).map_err(DiskError::when("lock", name))? {
+                tracing::info!(waited = ?started.elapsed(), "lock taken");
                 return Ok(Self { file, name: name.to_owned() });
             }
             let waited = started.elapsed();

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use tracing::{debug, warn};
 
 use crate::adapters::Usage;
 use crate::capture::CHUNK;
@@ -136,6 +137,7 @@ impl Keepers {
     /// Runs a worker in a slot that is free. Paths must be absolute.
     pub fn start(&mut self, slot: usize, assignment: Assignment) {
         let (key, patience) = (assignment.key.clone(), self.patience);
+        debug!(slot, key, "worker started");
         let told = self.idle_keeper(slot).and_then(|kept| {
             match kept.run(assignment, patience) {
                 // A keeper that does not hear is dead, and that is told when its end is noticed.
@@ -145,6 +147,7 @@ impl Keepers {
             Ok(())
         });
         if let Err(error) = told {
+            warn!(slot, key, %error, "no keeper took the attempt");
             let ended = Ended::CouldNotStart(Obstacle::about("no keeper took the attempt", &error));
             let exit = Box::new(Exit::without_run(&key, ended, 0));
             self.untold.push(KeeperEvent::Ended { slot, exit, unrecorded: None });
@@ -203,6 +206,7 @@ impl Keepers {
             Entry::Vacant(free) => {
                 let ledger = self.ledgers.join(format!("{}-{}", self.epoch, self.next));
                 self.next += 1;
+                debug!(slot, ?ledger, "keeper started");
                 Ok(free.insert(Kept::start(&self.exe, ledger)?))
             }
         }
@@ -244,6 +248,9 @@ impl Keepers {
         self.beat = now + self.heartbeat;
         for (slot, kept) in self.kept.iter_mut().filter(|(_, kept)| kept.is_awaited()) {
             let woken = kept.wake_if_stopped().then(|| kept.key.clone()).flatten();
+            if woken.is_some() {
+                warn!(slot, "stopped keeper woken");
+            }
             self.untold.extend(woken.map(|key| KeeperEvent::Woken { slot: *slot, key }));
         }
     }
@@ -258,6 +265,7 @@ impl Keepers {
                 Answer::Ended { exit, unrecorded } => {
                     kept.key = None;
                     kept.rest();
+                    debug!(slot, key = exit.key, "worker ended");
                     KeeperEvent::Ended { slot, exit, unrecorded }
                 }
             });
@@ -268,6 +276,9 @@ impl Keepers {
         let Some(kept) = self.kept.remove(&slot) else { return };
         let key = kept.key.clone();
         let gone = self.put_away(kept);
+        if key.is_some() {
+            warn!(slot, key, reason = gone.reason, "keeper gone");
+        }
         self.untold.extend(key.map(|key| match gone.exit {
             Some(exit) => KeeperEvent::Ended { slot, exit: Box::new(exit), unrecorded: None },
             None => KeeperEvent::KeeperDied { slot, key, reason: gone.reason },

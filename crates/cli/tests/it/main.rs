@@ -25,6 +25,7 @@ mod import;
 mod init;
 mod kept;
 mod lifecycle;
+mod log;
 mod mcp;
 mod output;
 mod planners;

@@ -32,7 +32,7 @@ use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::{self, Opened};
 use crate::signals::Listening;
-use crate::{adopt, clock, layout, replay, talk, views};
+use crate::{adopt, clock, diagnostics, layout, replay, talk, views};
 
 /// How many changes to the session's own state are told one by one.
 const CHANGES_TOLD: usize = 20;
@@ -58,6 +58,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     }
     let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
         run_at::open(options, anew.is_some())?;
+    let _span = diagnostics::run(&at.id, &at.path);
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
