@@ -6,8 +6,8 @@ use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 
+use team_executor_app::EXECUTOR;
 use team_executor_beneath::{How, free, io_error, open_ours};
-use team_executor_store::run_folder::EXECUTOR;
 
 use crate::exit::Exit;
 use crate::{escape, log};

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use team_executor_app::findings::shown_path;
 use team_executor_files::{Finding, Findings, Place, Severity, Source, Sources, Span};
 
 use crate::escape;
@@ -201,11 +202,4 @@ fn window(text: &str, line: Range<usize>, spans: impl Iterator<Item = Span>) -> 
         end -= 1;
     }
     start..end.max(start)
-}
-
-/// A file of the session as the user can open it.
-pub(crate) fn shown_path(folder: &str, file: &str) -> String {
-    let folder = folder.trim_end_matches('/');
-    let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
-    escape::line(&path)
 }

@@ -1,36 +1,7 @@
-//! Text from files and agents is shown with its control characters made visible, so that it cannot move the cursor,
-//! change colours or forge lines.
+//! Text from files and agents in columns, with its control characters made visible.
 
-use team_executor_engine::shell;
-pub(crate) use team_executor_engine::shell::word as shell_word;
+pub(crate) use team_executor_app::escape::{line, session, shell_word, visible};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// What a character is shown as.
-pub(crate) fn visible(c: char) -> char {
-    match c {
-        '\t' => ' ',
-        '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
-        '\u{7F}' => '\u{2421}',
-        // C1 controls, and what changes the direction of text or hides in it.
-        '\u{80}'..='\u{9F}'
-        | '\u{200B}'..='\u{200F}'
-        | '\u{2028}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}'
-        | '\u{FEFF}'
-        | '\u{E0000}'..='\u{E007F}' => '\u{FFFD}',
-        c => c,
-    }
-}
-
-/// A text on one line.
-pub(crate) fn line(text: &str) -> String {
-    text.chars().map(visible).collect()
-}
-
-/// The flag that names a session, as a shell reads it, on one line.
-pub(crate) fn session(path: impl std::fmt::Display) -> String {
-    line(&shell::session(path))
-}
 
 /// A text on one line of at most so many columns, with `…` where it is cut.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
@@ -93,11 +64,6 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_can_steer_the_terminal() {
-        assert_eq!(line("a\u{1b}[31mb\r\nc\u{9b}x\u{202e}"), "a␛[31mb␍␊c\u{FFFD}x\u{FFFD}");
-    }
 
     #[test]
     fn cutting_counts_columns() {

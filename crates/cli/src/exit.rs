@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use team_executor_app::Kind;
+
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -42,5 +44,15 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         exit.code().into()
+    }
+}
+
+impl From<Kind> for Exit {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Invalid => Self::Invalid,
+            Kind::Held => Self::Held,
+            Kind::Io => Self::Io,
+        }
     }
 }

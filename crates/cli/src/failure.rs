@@ -1,5 +1,7 @@
 //! What ends a command early: something in the user's world, with what to do about it.
 
+use team_executor_app::Error;
+use team_executor_app::bus::Refusal;
 use team_executor_files::{Code, Finding, Findings, Sources};
 
 use crate::exit::Exit;
@@ -9,8 +11,8 @@ use crate::exit::Exit;
 pub(crate) enum Failure {
     /// What the user asked for is not done, and the shell sees this code.
     Refused(Box<Finding>, Exit),
-    /// Something is wrong with the configuration files.
-    Config(Box<(Findings, Sources)>),
+    /// Something is wrong with files that the user wrote.
+    Files(Box<(Findings, Sources)>),
     /// Writing the output failed.
     Output(std::io::Error),
 }
@@ -20,7 +22,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Refused(_, exit) => *exit,
-            Self::Config(_) => Exit::Invalid,
+            Self::Files(_) => Exit::Invalid,
             Self::Output(_) => Exit::Io,
         }
     }
@@ -29,6 +31,21 @@ impl Failure {
 impl From<Finding> for Failure {
     fn from(finding: Finding) -> Self {
         Self::Refused(Box::new(finding), Exit::Invalid)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(finding, kind) => Self::Refused(finding, kind.into()),
+            Error::Files(wrong) => Self::Files(wrong),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Error::from(refusal).into()
     }
 }
 

@@ -1,28 +1,23 @@
 //! `team-executor`: runs teams of coding agents over the dependency graph that a planner wrote.
 
-#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "a test starts itself"))]
 #![forbid(unsafe_code)]
 
 mod args;
 mod bug;
 mod commands;
-mod config;
 mod diagnostics;
 mod escape;
 mod exit;
 mod face;
 mod failure;
-mod joining;
 mod log;
-mod open;
-mod place;
 mod printer;
-mod usage;
 mod which;
 
 use std::process::ExitCode;
 
-use team_executor_agents::{driver, keep_memory, keeper, outlive_large_files, rehearsal, wait_for_children};
+use team_executor_app::{App, Environment, process};
 use team_executor_mcp::client;
 
 use crate::args::Args;
@@ -31,23 +26,22 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     bug::catch();
-    wait_for_children();
-    match std::env::args_os().nth(1) {
-        Some(first) if first == keeper::ARGUMENT => return keeper::main(),
-        Some(first) if first == rehearsal::ARGUMENT => return rehearsal::main(),
-        Some(first) if first == driver::ARGUMENT => return driver::main(),
-        Some(first) if first == client::DETACHED => return client::detached(),
-        _ => {}
+    let first = std::env::args_os().nth(1);
+    if let Some(exit) = process::role(first.as_deref()) {
+        return exit;
     }
-    outlive_large_files();
-    keep_memory();
+    if first.is_some_and(|first| first == client::DETACHED) {
+        return client::detached();
+    }
+    process::settle();
+    let app = App::new(environment());
     let mut printer = Printer::new();
     let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {
-        None => (mcp::worker(), false),
+        None => (mcp::worker(&app), false),
         Some(Ok(args)) => {
             let begun = log::begin(args.log.as_deref());
-            (begun.and_then(|()| commands::run(&args, &mut printer)), args.is_json())
+            (begun.and_then(|()| commands::run(&app, &args, &mut printer)), args.is_json())
         }
         Some(Err(error)) if !error.use_stderr() => error.exit(), // help or version was asked for
         Some(Err(error)) => (Err(error.into()), args::seem_to_want_json(std::env::args_os())),
@@ -55,5 +49,15 @@ fn main() -> ExitCode {
     match result.and_then(|exit| printer.flush().map(|()| exit)) {
         Ok(exit) => exit.into(),
         Err(failure) => commands::refuse(&failure, is_json, &mut printer).into(),
+    }
+}
+
+/// What is around the program.
+fn environment() -> Environment {
+    Environment {
+        current: std::env::current_dir().map_err(|error| error.to_string()),
+        exe: std::env::current_exe().map_err(|error| error.to_string()),
+        started_as: std::env::args().next(),
+        variables: std::env::vars_os().collect(),
     }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
 use team_executor_files::Sources;
 
 use crate::diagnostics;
@@ -98,6 +99,12 @@ impl Printer {
         self.err.write_all(line.as_bytes())
     }
 
+    /// Prints a value as indented JSON with a line end.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        serde_json::to_writer_pretty(&mut self.out, value).map_err(std::io::Error::from)?;
+        Ok(writeln!(self.out)?)
+    }
+
     /// Writes what is left.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
@@ -110,7 +117,7 @@ impl Printer {
                 let text = diagnostics::finding(finding, &Sources::default(), "", self.width);
                 write!(self.err, "{text}")
             }
-            Failure::Config(wrong) => {
+            Failure::Files(wrong) => {
                 let (findings, sources) = &**wrong;
                 write!(self.err, "{}", diagnostics::all(findings, sources, "", self.width))
             }

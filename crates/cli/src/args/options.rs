@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_files::Dialect;
 
 use super::settings::{RunCadence, Settings};
-use crate::config::time::milliseconds;
+use team_executor_app::config::milliseconds;
 
 /// How a session is run.
 #[derive(Debug, ClapArgs)]
@@ -77,7 +77,7 @@ pub(crate) enum OnComplete {
 }
 
 /// How a session is read.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Reading {
     /// How the folder is written; detected from its files unless given
     #[arg(long, value_name = "NAME", value_parser = dialect_parser())]
@@ -90,6 +90,12 @@ pub(crate) struct Reading {
     /// Run tasks again that result files beside the table report as completed
     #[arg(long)]
     pub(crate) ignore_results: bool,
+}
+
+impl From<Reading> for team_executor_app::Reading {
+    fn from(Reading { dialect, strict, ignore_results }: Reading) -> Self {
+        Self { dialect, strict, ignore_results }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,9 +1,8 @@
 //! The flags that settle how a run goes, for every command that wants to know.
 
 use clap::{Args as ClapArgs, ValueEnum};
+use team_executor_app::config::{Dollars, Flags, Time};
 use team_executor_core::run::{AtCheckpoint, Cadence};
-
-use crate::config::{Dollars, Time};
 
 /// What wins over every configuration file.
 #[derive(Debug, Clone, Default, ClapArgs)]
@@ -101,6 +100,28 @@ impl From<RunCadence> for Cadence {
         match cadence {
             RunCadence::Beat => Self::Beat,
             RunCadence::Wave => Self::Wave,
+        }
+    }
+}
+
+impl From<&Settings> for Flags {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            agent: settings.agent.clone(),
+            agent_command: settings.agent_command.clone(),
+            concurrency: settings.concurrency,
+            cadence: settings.cadence.map(Cadence::from),
+            retries: settings.retries,
+            rounds: settings.rounds,
+            at_checkpoint: settings.at_checkpoint.map(AtCheckpoint::from),
+            checkpoint_wait: settings.checkpoint_wait,
+            time_limit: settings.time_limit,
+            idle_limit: settings.idle_limit,
+            first_output_limit: settings.first_output_limit,
+            budget_usd: settings.budget_usd,
+            budget_tokens: settings.budget_tokens,
+            budget_turns: settings.budget_turns,
+            budget_wall: settings.budget_wall,
         }
     }
 }

@@ -4,87 +4,38 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use serde::Serialize;
+use team_executor_app::artifacts::{Delivered, Past, Shelved};
+use team_executor_app::{App, count};
 use team_executor_core::{Artifact, Validation};
-use team_executor_engine::artifacts::{Fault, Past, Shelf, Shelved};
-use team_executor_files::{Code, Finding, time};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::report;
-use super::run::refused;
-use super::validate::count;
 use crate::args::{Artifacts, ArtifactsWhat, Format};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 /// Reads what is registered, and does what was asked for.
-pub(crate) fn run(session: Option<&Path>, options: &Artifacts, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = open::session(session, &options.reading)?;
-    let (read, _) = open::runnable(&opened)?;
-    let open::Place { folder, current } = open::place(session)?;
-    let Some(shelf) = Shelf::of(&read.artifacts, &folder, &current).map_err(refused)? else {
-        let finding = Finding::error(Code::Usage, format!("the session {} was never run", escape::line(&opened.path)));
-        return Err(finding.help(format!("run it with: team-executor {}", escape::session(&opened.path))).into());
-    };
+pub(crate) fn run(
+    app: &App,
+    session: Option<&Path>,
+    options: &Artifacts,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let delivered = app.artifacts(session, options.reading.into())?;
     match options.what {
-        ArtifactsWhat::List => list(&shelf, options.format, printer),
-        ArtifactsWhat::Show => show(&shelf, options, &opened.path, printer),
-        ArtifactsWhat::Verify => verify(&shelf, options.format, printer),
+        ArtifactsWhat::List => list(&delivered, options.format, printer),
+        ArtifactsWhat::Show => show(&delivered, options, printer),
+        ArtifactsWhat::Verify => verify(&delivered, options.format, printer),
     }
 }
 
-#[derive(Serialize)]
-struct JsonList<'a> {
-    version: u32,
-    run: &'a str,
-    artifacts: Vec<JsonArtifact<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonArtifact<'a> {
-    id: &'a str,
-    r#type: &'static str,
-    path: &'a str,
-    r#in: &'static str,
-    state: &'static str,
-    summary: Option<&'a str>,
-    version: Option<&'a str>,
-    size: Option<u64>,
-    checksum: Option<&'a str>,
-    task: Option<&'a str>,
-    role: &'a str,
-    attempt: u32,
-    dependencies: Vec<&'a str>,
-}
-
-fn json(shelved: &Shelved) -> JsonArtifact<'_> {
-    let Shelved { artifact, place, attempt } = shelved;
-    JsonArtifact {
-        id: artifact.id.as_str(),
-        r#type: artifact.kind.word(),
-        path: &artifact.path,
-        r#in: place.word(),
-        state: artifact.validation.word(),
-        summary: artifact.validation_summary.as_deref(),
-        version: artifact.version.as_deref(),
-        size: artifact.file_size,
-        checksum: artifact.checksum.as_deref(),
-        task: artifact.task.as_ref().map(|task| task.as_str()),
-        role: artifact.creator.as_str(),
-        attempt: *attempt,
-        dependencies: artifact.dependencies.iter().map(|id| id.as_str()).collect(),
-    }
-}
-
-fn list(shelf: &Shelf, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+fn list(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     if format == Format::Json {
-        let artifacts = shelf.artifacts.iter().map(json).collect();
-        report::print(&JsonList { version: 1, run: &shelf.run, artifacts }, printer.out())?;
+        printer.json(&delivered.list())?;
         return Ok(Exit::Fine);
     }
+    let shelf = &delivered.shelf;
     let width = printer.width();
     let out = printer.out();
     writeln!(out, "{} of run {}", count(shelf.artifacts.len(), "artifact"), escape::line(&shelf.run))?;
@@ -101,48 +52,15 @@ fn list(shelf: &Shelf, format: Format, printer: &mut Printer) -> Result<Exit, Fa
     Ok(Exit::Fine)
 }
 
-#[derive(Serialize)]
-struct JsonShow<'a> {
-    version: u32,
-    run: &'a str,
-    #[serde(flatten)]
-    artifact: JsonArtifact<'a>,
-    file: String,
-    fault: Option<&'static str>,
-    history: Vec<JsonPast<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonPast<'a> {
-    task: Option<&'a str>,
-    attempt: u32,
-    version: Option<&'a str>,
-    state: &'static str,
-    summary: Option<&'a str>,
-    size: Option<u64>,
-    checksum: Option<&'a str>,
-    at: Option<String>,
-}
-
-fn show(shelf: &Shelf, options: &Artifacts, session: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn show(delivered: &Delivered, options: &Artifacts, printer: &mut Printer) -> Result<Exit, Failure> {
     let id = options.id.as_deref().unwrap_or_default();
-    let Some(shelved) = shelf.artifacts.iter().find(|one| one.artifact.id.as_str() == id) else {
-        let finding = Finding::error(Code::Usage, format!("there is no artifact '{}'", escape::line(id)));
-        return Err(finding.help(format!("team-executor artifacts {} lists them", escape::session(session))).into());
-    };
-    let (file, fault, history) = (shelf.path(shelved), shelf.fault(shelved), shelf.history(id));
+    let (shelf, shelved) = (&delivered.shelf, delivered.find(id)?);
+    let history = shelf.history(id);
     if options.format == Format::Json {
-        let value = JsonShow {
-            version: 1,
-            run: &shelf.run,
-            artifact: json(shelved),
-            file: file.display().to_string(),
-            fault: fault.as_ref().map(Fault::word),
-            history: history.iter().map(json_past).collect(),
-        };
-        report::print(&value, printer.out())?;
+        printer.json(&delivered.show(shelved, &history))?;
         return Ok(Exit::Fine);
     }
+    let (file, fault) = (shelf.path(shelved), shelf.fault(shelved));
     let artifact = &shelved.artifact;
     let out = printer.out();
     let dependencies: Vec<_> = artifact.dependencies.iter().map(|id| id.as_str()).collect();
@@ -174,51 +92,14 @@ fn show(shelf: &Shelf, options: &Artifacts, session: &str, printer: &mut Printer
     Ok(Exit::Fine)
 }
 
-fn json_past(Past { artifact, attempt }: &Past) -> JsonPast<'_> {
-    JsonPast {
-        task: artifact.task.as_ref().map(|task| task.as_str()),
-        attempt: *attempt,
-        version: artifact.version.as_deref(),
-        state: artifact.validation.word(),
-        summary: artifact.validation_summary.as_deref(),
-        size: artifact.file_size,
-        checksum: artifact.checksum.as_deref(),
-        at: artifact.created_at.map(time::format),
-    }
-}
-
-#[derive(Serialize)]
-struct JsonVerify<'a> {
-    version: u32,
-    run: &'a str,
-    artifacts: usize,
-    faults: Vec<JsonFault<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonFault<'a> {
-    id: &'a str,
-    path: &'a str,
-    task: Option<&'a str>,
-    fault: &'static str,
-}
-
-fn verify(shelf: &Shelf, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
-    let faults = shelf.faults();
+fn verify(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+    let faults = delivered.shelf.faults();
     let exit = if faults.is_empty() { Exit::Fine } else { Exit::Unfinished };
-    let judged = shelf.artifacts.iter().filter(|one| one.attempt > 0 && one.artifact.validation == Validation::Passed);
-    let judged = judged.count();
     if format == Format::Json {
-        let list = faults.iter().map(|(shelved, fault)| JsonFault {
-            id: shelved.artifact.id.as_str(),
-            path: &shelved.artifact.path,
-            task: shelved.artifact.task.as_ref().map(|task| task.as_str()),
-            fault: fault.word(),
-        });
-        let value = JsonVerify { version: 1, run: &shelf.run, artifacts: judged, faults: list.collect() };
-        report::print(&value, printer.out())?;
+        printer.json(&delivered.verify(&faults))?;
         return Ok(exit);
     }
+    let judged = delivered.judged();
     for (shelved, fault) in &faults {
         let line = format!("{} {} ({})", shelved.artifact.path, fault.describe(), producer(&shelved.artifact));
         writeln!(printer.out(), "{}", escape::line(&line))?;

@@ -1,11 +1,10 @@
 //! What happens when all tasks of a session are completed: asked, or as the user or the session says.
 
-use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
+use team_executor_app::{App, Error, Report};
 use team_executor_core::{CompletionAction, SessionStatus};
-use team_executor_engine::{self as engine, Report};
 
 use super::run::ending;
 use super::{archive, export};
@@ -62,9 +61,9 @@ impl Action {
 /// Carries it out for a session whose tasks are all completed. Whatever fails, the session is kept, with a warning. Says
 /// whether it is kept for more work.
 pub(crate) fn carry_out(
+    app: &App,
     action: Action,
     report: &Report,
-    current: &Path,
     input: &mut impl BufRead,
     format: Format,
     printer: &mut Printer,
@@ -77,7 +76,7 @@ pub(crate) fn carry_out(
             Action::Archive => Choice::Archive,
             Action::Ask => {
                 printer.flush()?;
-                match ask(input, printer.err())? {
+                match ask(app.variable("HOME"), input, printer.err())? {
                     Choice::View => {
                         ending::results(report, printer)?;
                         continue;
@@ -89,7 +88,7 @@ pub(crate) fn carry_out(
     };
     let failure = match choice {
         Choice::Keep => None,
-        choice => match put_away(&choice, session, current, &mut voice(format, printer))? {
+        choice => match put_away(app, &choice, session, &mut voice(format, printer))? {
             Ok(()) => return Ok(false),
             Err(failure) => Some(failure),
         },
@@ -97,7 +96,7 @@ pub(crate) fn carry_out(
     if let Some(failure) = failure {
         writeln!(printer.err(), "warning: {}; the session is kept active", escape::line(&failure.to_string()))?;
     }
-    if let Err(failure) = engine::keep(session, current) {
+    if let Err(failure) = app.keep(session) {
         writeln!(printer.err(), "warning: the session is not paused: {}", escape::line(&failure.to_string()))?;
     }
     Ok(true)
@@ -111,20 +110,14 @@ pub(crate) fn voice(format: Format, printer: &mut Printer) -> Box<dyn Write + '_
     }
 }
 
-fn put_away(
-    choice: &Choice,
-    session: &Path,
-    current: &Path,
-    out: &mut impl Write,
-) -> Result<Result<(), engine::Failure>, Failure> {
+fn put_away(app: &App, choice: &Choice, session: &Path, out: &mut impl Write) -> Result<Result<(), Error>, Failure> {
     if let Choice::Export(to) = choice {
-        match engine::export(session, current, to) {
+        match app.export(Some(session), to) {
             Ok(exported) => export::tell(&exported, out)?,
             Err(failure) => return Ok(Err(failure)),
         }
     }
-    let which = engine::Which::Session(session.to_owned());
-    match engine::archive(&which, current, 0, SessionStatus::Completed, None) {
+    match app.complete(session) {
         Ok(done) => {
             for one in &done.archived {
                 archive::tell(one, out)?;
@@ -136,7 +129,7 @@ fn put_away(
 }
 
 /// Asks what to do. Who says nothing keeps the session.
-fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice> {
+fn ask(home: Option<&str>, input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice> {
     writeln!(
         out,
         "Team pipeline complete. What would you like to do?\n  \
@@ -152,7 +145,7 @@ fn ask(input: &mut impl BufRead, out: &mut impl Write) -> std::io::Result<Choice
             "2" => return Ok(Choice::Keep),
             "3" => {
                 let to = answer_to("Export to which folder? ", input, out)?;
-                return Ok(to.map_or(Choice::Keep, |to| Choice::Export(at_home(&to, std::env::var_os("HOME")))));
+                return Ok(to.map_or(Choice::Keep, |to| Choice::Export(at_home(&to, home))));
             }
             "4" => return Ok(Choice::View),
             _ => writeln!(out, "1, 2, 3 or 4, please")?,
@@ -173,10 +166,10 @@ fn answer_to(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> 
 }
 
 /// A path with the user's home where a shell would put it: no shell reads what is typed here.
-fn at_home(path: &str, home: Option<OsString>) -> PathBuf {
+fn at_home(path: &str, home: Option<&str>) -> PathBuf {
     let below = path.strip_prefix('~').filter(|below| below.is_empty() || below.starts_with('/'));
     match (below, home.filter(|home| !home.is_empty())) {
-        (Some(below), Some(home)) => Path::new(&home).join(below.trim_start_matches('/')),
+        (Some(below), Some(home)) => Path::new(home).join(below.trim_start_matches('/')),
         _ => path.into(),
     }
 }
@@ -202,13 +195,13 @@ mod tests {
 
     #[test]
     fn a_tilde_is_the_home_of_the_user_where_a_shell_would_say_so() {
-        let path = |typed| at_home(typed, Some("/home/maria".into())).display().to_string();
+        let path = |typed| at_home(typed, Some("/home/maria")).display().to_string();
         assert_eq!(path("~/delivery"), "/home/maria/delivery");
         assert_eq!(path("~//delivery"), "/home/maria/delivery");
         assert_eq!(Path::new(&path("~")), Path::new("/home/maria"));
         assert_eq!(["~jo/x", "a/~/x", "out"].map(path), ["~jo/x", "a/~/x", "out"]);
         assert_eq!(at_home("~/x", None), Path::new("~/x"));
-        assert_eq!(at_home("~/x", Some("".into())), Path::new("~/x"));
+        assert_eq!(at_home("~/x", Some("")), Path::new("~/x"));
     }
 
     /// R: E-06
@@ -216,7 +209,7 @@ mod tests {
     fn three_things_are_offered_and_silence_keeps_the_session() {
         let asked = |mut said: &[u8]| {
             let mut out = Vec::new();
-            let choice = ask(&mut said, &mut out).unwrap();
+            let choice = ask(None, &mut said, &mut out).unwrap();
             (choice, String::from_utf8(out).unwrap())
         };
         let (choice, shown) = asked(b"\n");

@@ -1,102 +1,103 @@
-//! `csv`: a worker for each row of a table. It is an ordinary session underneath, which the same command finds again.
+//! `csv`: a worker for each row of a table.
 
-mod input;
-mod output;
-mod sessions;
-
+use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
-use team_executor_files::csv_job::{FILE, Job, Rows};
-use team_executor_files::{Code, Finding, Findings};
-use team_executor_store::sha256;
+use team_executor_app::csv::{Input, JobReport, Wanted, Written};
+use team_executor_app::{App, findings};
+use team_executor_files::{Code, Dialect, Finding};
 
-use self::input::Input;
-pub(crate) use self::output::JsonJob;
-use self::output::Output;
-use super::run::{self as running, refused};
+use super::run as running;
 use crate::args::{Csv, Format, OnComplete, Reading, Run, Settings};
-use crate::config::Time;
+use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
+use crate::face::{Event, print_event};
 use crate::failure::Failure;
-use crate::open;
-use crate::place;
 use crate::printer::Printer;
+use team_executor_app::config::Time;
 
 /// Makes the session of a job or finds it, runs it, and writes the table that comes out.
-pub(crate) fn run(session: Option<&Path>, options: &Csv, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(app: &App, session: Option<&Path>, options: &Csv, printer: &mut Printer) -> Result<Exit, Failure> {
     if session.is_some() {
         let finding = Finding::error(Code::Usage, "`csv` makes a session of its own, it takes none");
         return Err(finding.help("leave out --session: the same command goes on with the same job").into());
     }
-    let text = input::text(&options.file)?;
-    let input = Input::read(&text, options)?;
-    input.tell_warnings(options.start.format, printer)?;
-    let place = sessions::of(&input, options.new)?;
-    let output = Output::of(&place, &input, options.output.as_deref())?;
-    output.must_be_ours()?;
-    sessions::make(&place, &input)?;
-    output.is_wanted().map_err(|error| not_written(&error, &place.folder))?;
-    let (exit, format) = (running::run(Some(&place.folder), &of(options), false, printer)?, options.start.format);
-    write(&[output], &input.rows, &place.folder, exit, format, printer)?;
+    let wanted = Wanted {
+        file: &options.file,
+        instruction: &options.instruction,
+        id_column: options.id_column.as_deref(),
+        output: options.output.as_deref(),
+        output_schema: options.output_schema.as_deref(),
+        is_new: options.new,
+    };
+    let (text, format) = (app.csv_text(wanted.file)?, options.start.format);
+    let input = app.csv_input(&text, &wanted)?;
+    tell_warnings(&input, format, printer)?;
+    let begun = app.csv_begin(input, &wanted)?;
+    let exit = running::run(app, Some(&begun.session), &of(options), false, printer)?;
+    tell(app.csv_end(&begun, is_over(exit))?, format, printer)?;
     Ok(exit)
 }
 
 /// Writes the tables of a job whose session was run by another command; nothing for any other session.
-pub(super) fn conclude(session: &Path, exit: Exit, format: Format, printer: &mut Printer) -> Result<(), Failure> {
-    let job = sessions::text(session, FILE).and_then(|text| Job::from_text(&text));
-    let Some(job) = job else { return Ok(()) };
-    let text = input::text(Path::new(&job.input))?;
-    let rows = Rows::read(&text, &Arc::from(job.input.as_str()), job.id_column.as_deref(), &mut Findings::default());
-    let Some(rows) = rows.filter(|_| sha256(text.as_bytes()) == job.input_sha256) else {
-        let error = format!("{} is not the table of this job any more", job.input);
-        return Err(not_written(&std::io::Error::other(error), session));
-    };
-    write(&Output::all(session, &job)?, &rows, session, exit, format, printer)
-}
-
-/// Writes how the rows stand into each of these tables, and tells it.
-fn write(
-    outputs: &[Output],
-    rows: &Rows<'_>,
+pub(super) fn conclude(
+    app: &App,
     session: &Path,
     exit: Exit,
     format: Format,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let opened = open::session(Some(session), &READING)?;
-    let (tasks, graph) = open::runnable(&opened)?;
-    let open::Place { folder, current } = open::place(Some(session))?;
-    let states = team_executor_engine::job::rows(tasks, graph, &folder, &current).map_err(refused)?;
-    let Some(states) = states else { return Ok(()) };
-    let mut failed = None;
-    for output in outputs {
-        match output.write(rows, &states) {
-            Ok(()) => output::tell(output, rows, &states, exit, format, printer)?,
-            Err(error) => failed = failed.or(Some(error)),
+    tell(app.csv_conclude(session, is_over(exit))?, format, printer)
+}
+
+/// Whether a run with this exit code is at its end.
+fn is_over(exit: Exit) -> bool {
+    matches!(exit, Exit::Fine | Exit::Unfinished)
+}
+
+/// Says what is odd about a job.
+fn tell_warnings(input: &Input<'_>, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    match format {
+        Format::Text => {
+            let text = diagnostics::all(&input.findings, &input.sources, "", printer.width());
+            write!(printer.err(), "{text}")?;
+        }
+        Format::Json => {
+            for finding in findings::of_all(&input.findings, &input.sources, "") {
+                print_event(&Event::Finding(finding), printer.out())?;
+            }
         }
     }
-    failed.map_or(Ok(()), |error| Err(not_written(&error, session)))
+    Ok(())
 }
 
-fn not_written(error: &std::io::Error, session: &Path) -> Failure {
-    let finding = Finding::error(Code::Usage, format!("the results were not written: {error}"));
-    let session = escape::session(session.display());
-    let again = format!("once the cause is gone, this writes them: {} resume {session} …", place::typed());
-    Failure::Refused(Box::new(finding.help(again)), Exit::Io)
+/// Says how a job came out.
+fn tell(written: Written, format: Format, printer: &mut Printer) -> Result<(), Failure> {
+    for job in written.reports {
+        match format {
+            Format::Json => print_event(&Event::CsvJob(job), printer.out())?,
+            Format::Text => text(&job, printer.out())?,
+        }
+    }
+    written.failed.map_or(Ok(()), |failed| Err(failed.into()))
 }
 
-/// How the session of a job is read.
-const READING: Reading =
-    Reading { dialect: Some(team_executor_files::Dialect::TasksCsv), strict: false, ignore_results: false };
+fn text(job: &JobReport, out: &mut impl Write) -> std::io::Result<()> {
+    for row in &job.failed_item_errors {
+        writeln!(out, "✗ {}", escape::line(&format!("{}: {}", row.item_id, row.last_error)))?;
+    }
+    let path = escape::line(&job.output_csv_path);
+    let (done, all, failed) = (job.completed_items, job.total_items, job.failed_items);
+    writeln!(out, "Rows: {done} of {all} completed, {failed} failed; all of them are in {path}")
+}
 
 /// The same as `run` is told.
 fn of(options: &Csv) -> Run {
     let settings = &options.settings;
     let time_limit = options.max_runtime_seconds.map(Time::seconds).or(settings.time_limit);
     Run {
-        reading: READING,
+        reading: Reading { dialect: Some(Dialect::TasksCsv), strict: false, ignore_results: false },
         settings: Settings { time_limit, ..settings.clone() },
         continued: None,
         role: Vec::new(),

@@ -5,31 +5,30 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use team_executor_app::App;
+use team_executor_app::bus::propose;
 use team_executor_beneath::Dir;
-use team_executor_engine::bus::{Attempt, propose};
 use team_executor_files::{Code, Finding};
 use team_executor_mcp::client::{Client, Flag, Program};
 use team_executor_mcp::stdio;
 use team_executor_mcp::worker::Worker;
 
-use super::caller::failure;
 use crate::args::{Args, Mcp};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::place::Place;
 
 /// The flags that say who is served, and where. All others are about what is run.
 const OWN: [&str; 2] = ["serve", "root"];
 
 /// Serves until the client has closed its end.
-pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure> {
+pub(crate) fn run(app: &App, session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure> {
     if session.is_some() {
         let finding = Finding::error(Code::Usage, "`mcp` takes no session: each call names its own");
         return Err(finding.help("leave out --session").into());
     }
     let flags = flags();
     if options.serve {
-        let Place { exe, current, .. } = Place::of(None)?;
+        let (exe, current) = (app.exe()?.to_owned(), app.current()?.to_owned());
         let roots = options.root.iter().map(|root| root_of(root, &current)).collect::<Result<_, _>>()?;
         stdio::serve(Client::new(Program { exe, flags }, current).within(roots))?;
         return Ok(Exit::Fine);
@@ -39,7 +38,7 @@ pub(crate) fn run(session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure
             Finding::error(Code::Usage, format!("--{} says how sessions are run, and a worker runs none", flag.name));
         return Err(finding.help("add --serve to serve a client that does").into());
     }
-    worker()
+    worker(app)
 }
 
 /// A folder that clients may reach.
@@ -58,15 +57,15 @@ pub(crate) fn is_plain(mut args: impl Iterator<Item = OsString>) -> bool {
 }
 
 /// Serves the worker that the environment names.
-pub(crate) fn worker() -> Result<Exit, Failure> {
-    let attempt = Attempt::of(|name| std::env::var(name).ok()).map_err(failure)?;
+pub(crate) fn worker(app: &App) -> Result<Exit, Failure> {
+    let attempt = app.attempt()?;
     let attempt = attempt.ok_or_else(|| {
         Finding::error(Code::Usage, "no worker started this: TEAM_EXECUTOR_ATTEMPT is not set")
             .help("let the worker's agent start it, with the TEAM_EXECUTOR_ variables that the worker was given")
             .help("to serve an assistant or an editor: team-executor mcp --serve")
             .help("to look at a session yourself: team-executor status --session=PATH")
     })?;
-    stdio::serve(Worker::new(attempt, propose::most(|name| std::env::var(name).ok())))?;
+    stdio::serve(Worker::new(attempt, propose::most(|name| app.variable(name).map(str::to_owned))))?;
     Ok(Exit::Fine)
 }
 

@@ -2,9 +2,7 @@
 
 mod agents;
 mod archive;
-mod archived;
 mod artifacts;
-mod caller;
 mod completion;
 mod completions;
 mod config;
@@ -20,15 +18,16 @@ mod msg;
 mod plan;
 mod prompt;
 mod rehearse;
-mod report;
 mod resume;
 mod run;
 mod schema;
-pub(crate) mod sessions;
+mod sessions;
 mod status;
 mod talk;
 mod task;
 mod validate;
+
+use team_executor_app::{App, findings};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -37,51 +36,48 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::which;
 
-pub(crate) use csv::JsonJob;
 pub(crate) use plan::mark;
-pub(crate) use report::{JsonFinding, JsonHidden};
 pub(crate) use status::why;
-pub(crate) use validate::count;
 
 /// Carries out what the user asked for.
-pub(crate) fn run(args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let session = match &args.session {
-        Some(given) => Some(which::named(given)?),
-        None if args.is_about_session() => which::inferred(printer)?,
+        Some(given) => Some(app.named(given)?),
+        None if args.is_about_session() => which::inferred(app, printer)?,
         None => None,
     };
     let session = session.as_deref();
     match &args.command {
-        Some(Command::Init(options)) => init::run(session, options, printer),
-        Some(Command::Csv(options)) => csv::run(session, options, printer),
-        Some(Command::Validate(options)) => validate::run(session, options, printer),
-        Some(Command::Plan(options)) => plan::run(session, options, printer),
-        Some(Command::Rehearse(options)) => rehearse::run(session, options, printer),
-        Some(Command::Config(options)) => config::run(session, options, printer),
-        Some(Command::Agents(options)) => agents::run(session, options, printer),
-        Some(Command::Status(options)) => status::run(session, options, printer),
-        Some(Command::Resume(options)) => resume::run(session, options, printer),
-        Some(Command::Pause(options)) => control::pause(session, options, printer),
-        Some(Command::Stop(options)) => control::stop(session, options, printer),
-        Some(Command::Retry(options)) => control::retry(session, options, printer),
-        Some(Command::Skip(options)) => control::skip(session, options, printer),
-        Some(Command::Checkpoint(options)) => control::checkpoint(session, options, printer),
-        Some(Command::Talk(options)) => talk::run(session, options, printer),
-        Some(Command::Logs(options)) => logs::run(session, options, printer),
-        Some(Command::Prompt(options)) => prompt::run(session, options, printer),
-        Some(Command::Msg(options)) => msg::run(session, options, printer),
-        Some(Command::Task(options)) => task::run(session, options, printer),
-        Some(Command::Mcp(options)) => mcp::run(session, options),
-        Some(Command::Doctor(options)) => doctor::run(session, options, printer),
-        Some(Command::Artifacts(options)) => artifacts::run(session, options, printer),
-        Some(Command::Export(options)) => export::run(session, options, printer),
-        Some(Command::Archive(options)) => archive::run(session, options, printer),
-        Some(Command::Sessions(options)) => sessions::run(options, printer),
+        Some(Command::Init(options)) => init::run(app, session, options, printer),
+        Some(Command::Csv(options)) => csv::run(app, session, options, printer),
+        Some(Command::Validate(options)) => validate::run(app, session, options, printer),
+        Some(Command::Plan(options)) => plan::run(app, session, options, printer),
+        Some(Command::Rehearse(options)) => rehearse::run(app, session, options, printer),
+        Some(Command::Config(options)) => config::run(app, session, options, printer),
+        Some(Command::Agents(options)) => agents::run(app, session, options, printer),
+        Some(Command::Status(options)) => status::run(app, session, options, printer),
+        Some(Command::Resume(options)) => resume::run(app, session, options, printer),
+        Some(Command::Pause(options)) => control::pause(app, session, options, printer),
+        Some(Command::Stop(options)) => control::stop(app, session, options, printer),
+        Some(Command::Retry(options)) => control::retry(app, session, options, printer),
+        Some(Command::Skip(options)) => control::skip(app, session, options, printer),
+        Some(Command::Checkpoint(options)) => control::checkpoint(app, session, options, printer),
+        Some(Command::Talk(options)) => talk::run(app, session, options, printer),
+        Some(Command::Logs(options)) => logs::run(app, session, options, printer),
+        Some(Command::Prompt(options)) => prompt::run(app, session, options, printer),
+        Some(Command::Msg(options)) => msg::run(app, session, options, printer),
+        Some(Command::Task(options)) => task::run(app, session, options, printer),
+        Some(Command::Mcp(options)) => mcp::run(app, session, options),
+        Some(Command::Doctor(options)) => doctor::run(app, session, options, printer),
+        Some(Command::Artifacts(options)) => artifacts::run(app, session, options, printer),
+        Some(Command::Export(options)) => export::run(app, session, options, printer),
+        Some(Command::Archive(options)) => archive::run(app, session, options, printer),
+        Some(Command::Sessions(options)) => sessions::run(app, options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),
         Some(Command::Man) => completions::man(printer),
-        Some(Command::Run(options)) => run::run(session, options, false, printer),
-        None => run::run(session, &args.run, false, printer),
+        Some(Command::Run(options)) => run::run(app, session, options, false, printer),
+        None => run::run(app, session, &args.run, false, printer),
     }
 }
 
@@ -92,9 +88,9 @@ pub(crate) fn refuse(failure: &Failure, is_json: bool, printer: &mut Printer) ->
             let event = Event::Refused { message: &finding.message, help: &finding.help, exit_code: exit.code() };
             print_event(&event, printer.out())
         }
-        Failure::Config(wrong) if is_json => {
+        Failure::Files(wrong) if is_json => {
             let (findings, sources) = &**wrong;
-            let mut events = report::of_all(findings, sources, "").into_iter().map(Event::Finding);
+            let mut events = findings::of_all(findings, sources, "").into_iter().map(Event::Finding);
             events.try_for_each(|event| print_event(&event, printer.out()))
         }
         _ => return printer.fail(failure),

@@ -7,27 +7,27 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
+use team_executor_app::Book;
+use team_executor_app::bus::{self, Draft, Filter, Heard, ShownMessage, ShownRole, log};
+use team_executor_app::caller::Caller;
+use team_executor_app::{App, count};
 use team_executor_core::Message;
-use team_executor_engine::bus::{self, Draft, Filter, Heard, ShownMessage, ShownRole, log};
-use team_executor_engine::wisdom::Book;
 use team_executor_files::{Code, Finding};
 
-use super::caller::{Caller, failure};
-use super::report;
 use super::run::warn;
 use crate::args::{Format, Msg, MsgBroadcast, MsgFilter, MsgLog, MsgRead, MsgVerb, Wisdom};
-use crate::config::nearest;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use team_executor_app::config::nearest;
 
 /// How many messages are listed unless a number is given.
 const LISTED: usize = 20;
 
 /// Carries out one verb.
-pub(crate) fn run(session: Option<&Path>, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
-    let caller = Caller::of(session)?;
+pub(crate) fn run(app: &App, session: Option<&Path>, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
+    let caller = app.caller(session)?;
     match &options.verb {
         MsgVerb::Log(said) => say(&caller, options, said, printer),
         MsgVerb::Broadcast(said) => broadcast(&caller, options, said, printer),
@@ -61,7 +61,7 @@ struct JsonStatus<'a> {
 
 fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> Result<Exit, Failure> {
     something_is_said(&said.summary)?;
-    let from = caller.name(said.from.as_deref(), &options.reading)?;
+    let from = caller.name(said.from.as_deref(), options.reading.into())?;
     let warnings: Vec<String> = unknown_receiver(caller, options, &said.to)?.into_iter().collect();
     let draft = Draft {
         from: &from,
@@ -71,7 +71,7 @@ fn say(caller: &Caller, options: &Msg, said: &MsgLog, printer: &mut Printer) -> 
         data: said.data.as_deref(),
         attempt: caller.attempt.as_ref(),
     };
-    let message = bus::log(&caller.place.folder, &draft).map_err(failure)?;
+    let message = bus::log(caller.folder(), &draft)?;
     show_one(&message, &warnings, options.format, printer)
 }
 
@@ -89,9 +89,9 @@ fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<S
     if caller.attempt.is_some() || [log::ALL, "user", "coordinator", "executor"].contains(&to) {
         return Ok(None);
     }
-    let opened = caller.open(&options.reading)?;
+    let opened = caller.open(options.reading.into())?;
     let Some((session, _)) = &opened.session else { return Ok(None) };
-    let heard = Heard::of(&caller.place.folder).map_err(failure)?;
+    let heard = Heard::of(caller.folder())?;
     let roles = ShownRole::all(&heard, Some(session));
     let of_tasks = session.tasks.iter().map(|task| task.role.as_str());
     let names: BTreeSet<&str> = roles.iter().map(|known| known.role).chain(of_tasks).collect();
@@ -104,7 +104,7 @@ fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<S
 
 fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut Printer) -> Result<Exit, Failure> {
     something_is_said(&said.summary)?;
-    let from = caller.name(said.from.as_deref(), &options.reading)?;
+    let from = caller.name(said.from.as_deref(), options.reading.into())?;
     let draft = Draft {
         from: &from,
         to: log::ALL,
@@ -118,7 +118,7 @@ fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut 
         Wisdom::Decisions => Book::Decisions,
         Wisdom::Issues => Book::Issues,
     };
-    let message = bus::broadcast(&caller.place.folder, &draft, book).map_err(failure)?;
+    let message = bus::broadcast(caller.folder(), &draft, book)?;
     show_one(&message, &[], options.format, printer)
 }
 
@@ -128,7 +128,7 @@ fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Print
     let messages = Filter { last, ..filter(wanted) }.of(&heard);
     if format == Format::Json {
         let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
-        report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
+        printer.json(&JsonHeard { version: 1, messages, warnings: &heard.warnings })?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
@@ -153,7 +153,7 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
     }
     if format == Format::Json {
         let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
-        report::print(&JsonHeard { version: 1, messages, warnings: &heard.warnings }, printer.out())?;
+        printer.json(&JsonHeard { version: 1, messages, warnings: &heard.warnings })?;
         return Ok(Exit::Fine);
     }
     for said in messages {
@@ -167,16 +167,16 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
 
 fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit, Failure> {
     let heard = heard(caller, options.format, printer)?;
-    let opened = caller.open(&options.reading)?;
+    let opened = caller.open(options.reading.into())?;
     let roles = ShownRole::all(&heard, opened.session.as_ref().map(|(session, _)| session));
     if options.format == Format::Json {
-        report::print(&JsonStatus { version: 1, roles, warnings: &heard.warnings }, printer.out())?;
+        printer.json(&JsonStatus { version: 1, roles, warnings: &heard.warnings })?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
     for ShownRole { role, messages, last, .. } in &roles {
         let last = last.as_ref().map(|last| format!("; last: {}", line(last))).unwrap_or_default();
-        let shown = format!("{role}: {}{last}", super::count(*messages, "message"));
+        let shown = format!("{role}: {}{last}", count(*messages, "message"));
         writeln!(printer.out(), "{}", escape::cut(&shown, width))?;
         if let Some(state) = heard.state.get(role) {
             writeln!(printer.out(), "  {}", escape::cut(state, width.saturating_sub(2)))?;
@@ -190,7 +190,7 @@ fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit,
 
 /// Everything that was said. What could not be read is told on standard error, or with the rest as data.
 fn heard(caller: &Caller, format: Format, printer: &mut Printer) -> Result<Heard, Failure> {
-    let heard = Heard::of(&caller.place.folder).map_err(failure)?;
+    let heard = Heard::of(caller.folder())?;
     if format == Format::Text {
         tell(&heard.warnings, printer)?;
     }
@@ -209,7 +209,7 @@ fn filter(wanted: &MsgFilter) -> Filter {
 fn show_one(message: &Message, warnings: &[String], format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let message = ShownMessage::of(message);
     match format {
-        Format::Json => report::print(&JsonSaid { version: 1, message, warnings }, printer.out())?,
+        Format::Json => printer.json(&JsonSaid { version: 1, message, warnings })?,
         Format::Text => {
             writeln!(printer.out(), "{}", escape::line(&line(&message)))?;
             tell(warnings, printer)?;

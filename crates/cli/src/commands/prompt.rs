@@ -4,15 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use team_executor_engine as engine;
-use team_executor_files::{Code, Finding};
+use team_executor_app::App;
 
-use super::{report, status};
 use crate::args::{Format, Prompt};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 #[derive(Serialize)]
@@ -23,19 +20,15 @@ struct JsonPrompt<'a> {
 }
 
 /// Reads the session and its newest run, if there is one, and prints the prompt.
-pub(crate) fn run(session: Option<&Path>, options: &Prompt, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = open::session(session, &options.reading)?;
-    let (session, graph, task) = open::task(&opened, &options.task)?;
-    let cannot = |what: String, help: &str| Failure::from(Finding::error(Code::Usage, what).help(help));
-    let folder = Path::new(&opened.path).canonicalize();
-    let folder = folder.map_err(|error| cannot(error.to_string(), "check the path of the session"))?;
-    let current = std::env::current_dir();
-    let current = current.map_err(|error| cannot(error.to_string(), "change to a folder that is there"))?;
-    let prompt = engine::prompt(session, graph, &folder, &current, task)
-        .map_err(|failure| status::unknown(&failure, &folder, &current, &opened.path))?;
+pub(crate) fn run(app: &App, session: Option<&Path>, options: &Prompt, printer: &mut Printer) -> Result<Exit, Failure> {
+    let opened = app.open(session, options.reading.into())?;
+    let prompt = app.prompt(&opened, &options.task)?;
     // Nothing is taken out of it: it is what a worker is told.
     if options.format == Format::Json {
-        report::print(&JsonPrompt { version: 1, task: &options.task, prompt: &prompt }, &mut printer.raw_out()?)?;
+        let mut out = printer.raw_out()?;
+        let value = JsonPrompt { version: 1, task: &options.task, prompt: &prompt };
+        serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?;
+        writeln!(out)?;
     } else if std::io::stdout().is_terminal() {
         prompt.lines().try_for_each(|line| writeln!(printer.out(), "{}", escape::line(line)))?;
     } else {

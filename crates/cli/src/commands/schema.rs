@@ -5,7 +5,6 @@ use std::io::Write;
 use serde::Serialize;
 use team_executor_files::{Code, Finding, schemas};
 
-use super::report;
 use crate::args::{Format, Schema};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,19 +24,18 @@ struct Row {
 
 /// Prints one schema, or the names of all.
 pub(crate) fn run(options: &Schema, printer: &mut Printer) -> Result<Exit, Failure> {
-    let out = printer.out();
     match &options.name {
         None if options.format == Format::Json => {
             let schemas = schemas::ALL.iter().map(|schema| Row { name: schema.name, title: schema.title }).collect();
-            report::print(&Listing { version: 1, schemas }, out)?;
+            printer.json(&Listing { version: 1, schemas })?;
         }
         None => {
             for schema in schemas::ALL {
-                writeln!(out, "{:18}  {}", schema.name, schema.title)?;
+                writeln!(printer.out(), "{:18}  {}", schema.name, schema.title)?;
             }
         }
         Some(name) => match schemas::ALL.iter().find(|schema| schema.name == name) {
-            Some(schema) => write!(out, "{}", schema.text())?,
+            Some(schema) => write!(printer.out(), "{}", schema.text())?,
             None => {
                 let names: Vec<_> = schemas::ALL.iter().map(|schema| schema.name).collect();
                 let finding = Finding::error(Code::Usage, format!("there is no schema '{name}'"));

@@ -6,24 +6,23 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
+use team_executor_app::bus::{self, NewTask, OwnReport, ShownTask, propose};
+use team_executor_app::caller::Caller;
+use team_executor_app::{App, Request, Wanted};
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{Graph, Session, Task, TaskStatus};
-use team_executor_engine::bus::{self, NewTask, OwnReport, ShownTask, propose};
-use team_executor_engine::control::{Request, Wanted};
 use team_executor_files::{Code, Finding};
 
-use super::caller::{Caller, failure};
-use super::{control, report};
+use super::control;
 use crate::args::{Format, TaskCreate, TaskGet, TaskList, TaskOf, TaskUpdate, TaskVerb};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 /// Carries out one verb.
-pub(crate) fn run(session: Option<&Path>, options: &TaskOf, printer: &mut Printer) -> Result<Exit, Failure> {
-    let caller = Caller::of(session)?;
+pub(crate) fn run(app: &App, session: Option<&Path>, options: &TaskOf, printer: &mut Printer) -> Result<Exit, Failure> {
+    let caller = app.caller(session)?;
     match &options.verb {
         TaskVerb::Create(wanted) => create(&caller, options, wanted, printer),
         TaskVerb::Update(wanted) if caller.attempt.is_some() => report_own(&caller, options, wanted, printer),
@@ -60,21 +59,21 @@ struct JsonReported<'a> {
 fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
     let Some(attempt) = &caller.attempt else { return Ok(Exit::Invalid) };
     if let Some(other) = wanted.id.as_ref().filter(|id| **id != attempt.task) {
-        return Err(failure(attempt.not_its_own(other)));
+        return Err(attempt.not_its_own(other).into());
     }
-    let opened = caller.open(&options.reading)?;
-    let (session, graph) = open::runnable(&opened)?;
-    let task = attempt.verified(session, graph).map_err(failure)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph) = opened.runnable()?;
+    let task = attempt.verified(session, graph)?;
     if wanted.status != TaskStatus::InProgress {
         let TaskUpdate { findings, error, data, .. } = wanted;
         let (findings, error, data) = (findings.as_deref(), error.as_deref(), data.as_deref());
         let report = OwnReport { findings, error, verdict: wanted.verdict, data, ..OwnReport::new(wanted.status) };
-        report.write(attempt, task).map_err(failure)?;
+        report.write(attempt, task)?;
     }
     let result = attempt.result().display().to_string();
     if options.format == Format::Json {
         let (task, status) = (attempt.task.as_str(), wanted.status.word());
-        report::print(&JsonReported { version: 1, task, status, result }, printer.out())?;
+        printer.json(&JsonReported { version: 1, task, status, result })?;
     } else {
         writeln!(printer.out(), "{}: {}", escape::line(&attempt.task), wanted.status)?;
     }
@@ -89,8 +88,8 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
     let Some(id) = &wanted.id else {
         return Err(usage("no task was named".to_owned(), format!("team-executor task list {named}")));
     };
-    let opened = caller.open(&options.reading)?;
-    let (session, graph, index) = open::task(&opened, id)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph, index) = opened.task(id)?;
     let from = caller.now(session, graph)?.tasks[index.get()].status;
     let request = match (from, wanted.status) {
         (TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped, TaskStatus::Pending) => {
@@ -111,12 +110,12 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
             return Err(usage(format!("{id}: {why}"), help));
         }
     };
-    control::anyway(Some(&caller.path), &options.reading, &request, options.format, printer)
+    control::anyway(caller.app(), Some(&caller.path), options.reading, &request, options.format, printer)
 }
 
 fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = caller.open(&options.reading)?;
-    let (session, graph) = open::runnable(&opened)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph) = opened.runnable()?;
     let new = NewTask {
         id: &wanted.id,
         title: &wanted.title,
@@ -126,22 +125,22 @@ fn create(caller: &Caller, options: &TaskOf, wanted: &TaskCreate, printer: &mut 
         wave: wanted.wave,
     };
     if let Some(attempt) = &caller.attempt {
-        attempt.verified(session, graph).map_err(failure)?;
-        let most = propose::most(|name| std::env::var(name).ok());
-        let is_new = bus::propose(attempt, session, &new, most).map_err(failure)?;
+        attempt.verified(session, graph)?;
+        let most = propose::most(|name| caller.app().variable(name).map(str::to_owned));
+        let is_new = bus::propose(attempt, session, &new, most)?;
         return proposals::tell(&wanted.id, is_new, options.format, printer);
     }
     caller.must_be_person()?;
-    let created = bus::create(session, opened.dialect, &caller.place.folder, &caller.place.current, &new);
-    let created = created.map_err(failure)?;
-    let opened = caller.open(&options.reading)?;
-    let (_, graph) = open::runnable(&opened)?;
+    let created = bus::create(session, opened.dialect, caller.folder(), caller.current(), &new);
+    let created = created?;
+    let opened = caller.open(options.reading.into())?;
+    let (_, graph) = opened.runnable()?;
     show(&created, graph, &wanted.id, options.format, printer)
 }
 
 fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = caller.open(&options.reading)?;
-    let (session, graph) = open::runnable(&opened)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph) = opened.runnable()?;
     let now = caller.now(session, graph)?;
     let is_wanted = |task: &&Task| {
         wanted.status.is_none_or(|status| task.status == status)
@@ -150,7 +149,7 @@ fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Prin
     let tasks: Vec<&Task> = now.tasks.iter().filter(is_wanted).collect();
     if options.format == Format::Json {
         let tasks = tasks.iter().map(|task| ShownTask::of(task, graph)).collect();
-        report::print(&JsonTasks { version: 1, tasks }, printer.out())?;
+        printer.json(&JsonTasks { version: 1, tasks })?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
@@ -165,8 +164,8 @@ fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Prin
 }
 
 fn get(caller: &Caller, options: &TaskOf, wanted: &TaskGet, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = caller.open(&options.reading)?;
-    let (session, graph, _) = open::task(&opened, &wanted.id)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph, _) = opened.task(&wanted.id)?;
     show(&caller.now(session, graph)?, graph, &wanted.id, options.format, printer)
 }
 
@@ -174,7 +173,7 @@ fn show(session: &Session, graph: &Graph, id: &str, format: Format, printer: &mu
     let Some(task) = session.tasks.iter().find(|task| task.id.as_str() == id) else { return Ok(Exit::Invalid) };
     let task = ShownTask::of(task, graph);
     if format == Format::Json {
-        report::print(&JsonOne { version: 1, task }, printer.out())?;
+        printer.json(&JsonOne { version: 1, task })?;
         return Ok(Exit::Fine);
     }
     let (deps, wave) = (task.metadata.deps.join(", "), task.metadata.wave.to_string());

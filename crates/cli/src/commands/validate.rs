@@ -3,27 +3,33 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::report;
+use team_executor_app::findings::FindingsReport;
+use team_executor_app::{App, Error, Opened, count};
+
 use crate::args::{Format, Validate};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open::{self, Opened};
 use crate::printer::Printer;
 
 /// Reads, judges and reports.
-pub(crate) fn run(session: Option<&Path>, options: &Validate, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = match open::unique(session, &options.reading) {
-        Err(Failure::Refused(finding, _)) if options.format == Format::Json => {
-            report::write_failure(&finding, printer.out())?;
+pub(crate) fn run(
+    app: &App,
+    session: Option<&Path>,
+    options: &Validate,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let opened = match app.open_unique(session, options.reading.into()) {
+        Err(Error::Refused(finding, _)) if options.format == Format::Json => {
+            printer.json(&FindingsReport::of_unopened(&finding))?;
             return Ok(Exit::Invalid);
         }
         result => result?,
     };
     match options.format {
         Format::Text => text(&opened, printer)?,
-        Format::Json => report::write(&opened, printer.out())?,
+        Format::Json => printer.json(&FindingsReport::of(&opened))?,
     }
     Ok(if opened.findings.has_errors() { Exit::Invalid } else { Exit::Fine })
 }
@@ -49,10 +55,4 @@ fn text(opened: &Opened, printer: &mut Printer) -> Result<(), Failure> {
     };
     writeln!(out, "{}", escape::wrap(&summary, width).join("\n"))?;
     Ok(())
-}
-
-/// `1 task`, `2 tasks`.
-pub(crate) fn count(n: usize, what: &str) -> String {
-    let ending = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{ending}")
 }

@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use team_executor_app::{Notice, seconds};
 use team_executor_core::run::Counts;
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
-use team_executor_engine::Notice;
-use team_executor_engine::report::seconds;
 use unicode_width::UnicodeWidthStr;
 
 use crate::escape;
-use crate::usage::so_far;
+use team_executor_app::usage::so_far;
 
 /// The widest that names are shown.
 const NAME: usize = 24;
@@ -257,8 +256,8 @@ fn clock(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_app::notice::Activity;
     use team_executor_core::{RoleName, SessionId, Task, TaskId};
-    use team_executor_engine::notice::Activity;
 
     use super::*;
 

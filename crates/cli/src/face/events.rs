@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use team_executor_app::{Notice, Report, WaveReport};
 use team_executor_core::Timestamp;
 use team_executor_core::run::{self, Ending};
-use team_executor_engine::report::WaveReport;
-use team_executor_engine::{Notice, Report};
 use team_executor_files::time;
 
-use crate::commands::{JsonFinding, JsonHidden, JsonJob};
 use crate::exit::Exit;
-use crate::joining::{self, JsonJoining};
-use crate::usage::{JsonActivity, JsonHalted, JsonUsage};
+use team_executor_app::csv::JobReport;
+use team_executor_app::findings::{JsonFinding, JsonHidden};
+use team_executor_app::joining::{self, JsonJoining};
+use team_executor_app::usage::{JsonActivity, JsonHalted, JsonUsage};
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -138,7 +138,7 @@ pub(crate) enum Event<'a> {
     },
     RunEnded(Box<Ended<'a>>),
     /// The table that comes out of a job was written.
-    CsvJob(JsonJob<'a>),
+    CsvJob(JobReport),
     Refused {
         message: &'a str,
         help: &'a [String],

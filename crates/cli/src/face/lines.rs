@@ -1,14 +1,12 @@
 //! What happens in a run, one line each.
 
 use anstyle::Style;
+use team_executor_app::notice::Judged;
+use team_executor_app::{ANSWERS, Notice, count, seconds};
 use team_executor_core::TaskStatus;
 use team_executor_core::run::Cause;
-use team_executor_engine::Notice;
-use team_executor_engine::control::ANSWERS;
-use team_executor_engine::notice::Judged;
-use team_executor_engine::report::seconds;
 
-use crate::commands::{count, mark, why};
+use crate::commands::{mark, why};
 use crate::escape;
 
 /// The line for a notice, at most so many columns wide; nothing for what only a live view shows.

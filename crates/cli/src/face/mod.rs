@@ -10,7 +10,7 @@ pub(crate) use board::Board;
 pub(crate) use events::{Event, Rehearsed, print as print_event};
 pub(crate) use painter::Painter;
 
-use team_executor_engine::Notice;
+use team_executor_app::Notice;
 
 use crate::printer::Printer;
 use screen::Screen;

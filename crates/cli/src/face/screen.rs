@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
-use team_executor_engine::Notice;
+use team_executor_app::Notice;
 
 use super::{Board, Painter, lines};
 use crate::printer;

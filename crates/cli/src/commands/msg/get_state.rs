@@ -3,16 +3,14 @@
 use std::io::Write;
 
 use serde::Serialize;
+use team_executor_app::bus::{ShownDiscovery, ShownState, state};
+use team_executor_app::caller::Caller;
 use team_executor_core::Task;
-use team_executor_engine::bus::{ShownDiscovery, ShownState, state};
 
-use super::super::caller::Caller;
-use super::super::report;
 use crate::args::{Format, GetState, Msg};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 #[derive(Serialize)]
@@ -23,12 +21,12 @@ struct JsonState<'a> {
 
 /// Shows the tasks that were named; else those that a worker's own builds on, or all to a person.
 pub(super) fn run(caller: &Caller, options: &Msg, wanted: &GetState, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = caller.open(&options.reading)?;
-    let (session, graph) = open::runnable(&opened)?;
+    let opened = caller.open(options.reading.into())?;
+    let (session, graph) = opened.runnable()?;
     let now = caller.now(session, graph)?;
     let mut shown: Vec<&Task> = Vec::new();
     for id in &wanted.tasks {
-        shown.push(&now.tasks[open::task(&opened, id)?.2.get()]);
+        shown.push(&now.tasks[opened.task(id)?.2.get()]);
     }
     if let Some(own) = caller.attempt.as_ref().filter(|_| shown.is_empty()) {
         shown = state::built_on(&now, graph, &own.task);
@@ -38,9 +36,9 @@ pub(super) fn run(caller: &Caller, options: &Msg, wanted: &GetState, printer: &m
     if shown.is_empty() && caller.attempt.is_none() {
         shown.extend(&now.tasks);
     }
-    let tasks: Vec<_> = shown.iter().map(|task| ShownState::of(task, &caller.place.folder, with_details)).collect();
+    let tasks: Vec<_> = shown.iter().map(|task| ShownState::of(task, caller.folder(), with_details)).collect();
     if options.format == Format::Json {
-        report::print(&JsonState { version: 1, tasks }, printer.out())?;
+        printer.json(&JsonState { version: 1, tasks })?;
         return Ok(Exit::Fine);
     }
     for task in &tasks {

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use team_executor_app::plan::Planned;
+use team_executor_app::{Opened, count};
 use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
 
-use super::means::Means;
-use crate::commands::validate::count;
 use crate::escape;
 use crate::failure::Failure;
-use crate::open::Opened;
 use crate::printer::Printer;
 
 /// How many names a list shows before it only counts.
@@ -20,13 +19,8 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Prints the whole plan.
-pub(super) fn write(
-    opened: &Opened,
-    session: &Session,
-    plan: &Plan,
-    (joining, means): (&[Joining], &Means),
-    printer: &mut Printer,
-) -> Result<(), Failure> {
+pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -> Result<(), Failure> {
+    let Planned { session, plan, joining, means, .. } = planned;
     let width = printer.width();
     let out = printer.out();
     let columns = Columns::of(session, width);
@@ -34,7 +28,7 @@ pub(super) fn write(
     if !session.requirement.is_empty() {
         field(out, "Goal", &session.requirement, width)?;
     }
-    field(out, "Tasks", &summary(session, plan), width)?;
+    field(out, "Tasks", &planned.summary(), width)?;
     for (nth, wave) in plan.waves.iter().enumerate() {
         writeln!(out, "\n{BOLD}Wave {}{BOLD:#}, {}", nth + 1, count(wave.len(), "task"))?;
         for task in wave {
@@ -74,22 +68,6 @@ pub(super) fn write(
         }
     }
     Ok(())
-}
-
-/// The numbers of a plan in one line.
-pub(super) fn summary(session: &Session, plan: &Plan) -> String {
-    let done = plan.statuses.iter().filter(|status| **status == TaskStatus::Completed).count();
-    format!(
-        "{} ({done} done), {}, {}, critical path of {}",
-        count(session.tasks.len(), "task"),
-        if plan.graph.edge_count() == 1 {
-            "1 dependency".to_owned()
-        } else {
-            format!("{} dependencies", plan.graph.edge_count())
-        },
-        count(plan.waves.len(), "wave"),
-        plan.critical_path.len(),
-    )
 }
 
 /// A mark for each status, so that no meaning hangs on a colour.

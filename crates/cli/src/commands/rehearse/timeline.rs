@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::time::Duration;
 
+use team_executor_app::{Notice, count};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
-use team_executor_engine::Notice;
 use unicode_width::UnicodeWidthStr;
 
 use crate::commands::plan::mark;
-use crate::commands::validate::count;
 use crate::escape;
 use crate::face::{Event, Rehearsed};
 use crate::failure::Failure;

@@ -2,11 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 
+use team_executor_app::count;
 use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::{Code, Finding};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::validate::count;
 use crate::escape;
 use crate::failure::Failure;
 use crate::printer::Printer;

@@ -5,33 +5,29 @@ use std::path::Path;
 
 use anstyle::Style;
 use clap::Parser as _;
+use team_executor_app::config::{Dollars, PROJECT_FILE, Time, quoted, shown};
+use team_executor_app::error::MAKE_ROOM;
+use team_executor_app::usage::{self, Sum};
+use team_executor_app::{App, Halted, Report, seconds};
 use team_executor_beneath::read_regular;
 use team_executor_core::run::{Ending, Halt, Measure, Scope};
-use team_executor_engine::Report;
-use team_executor_engine::budget::Halted;
-use team_executor_engine::report::seconds;
-use team_executor_engine::usage::{self, Sum};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::plan::{joined, list};
 use crate::args::{Args, Command, Format};
-use crate::config::files::PROJECT_FILE;
-use crate::config::{Dollars, Time, command, show};
 use crate::escape;
 use crate::exit::Exit;
 use crate::face::{Event, print_event};
 use crate::failure::Failure;
-use crate::place::{program, typed};
 use crate::printer::Printer;
 
 /// How many deliverables are shown; the report has all.
 const SHOWN: usize = 20;
 const LABEL: usize = 16;
-/// What to do about a full disk.
-pub(super) const MAKE_ROOM: &str = "make room on the disk; df -h shows how it is used";
 
 /// What a user can type when a run was stopped, or when tasks of it failed.
 pub(in crate::commands) struct Again<'a> {
+    pub(super) app: &'a App,
     /// The command that goes on.
     pub(super) resume: &'a str,
     /// The session as commands name it.
@@ -110,9 +106,9 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
             writeln!(out, "help: {}", escape::line(&help))?;
         }
     }
-    let Some(Again { resume, session }) = again else { return Ok(()) };
+    let Some(Again { app, resume, session }) = again else { return Ok(()) };
     if let Some(task) = report.first_failed.as_ref().filter(|_| report.is_complete()) {
-        let (typed, task) = (typed(), escape::shell_word(task));
+        let (typed, task) = (app.typed(), escape::shell_word(task));
         let tried = format!("{typed} logs {task} {session} shows what it printed");
         let again = format!("{typed} retry --failed {session} lets what failed run again");
         let last = report.used.iter().rev().find(|one| report.first_failed.as_ref() == Some(&one.task));
@@ -126,7 +122,7 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
         writeln!(out, "Resume with: {}", escape::line(resume))?;
         if report.at_checkpoint {
             let decide = "checkpoint improve|revise|recheck|feedback";
-            writeln!(out, "Decide otherwise with: {} {decide} {}", typed(), escape::line(session))?;
+            writeln!(out, "Decide otherwise with: {} {decide} {}", app.typed(), escape::line(session))?;
         }
     }
     Ok(())
@@ -157,7 +153,7 @@ fn field(out: &mut impl Write, label: &str, text: &str) -> std::io::Result<()> {
 }
 
 /// Offers to look at the results and to try again what failed, until somebody has enough.
-pub(super) fn choices(report: &Report, printer: &mut Printer) -> Result<(), Failure> {
+pub(super) fn choices(app: &App, report: &Report, printer: &mut Printer) -> Result<(), Failure> {
     let failed = report.counts.failed > 0;
     let question =
         if failed { "View results, retry failed, or done? [v/r/D] " } else { "View results, or done? [v/D] " };
@@ -167,8 +163,8 @@ pub(super) fn choices(report: &Report, printer: &mut Printer) -> Result<(), Fail
             Some("v" | "view" | "view results") => results(report, printer)?,
             Some("r" | "retry" | "retry failed") if failed => {
                 let session = format!("--session={}", near(&report.session));
-                let command = [program(), "retry".to_owned(), "--failed".to_owned(), session];
-                writeln!(printer.out(), "Retry with: {}", escape::line(&command::shown(&command)))?;
+                let command = [app.program(), "retry".to_owned(), "--failed".to_owned(), session];
+                writeln!(printer.out(), "Retry with: {}", escape::line(&shown(&command)))?;
             }
             _ => return Ok(()),
         }
@@ -218,7 +214,7 @@ fn more(halted: &Halted) -> Option<String> {
         Scope::Role(_) => "roles",
         Scope::Task(_) => "tasks",
     };
-    let name = show::quoted(halted.name.as_deref().unwrap_or_default());
+    let name = quoted(halted.name.as_deref().unwrap_or_default());
     Some(format!("set more `{}` in [{section}.{name}.budget] of {PROJECT_FILE}", bound.measure))
 }
 
@@ -263,7 +259,7 @@ pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted
 /// The command that was given, as a shell reads it.
 fn same_command(program: String, args: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = std::iter::once(program).chain(args.skip(1)).collect();
-    command::shown(&words)
+    shown(&words)
 }
 
 #[cfg(test)]

@@ -2,19 +2,17 @@
 
 use std::io::Write;
 
+use team_executor_app::usage::{Sum, sums};
+use team_executor_app::{Judged, Running, Status, count};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
-use team_executor_engine::usage::{Sum, sums};
-use team_executor_engine::{Judged, Running, Status};
 use team_executor_files::time;
 
 use super::super::plan::{joined, list, mark, states};
-use super::super::validate::count;
 use super::watch::Watched;
 use super::{stage, why};
 use crate::escape;
 use crate::failure::Failure;
-use crate::place;
-use crate::usage::so_far;
+use team_executor_app::usage::so_far;
 
 /// How many conversations are shown.
 const CONVERSATIONS: usize = 10;
@@ -110,11 +108,11 @@ pub(super) fn text(
             writeln!(out, "  not accepted: {}", escape::line(critique))?; // it is what a person decides by
         }
         let named = escape::session(path);
-        let program = place::typed();
+        let program = shown.app.typed();
         writeln!(out, "Decide with: {program} checkpoint resume|improve|revise|recheck|feedback {named}")?;
     }
     if !status.finished && !status.is_heard {
-        writeln!(out, "\nNo executor has it. Go on with: {} resume {}", place::typed(), escape::session(path))?;
+        writeln!(out, "\nNo executor has it. Go on with: {} resume {}", shown.app.typed(), escape::session(path))?;
     }
     Ok(())
 }
@@ -168,7 +166,7 @@ fn worker(
     // Commands are there to be copied, so they are not cut.
     if !open.is_empty() {
         let (task, session) = (escape::shell_word(task), escape::session(shown.path));
-        let help = format!("{} talk allow {task} {session}, or: talk deny {task}", place::typed());
+        let help = format!("{} talk allow {task} {session}, or: talk deny {task}", shown.app.typed());
         writeln!(out, "{:INDENT$}help: {}", "", escape::line(&help))?;
     }
     if let Some(attach) = status.doing(task, running.attempt).and_then(|one| one.attach.as_deref()) {

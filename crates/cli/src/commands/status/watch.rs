@@ -4,12 +4,12 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
+use team_executor_app::status::{journal, json};
+use team_executor_app::{App, Changes, Opened, Status, is_heard};
 use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session};
-use team_executor_engine::{Status, control};
-use team_executor_store::Changes;
 
-use super::{journal, json, latest, text};
+use super::text;
 use crate::args::Format;
 use crate::escape;
 use crate::face::Painter;
@@ -23,6 +23,8 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// What is watched, and how it is shown.
 pub(super) struct Watched<'a> {
+    pub(super) app: &'a App,
+    pub(super) opened: &'a Opened,
     pub(super) session: &'a Session,
     pub(super) graph: &'a Graph,
     pub(super) path: &'a str,
@@ -37,7 +39,7 @@ pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printe
     let mut painter = Painter::default();
     loop {
         let (began, seen) = (Instant::now(), length());
-        let Some(status) = latest(watched.session, watched.graph, watched.path)? else { return Ok(()) };
+        let Some(status) = watched.app.latest_status(watched.opened)? else { return Ok(()) };
         let is_at_end = status.running.is_empty() && matches!(status.stage, "draining" | "stopping");
         let is_over = status.finished || !status.is_heard || is_at_end;
         show(watched, &status, is_over, &mut painter, printer)?;
@@ -48,7 +50,7 @@ pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printe
         let times_go_on = watched.format == Format::Text && printer.out_is_live() && !status.running.is_empty();
         loop {
             watch.wait(Some(TICK));
-            if times_go_on || length() != seen || !control::is_heard(&status.folder) {
+            if times_go_on || length() != seen || !is_heard(&status.folder) {
                 break;
             }
         }

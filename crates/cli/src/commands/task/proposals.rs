@@ -4,17 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use team_executor_app::bus::{Proposal, propose};
+use team_executor_app::caller::Caller;
 use team_executor_core::Session;
-use team_executor_engine::bus::{Proposal, propose};
 use team_executor_files::{Code, Finding};
 
-use super::super::caller::{Caller, failure, must_not_be_its_own};
-use super::super::report;
 use crate::args::{Format, TaskNames, TaskOf};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::open;
 use crate::printer::Printer;
 
 #[derive(Serialize)]
@@ -43,7 +41,7 @@ struct JsonProposal<'a> {
 /// Tells a worker what became of its proposal.
 pub(super) fn tell(id: &str, is_new: bool, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     match format {
-        Format::Json => report::print(&JsonProposed { version: 1, id, proposed: is_new }, printer.out())?,
+        Format::Json => printer.json(&JsonProposed { version: 1, id, proposed: is_new })?,
         Format::Text if is_new => writeln!(printer.out(), "{} is proposed; a person decides", escape::line(id))?,
         Format::Text => writeln!(printer.out(), "{} was proposed before", escape::line(id))?,
     }
@@ -63,14 +61,14 @@ pub(super) fn accept(
     wanted: &TaskNames,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    must_not_be_its_own(&caller.place)?;
+    caller.must_not_steer()?;
     let (run, chosen) = chosen(caller, wanted)?;
-    let opened = caller.open(&options.reading)?;
-    let mut session: Session = open::runnable(&opened)?.0.clone();
+    let opened = caller.open(options.reading.into())?;
+    let mut session: Session = opened.runnable()?.0.clone();
     for proposal in &chosen {
-        let place = (caller.place.folder.as_path(), caller.place.current.as_path());
+        let place = (caller.folder(), caller.current());
         let with = propose::accept(proposal, &run, &session, opened.dialect, place);
-        session = with.map_err(failure)?;
+        session = with?;
     }
     show(&chosen, options.format, printer)
 }
@@ -82,16 +80,16 @@ pub(super) fn decline(
     wanted: &TaskNames,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    must_not_be_its_own(&caller.place)?;
+    caller.must_not_steer()?;
     let (run, chosen) = chosen(caller, wanted)?;
     for proposal in &chosen {
-        propose::decline(proposal, &run, &caller.place.folder).map_err(failure)?;
+        propose::decline(proposal, &run, caller.folder())?;
     }
     show(&chosen, options.format, printer)
 }
 
 fn waiting(caller: &Caller) -> (PathBuf, Vec<Proposal>) {
-    propose::waiting(&caller.place.folder, &caller.place.current)
+    propose::waiting(caller.folder(), caller.current())
 }
 
 /// The proposals that are named, in the order in which they were made.
@@ -112,7 +110,7 @@ fn show(shown: &[Proposal], format: Format, printer: &mut Printer) -> Result<Exi
             let Proposal { id, title, description, role, dependencies, by } = one;
             JsonProposal { id, title, description, assignee: role, deps: dependencies, proposed_by: by }
         });
-        report::print(&JsonProposals { version: 1, proposals: proposals.collect() }, printer.out())?;
+        printer.json(&JsonProposals { version: 1, proposals: proposals.collect() })?;
         return Ok(Exit::Fine);
     }
     for Proposal { id, title, role, by, .. } in shown {

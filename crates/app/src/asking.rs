@@ -1,0 +1,160 @@
+//! Asks the executor of a session's newest run. Where there is none, most requests are noted in the run itself.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
+use team_executor_engine::{self as engine, runs};
+use team_executor_files::{Code, Finding};
+
+use crate::environment::Place;
+use crate::error::Error;
+use crate::open::{Opened, Reading};
+use crate::{App, archived, caller, escape};
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Asked {
+    /// The run.
+    pub run: String,
+    /// What the run is about now.
+    pub stage: String,
+    /// What was done, a line each, or why nothing was.
+    pub outcome: Result<Vec<String>, Error>,
+    /// Files that could not be written.
+    pub warnings: Vec<String>,
+    /// No executor was there: it is noted, and counts when the run goes on.
+    pub is_noted: bool,
+}
+
+/// What came of a request, for programs.
+#[derive(Serialize)]
+struct JsonAnswer<'a> {
+    version: u32,
+    run: &'a str,
+    stage: &'a str,
+    did: &'a [String],
+}
+
+impl Serialize for Asked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let did = self.outcome.as_deref().unwrap_or_default();
+        JsonAnswer { version: 1, run: &self.run, stage: &self.stage, did }.serialize(serializer)
+    }
+}
+
+/// The newest run of the session that the user named.
+pub(crate) struct Found {
+    pub(crate) place: Place,
+    pub(crate) run: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Found {
+    fn asked(&self, answer: Answer, session: &str) -> Asked {
+        let Answer { stage, outcome, .. } = answer;
+        let refused = |why: String| {
+            let finding = Finding::error(Code::Usage, format!("nothing was done: {why}"));
+            finding.help(format!("team-executor status {session} shows how the run stands")).into()
+        };
+        let run = self.run.clone();
+        Asked { run, stage, outcome: outcome.map_err(refused), warnings: Vec::new(), is_noted: false }
+    }
+}
+
+impl App {
+    /// Asks the executor. Where there is none, nothing can be done.
+    pub fn ask(&self, session: Option<&Path>, request: &Request) -> Result<Asked, Error> {
+        let found = self.found(session)?;
+        let named = named(session);
+        match control::send(&found.folder, request) {
+            Err(failure) => Err(Error::of_run(failure, &named)),
+            Ok(Some(answer)) => Ok(found.asked(answer, &named)),
+            Ok(None) => match control::holder(&found.folder) {
+                Some(by) => {
+                    let failure = format!("the executor of the run does not listen: {by}");
+                    Err(Error::of_run(engine::Failure::Control(failure), &named))
+                }
+                None if runs::is_finished(&found.folder) => {
+                    let finding = Finding::error(Code::Usage, format!("nothing runs: {} is finished", found.run));
+                    Err(finding.help(format!("team-executor status {named} shows how it came out")).into())
+                }
+                None => {
+                    let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
+                    Err(finding.help(format!("continue it with: {} resume {named}", self.typed())).into())
+                }
+            },
+        }
+    }
+
+    /// Asks the executor. Where there is none, the request is noted in the run.
+    pub fn ask_or_note(&self, session: Option<&Path>, reading: Reading, request: &Request) -> Result<Asked, Error> {
+        let found = self.found(session)?;
+        let named = named(session);
+        if let Some(answer) = control::send(&found.folder, request).map_err(|why| Error::of_run(why, &named))? {
+            if answer.outcome.is_err()
+                && let Ok(opened) = self.open_tasks(session, reading)
+            {
+                tasks_exist(&opened, request)?;
+            }
+            return Ok(found.asked(answer, &named));
+        }
+        let opened = self.open(session, reading)?;
+        let (session, graph) = opened.runnable()?;
+        let Place { folder, current, .. } = &found.place;
+        let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
+        let applied = control::apply(target, request).map_err(|failure| Error::of_run(failure, &named))?;
+        let mut asked = found.asked(applied.answer, &named);
+        if asked.outcome.is_err()
+            && let Err(unknown) = tasks_exist(&opened, request)
+        {
+            asked.outcome = Err(unknown);
+        }
+        Ok(Asked { warnings: applied.warnings, is_noted: true, ..asked })
+    }
+
+    /// Lets the executor of the newest run go on; nothing if there is none.
+    pub fn resume(&self, session: Option<&Path>) -> Result<Option<Asked>, Error> {
+        let Some(found) = self.find(session)? else { return Ok(None) };
+        let answer = control::send(&found.folder, &Request::Resume);
+        let answer = answer.map_err(|failure| Error::of_run(failure, &named(session)))?;
+        Ok(answer.map(|answer| found.asked(answer, &named(session))))
+    }
+
+    /// Finds the newest run of a session; nothing if it was never run.
+    pub(crate) fn find(&self, session: Option<&Path>) -> Result<Option<Found>, Error> {
+        let place = self.place(session)?;
+        caller::must_not_be_its_own(&place)?;
+        let newest = runs::newest(&place.folder, &place.current);
+        Ok(newest.map(|(run, folder)| Found { place, run, folder }))
+    }
+
+    /// Finds the newest run of a session, or says that there is none.
+    pub(crate) fn found(&self, session: Option<&Path>) -> Result<Found, Error> {
+        self.find(session)?.ok_or_else(|| {
+            if let Some(finding) = archived::finding(self, session) {
+                return finding.into();
+            }
+            let finding = Finding::error(Code::Usage, "the session was never run");
+            finding.help(format!("run it with: team-executor run {}", named(session))).into()
+        })
+    }
+}
+
+/// Names a task that there is not, and the one that was probably meant, where the session can be read.
+fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Error> {
+    let named = match request {
+        Request::Retry { which: Wanted::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
+        Request::Skip { task, .. } => std::slice::from_ref(task),
+        _ => return Ok(()),
+    };
+    if opened.session.is_none() {
+        return Ok(());
+    }
+    named.iter().try_for_each(|id| opened.task(id).map(drop))
+}
+
+/// The flag that names the session as the user did, for a command to type.
+pub fn named(session: Option<&Path>) -> String {
+    session.map(|session| escape::session(session.display())).unwrap_or_default()
+}

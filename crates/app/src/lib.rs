@@ -1,0 +1,72 @@
+//! What one can do with sessions and runs, for every face: the command line, MCP and what may come. It prints nothing, reads
+//! no terminal, and takes what is around it as values. What it refuses and finds is data; words and colours are a face's.
+//!
+//! Reading order: [`environment`] (what is around it), [`error`] and [`findings`] (what is refused, what is found), [`open`]
+//! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
+//! config, with its trust check), [`plan`] (what a run would do), [`run`] (starts or continues one), [`rehearse`], [`csv`],
+//! [`status`] and [`logs`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
+//! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus).
+
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
+#![forbid(unsafe_code)]
+
+pub mod agents;
+mod archived;
+pub mod artifacts;
+pub mod asking;
+pub mod caller;
+pub mod config;
+pub mod continued;
+pub mod csv;
+pub mod doctor;
+pub mod environment;
+pub mod error;
+pub mod escape;
+pub mod findings;
+pub mod init;
+pub mod joining;
+pub mod logs;
+pub mod open;
+pub mod plan;
+pub mod process;
+pub mod putting_away;
+pub mod rehearse;
+mod remark;
+pub mod run;
+pub mod sessions;
+pub mod status;
+pub mod talk;
+pub mod usage;
+mod which;
+mod words;
+
+use std::sync::Arc;
+
+// The values of a run that faces show and ask with.
+pub use team_executor_engine::budget::Halted;
+pub use team_executor_engine::control::{ANSWERS, Request, Wanted, is_heard};
+pub use team_executor_engine::report::{WaveReport, seconds};
+pub use team_executor_engine::wisdom::Book;
+pub use team_executor_engine::{Judged, Notice, Report, Running, Status, bus, notice};
+pub use team_executor_store::Changes;
+pub use team_executor_store::run_folder::EXECUTOR;
+
+pub use environment::Environment;
+pub use error::{Error, Kind};
+pub use open::{Opened, Reading};
+pub use remark::Remark;
+pub use which::{Meant, choose_one};
+pub use words::count;
+
+/// What one can do with sessions and runs.
+#[derive(Debug, Clone)]
+pub struct App {
+    env: Arc<Environment>,
+}
+
+impl App {
+    /// In this environment.
+    pub fn new(env: Environment) -> Self {
+        Self { env: Arc::new(env) }
+    }
+}

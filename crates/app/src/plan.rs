@@ -1,0 +1,95 @@
+//! What a run of a session would do. Nothing is started and nothing on disk changes.
+
+mod json;
+mod means;
+
+use std::collections::HashSet;
+
+use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus};
+use team_executor_files::picture::{Node, Picture};
+use team_executor_files::{Code, Finding};
+
+use crate::App;
+use crate::config::check;
+use crate::error::Error;
+use crate::joining;
+use crate::open::Opened;
+use crate::words::count;
+
+pub use self::json::JsonPlan;
+pub use self::means::Means;
+
+/// What a run would do.
+#[derive(Debug)]
+pub struct Planned {
+    /// The session.
+    pub session: Session,
+    /// What is done when.
+    pub plan: Plan,
+    /// Who joins.
+    pub joining: Vec<Joining>,
+    /// Who does the tasks, and what they may use.
+    pub means: Means,
+    /// What is configured and not in force, a line each.
+    pub unused: Vec<String>,
+}
+
+impl App {
+    /// Plans a session that was read, with these roles besides; nothing if it has errors.
+    pub fn plan(&self, opened: &mut Opened, roles: &[String]) -> Result<Option<Planned>, Error> {
+        let Some((session, graph)) = opened.session.take() else { return Ok(None) };
+        let plan = Plan::of(&session, graph);
+        let place = self.around(opened.named())?;
+        let joining = joining::of(&session, roles, &place)?;
+        let config = place.config()?;
+        let means = Means::of(&session, &config, self.exe()?);
+        let unused = check::unused(&config, &session);
+        Ok(Some(Planned { session, plan, joining, means, unused }))
+    }
+}
+
+impl Planned {
+    /// The plan for programs; what is not in force is among the findings.
+    pub fn json<'a>(&'a self, opened: &'a mut Opened) -> JsonPlan<'a> {
+        for message in &self.unused {
+            opened.findings.push(Finding::warning(Code::InvalidField, message.clone()));
+        }
+        json::json(opened, self)
+    }
+
+    /// The numbers of the plan in one line.
+    pub fn summary(&self) -> String {
+        let Self { session, plan, .. } = self;
+        let done = plan.statuses.iter().filter(|status| **status == TaskStatus::Completed).count();
+        let edges = match plan.graph.edge_count() {
+            1 => "1 dependency".to_owned(),
+            edges => format!("{edges} dependencies"),
+        };
+        let (tasks, waves) = (count(session.tasks.len(), "task"), count(plan.waves.len(), "wave"));
+        format!("{tasks} ({done} done), {edges}, {waves}, critical path of {}", plan.critical_path.len())
+    }
+
+    /// The plan as a picture.
+    pub fn picture(&self) -> Picture {
+        let Self { session, plan, .. } = self;
+        let critical: HashSet<_> = plan.critical_path.iter().copied().collect();
+        let indexes = (0..).map(TaskIndex);
+        let nodes = indexes.clone().zip(&session.tasks).map(|(index, task)| Node {
+            id: task.id.to_string(),
+            title: task.title.clone(),
+            role: task.role.to_string(),
+            status: plan.statuses[index.get()],
+            wave: plan.graph.wave(index),
+            critical: critical.contains(&index),
+        });
+        let edges = indexes
+            .take(session.tasks.len())
+            .flat_map(|task| plan.graph.dependencies(task).iter().map(move |dependency| (dependency.0, task.0)));
+        Picture {
+            title: session.id.to_string(),
+            subtitle: self.summary(),
+            nodes: nodes.collect(),
+            edges: edges.collect(),
+        }
+    }
+}

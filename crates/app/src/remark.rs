@@ -1,0 +1,24 @@
+//! What is to be known about something that is done all the same.
+
+/// What is to be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// Something odd that is survived.
+    Warning(String),
+    /// How something is done.
+    Note(String),
+}
+
+impl Remark {
+    /// The sentence.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Warning(text) | Self::Note(text) => text,
+        }
+    }
+}
+
+/// Adds warnings.
+pub(crate) fn warn(remarks: &mut Vec<Remark>, messages: impl IntoIterator<Item = String>) {
+    remarks.extend(messages.into_iter().map(Remark::Warning));
+}

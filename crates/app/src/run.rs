@@ -1,0 +1,211 @@
+//! Starts a run of a session, or continues one: prepares it, and once somebody has confirmed it, carries it out.
+//!
+//! Reading order: [`Prepared`] (who does what; nothing was started), [`Ready`] (agents were asked; a run can begin).
+
+mod proposed;
+
+use team_executor_core::joining::record;
+use team_executor_core::run::{Backoff, Cadence};
+use team_executor_core::{Graph, Millis, Session, SessionStatus};
+use team_executor_engine::{self as engine, Notice, Options, Report};
+use team_executor_files::Dialect;
+
+use crate::config::choose::{self, Chosen, Defaults, Program};
+use crate::config::{Config, Flags, Origin, Proposals, budget, check, prices};
+use crate::environment::Place;
+use crate::error::Error;
+use crate::open::{Opened, Reading, runs_can_be_read};
+use crate::remark::{Remark, warn};
+use crate::{App, escape, joining};
+
+/// Where a task can start before its planned wave.
+const WAVES_MOVE: &str =
+    "beat cadence starts tasks when their dependencies allow, also before their planned wave (--cadence wave keeps it)";
+
+/// How a session is to be run.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// How it is read.
+    pub reading: Reading,
+    /// What wins over every configuration file.
+    pub flags: Flags,
+    /// Specialists who join.
+    pub roles: Vec<String>,
+    /// Which run is continued, if not the newest.
+    pub run: Option<String>,
+    /// It is to go on also at a checkpoint.
+    pub goes_on: bool,
+    /// Nobody is asked before it starts, so the project's choice of programs must be trusted beforehand.
+    pub is_confirmed: bool,
+    /// The project's file may choose programs.
+    pub trust_project: bool,
+    /// The project may be on a file system that other machines write to.
+    pub allow_network: bool,
+    /// It is the session of a job, which has no roles of its own.
+    pub is_job: bool,
+    /// What the session becomes when every task is completed.
+    pub at_end: SessionStatus,
+    /// How many tasks that workers proposed were added before.
+    pub added: u32,
+}
+
+/// A run whose workers are chosen. Nothing was started yet.
+#[derive(Debug)]
+pub struct Prepared {
+    place: Place,
+    /// The flag that names the session.
+    named: String,
+    dialect: Dialect,
+    wanted: Wanted,
+    config: Config,
+    chosen: Chosen,
+    /// The session, with who joins.
+    pub session: Session,
+    /// How its tasks hang together.
+    pub graph: Graph,
+    /// How the run came out, if it is finished and nothing is to be done.
+    pub done: Option<Report>,
+}
+
+/// A run that can begin.
+#[derive(Debug)]
+pub struct Ready {
+    options: Options,
+    named: String,
+    done: Option<Report>,
+    proposals: Proposals,
+    reading: Reading,
+}
+
+/// Whether a task is planned for a later wave than its dependencies need, and only wave cadence keeps that.
+pub fn waves_move(session: &Session, graph: &Graph) -> Option<Remark> {
+    (graph.is_planned() && !session.waves_are_barriers).then(|| Remark::Note(WAVES_MOVE.to_owned()))
+}
+
+impl App {
+    /// Chooses who does the tasks of a session that was read, and checks that it can be done; nothing if the session has
+    /// errors. What is to be known is remarked, also if something is refused.
+    pub fn prepare(
+        &self,
+        opened: &mut Opened,
+        wanted: Wanted,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<Prepared>, Error> {
+        let Some((mut session, graph)) = opened.session.take() else { return Ok(None) };
+        let place = self.around(opened.named())?;
+        runs_can_be_read(&place)?;
+        let joining = joining::of(&session, &wanted.roles, &place)?;
+        record(&mut session, &joining);
+        let config = place.config()?;
+        if !wanted.is_job {
+            warn(remarks, check::unused(&config, &session));
+        }
+        let mut chosen = choose::choose(&config, &wanted.flags, &session, self.exe()?)?;
+        warn(remarks, check::programs_exist(&mut chosen.workers, &place)?);
+        if wanted.is_confirmed {
+            check::is_trusted(&chosen.programs, &config, wanted.trust_project)?;
+        }
+        warn(remarks, chosen.unheard.iter().cloned());
+        if chosen.ignored {
+            let key = "[defaults] session_may_choose = true";
+            warn(remarks, [format!("the session names agents; they were ignored ({key} lets it choose)")]);
+        }
+        let (at, run) = ((place.folder.as_path(), place.current.as_path()), wanted.run.as_deref());
+        let finished = || engine::finished(&session, &graph, opened.dialect, at, run);
+        let done = if wanted.is_confirmed { None } else { finished() };
+        let named = escape::session(&opened.path);
+        let dialect = opened.dialect;
+        Ok(Some(Prepared { place, named, dialect, wanted, config, chosen, session, graph, done }))
+    }
+}
+
+impl Prepared {
+    /// What will be run, each once.
+    pub fn programs(&self) -> &[Program] {
+        &self.chosen.programs
+    }
+
+    /// Asks agents for their versions, which starts them, and settles the rest: somebody has confirmed it, or is trusted.
+    pub fn ready(mut self, remarks: &mut Vec<Remark>) -> Result<Ready, Error> {
+        if self.done.is_none() {
+            warn(remarks, check::agents_are_new_enough(&mut self.chosen.workers, &self.place)?);
+        }
+        let fallbacks = self.chosen.fallbacks(&self.session);
+        let defaults = Defaults::of(&self.config, &self.wanted.flags);
+        let budgets = budget::budgets(&self.config, &self.wanted.flags, &self.session);
+        let prices = prices::prices(&self.config.settings);
+        if self.done.is_none() {
+            warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
+            self.remark_cadence(&defaults, remarks);
+        }
+        let exe = self.place.app.exe()?.to_owned();
+        let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
+        let options = Options {
+            environment: place.app.variables(),
+            folder: place.folder,
+            current: place.current,
+            exe,
+            dialect,
+            session,
+            graph,
+            run: wanted.run,
+            goes_on: wanted.goes_on,
+            ask: None,
+            slots: defaults.concurrency.value,
+            cadence: defaults.cadence.value,
+            retries: defaults.retries.value,
+            rounds: defaults.rounds.value,
+            proposals: defaults.most_proposals().saturating_sub(wanted.added),
+            checkpoints: defaults.checkpoints(),
+            backoff: Backoff::default(),
+            fallbacks,
+            quota_wait: defaults.quota_wait.value.0.map(Millis),
+            budgets,
+            prices,
+            tasks: chosen.tasks,
+            workers: chosen.workers,
+            allow_network: wanted.allow_network,
+            at_end: wanted.at_end,
+        };
+        Ok(Ready { options, named, done, proposals: defaults.proposals.value, reading: wanted.reading })
+    }
+
+    /// Remarks where the run keeps the cadence that it began in, and where tasks can start before their planned wave.
+    fn remark_cadence(&self, defaults: &Defaults, remarks: &mut Vec<Remark>) {
+        let Place { folder, current, .. } = &self.place;
+        let (is_set, cadence) = (defaults.cadence.from != Origin::BuiltIn, defaults.cadence.value);
+        let moves = waves_move(&self.session, &self.graph);
+        if !is_set && moves.is_none() {
+            return;
+        }
+        let began = engine::runs::cadence(folder, current, self.wanted.run.as_deref());
+        if let Some(began) = began.filter(|began| is_set && *began != cadence) {
+            warn(remarks, [format!("the run began in {} cadence and stays in it", began.word())]);
+        }
+        if began.unwrap_or(cadence) == Cadence::Beat {
+            remarks.extend(moves);
+        }
+    }
+}
+
+impl Ready {
+    /// How many workers run at once.
+    pub fn slots(&self) -> u32 {
+        self.options.slots
+    }
+
+    /// The session and its graph.
+    pub fn session(&self) -> (&Session, &Graph) {
+        (&self.options.session, &self.options.graph)
+    }
+
+    /// Runs it to its end, and tells what happens. Where a person is to decide, `ask` reads a line that the person types;
+    /// without it nobody is asked.
+    pub fn run(&mut self, ask: Option<fn() -> Option<String>>, tell: &mut dyn FnMut(Notice)) -> Result<Report, Error> {
+        self.options.ask = ask;
+        if let Some(done) = self.done.take() {
+            return Ok(done);
+        }
+        engine::run(&mut self.options, tell).map_err(|failure| Error::of_run(failure, &self.named))
+    }
+}

@@ -1,0 +1,151 @@
+//! What there is below `.workflow/`: sessions and runs.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use serde::Serialize;
+use team_executor_beneath::{Dir, ours};
+use team_executor_core::TaskStatus;
+use team_executor_engine::{control, runs};
+use team_executor_files::{Code, Dialect, Finding, load};
+use team_executor_store::run_folder::{ARCHIVE, EXECUTOR, NESTED, SESSIONS, WORKFLOW};
+use team_executor_store::{DiskFolder, OpenError};
+
+use crate::App;
+use crate::error::Error;
+
+/// One session or run.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names of the columns say it")]
+pub struct Row {
+    pub path: String,
+    id: String,
+    pub kind: &'static str,
+    pub dialect: &'static str,
+    pub status: &'static str,
+    pub tasks: usize,
+    pub completed: usize,
+    pub failed: usize,
+    pub errors: usize,
+    pub warnings: usize,
+    /// The first other session that has its id.
+    pub same_id_as: Option<String>,
+}
+
+/// All sessions and runs of a project.
+#[derive(Debug, Serialize)]
+pub struct Listing {
+    version: u32,
+    /// Each of them.
+    pub sessions: Vec<Row>,
+}
+
+impl App {
+    /// Finds and reads what there is below the `.workflow/` of a folder.
+    pub fn sessions(&self, folder: &Path) -> Result<Listing, Error> {
+        let workflow = workflow(folder);
+        if Dir::open(&self.path(&workflow)).is_err() {
+            let shown = folder.display();
+            let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
+            return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
+        }
+        let mut sessions: Vec<Row> = self.candidates(&workflow).iter().filter_map(|path| self.row(path)).collect();
+        let mut first: HashMap<String, String> = HashMap::new();
+        for row in sessions.iter_mut().filter(|row| row.kind == "session") {
+            row.same_id_as = first.get(&row.id).cloned();
+            first.entry(row.id.clone()).or_insert_with(|| row.path.clone());
+        }
+        Ok(Listing { version: 1, sessions })
+    }
+
+    /// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make; then the teams of
+    /// `sessions/<id>/runs/<run>/work/team`, and what is in such a folder if it is no session itself.
+    pub(crate) fn candidates(&self, workflow: &Path) -> Vec<PathBuf> {
+        let folders = |path: &Path| -> Vec<PathBuf> {
+            let Ok(folder) = Dir::open(&self.path(path)) else { return Vec::new() };
+            let names = folder.list().unwrap_or_default().into_iter();
+            // One that may not be looked into is listed too.
+            let is_folder = |name: &String| matches!(folder.dir_inside(name), Ok(_) | Err(Errno::ACCESS | Errno::PERM));
+            names.filter(is_folder).map(|name| path.join(name)).collect()
+        };
+        let mut found: Vec<PathBuf> = folders(workflow).iter().flat_map(|path| folders(path)).collect();
+        let sessions = folders(&workflow.join(SESSIONS));
+        for run in sessions.iter().flat_map(|session| folders(&session.join("runs"))) {
+            let team = NESTED.iter().fold(run, |path, part| path.join(part));
+            match DiskFolder::open(&self.path(&team)).map(|folder| Dialect::detect(&folder)) {
+                Ok(Some(_)) => found.push(team),
+                Ok(None) => found.extend(folders(&team)),
+                Err(_) => {}
+            }
+        }
+        found
+    }
+
+    fn row(&self, path: &Path) -> Option<Row> {
+        let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
+        let folder = match DiskFolder::open(&self.path(path)) {
+            Ok(folder) => folder,
+            Err(OpenError::Refused(_)) if is_run => return Some(self.denied(path)),
+            Err(_) => return None,
+        };
+        let dialect = Dialect::detect(&folder)?;
+        let loaded = load(&folder, &self.name_of(path), Some(dialect));
+        let tasks = loaded.session.as_ref().map_or(&[][..], |(session, _)| &session.tasks);
+        let with = |status| tasks.iter().filter(|task| task.status == status).count();
+        let listed = loaded.session.as_ref().map_or(0, |(session, _)| session.completed_tasks.len());
+        Some(Row {
+            path: path.display().to_string(),
+            id: self.id_of(&folder, path),
+            kind: if is_run { "run" } else { "session" },
+            dialect: dialect.name(),
+            status: match &loaded.session {
+                None => "invalid",
+                Some(_) if is_run && ours::open(&self.path(path).join(EXECUTOR)).is_ok() => of_run(&self.path(path)),
+                Some((session, _)) => session.status.word(),
+            },
+            tasks: tasks.len(),
+            completed: with(TaskStatus::Completed).max(listed),
+            failed: with(TaskStatus::Failed),
+            errors: loaded.findings.error_count(),
+            warnings: loaded.findings.warning_count(),
+            same_id_as: None,
+        })
+    }
+
+    /// A run that only somebody else may look into.
+    fn denied(&self, path: &Path) -> Row {
+        Row {
+            path: path.display().to_string(),
+            id: self.name_of(path),
+            kind: "run",
+            dialect: Dialect::TasksCsv.name(),
+            status: "denied",
+            tasks: 0,
+            completed: 0,
+            failed: 0,
+            errors: 0,
+            warnings: 0,
+            same_id_as: None,
+        }
+    }
+}
+
+/// The `.workflow/` of a folder, as the user sees it.
+pub fn workflow(folder: &Path) -> PathBuf {
+    if folder == Path::new(".") { PathBuf::from(WORKFLOW) } else { folder.join(WORKFLOW) }
+}
+
+/// How a run stands, which its table has no place for.
+fn of_run(path: &Path) -> &'static str {
+    let is_away = path.parent().is_some_and(|folder| folder.ends_with(ARCHIVE));
+    if is_away {
+        "archived"
+    } else if runs::is_finished(path) {
+        "finished"
+    } else if control::is_heard(path) {
+        "active"
+    } else {
+        "paused"
+    }
+}

@@ -1,0 +1,202 @@
+//! How a run stands, for programs. Fields are added, never renamed or removed, within one `version`.
+
+use serde::Serialize;
+use team_executor_core::{Graph, Session, TaskId, TaskIndex, Verdict, joining};
+use team_executor_engine::artifacts::Shelved;
+use team_executor_engine::{Running, Status};
+use team_executor_files::time;
+
+use crate::joining::JsonJoining;
+use crate::usage::{JsonActivity, JsonUsage};
+
+/// How the newest run of a session stands; without a run only the session is known.
+#[derive(Debug, Serialize)]
+pub struct JsonStatus<'a> {
+    version: u32,
+    session: &'a str,
+    run: Option<&'a str>,
+    folder: Option<String>,
+    stage: Option<&'static str>,
+    reason: Option<&'a str>,
+    executor: bool,
+    finished: bool,
+    tasks: Vec<JsonTask<'a>>,
+    running: Vec<JsonRunning<'a>>,
+    asks: Vec<JsonAsked<'a>>,
+    ready: Vec<&'a str>,
+    rounds: u32,
+    checkpoint: Option<JsonCheckpoint<'a>>,
+    decisions: Vec<JsonDecision<'a>>,
+    artifacts: Vec<JsonArtifact<'a>>,
+    usage: JsonUsage<'a>,
+    injected_roles: Vec<JsonJoining>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonTask<'a> {
+    id: &'a str,
+    wave: u32,
+    status: &'static str,
+    rounds: u32,
+    verdict: Option<&'static str>,
+    why: Option<&'a str>,
+    wait_s: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonArtifact<'a> {
+    id: &'a str,
+    task: Option<&'a str>,
+    state: &'static str,
+    version: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonCheckpoint<'a> {
+    task: &'a str,
+    cause: &'static str,
+    judges: Vec<JsonJudged<'a>>,
+    critique: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonJudged<'a> {
+    task: &'a str,
+    folder: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonDecision<'a> {
+    checkpoint: Option<&'a str>,
+    action: &'static str,
+    tasks: Vec<&'a str>,
+    text: &'a str,
+    at: String,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonRunning<'a> {
+    task: &'a str,
+    role: &'a str,
+    attempt: u32,
+    seconds: u64,
+    agent: Option<&'a str>,
+    doing: Option<&'a str>,
+    attach: Option<&'a str>,
+    #[serde(flatten)]
+    activity: Option<JsonActivity<'a>>,
+}
+
+/// What an agent wants to be allowed.
+#[derive(Debug, Serialize)]
+struct JsonAsked<'a> {
+    task: &'a str,
+    attempt: u32,
+    question: u64,
+    tool: &'a str,
+    what: &'a str,
+}
+
+/// What agents ask to be allowed, by task.
+fn asks<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonAsked<'a>> {
+    let of = |running: &Running| {
+        let (task, attempt) = (session.tasks[running.task.get()].id.as_str(), running.attempt);
+        let open = status.talk(task, attempt).map_or(&[][..], |talk| &talk.state.questions);
+        open.iter().map(move |open| JsonAsked {
+            task,
+            attempt,
+            question: open.question,
+            tool: &open.tool,
+            what: &open.what,
+        })
+    };
+    status.running.iter().flat_map(of).collect()
+}
+
+/// How a run stands, for programs.
+pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> JsonStatus<'a> {
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let statuses = status.map_or(&[][..], |status| &status.statuses);
+    JsonStatus {
+        version: 1,
+        session: session.id.as_str(),
+        run: status.map(|status| status.run.as_str()),
+        folder: status.map(|status| status.folder.display().to_string()),
+        stage: status.map(|status| status.stage),
+        reason: status.and_then(|status| status.reason.as_deref()),
+        executor: status.is_some_and(|status| status.is_heard),
+        finished: status.is_some_and(|status| status.finished),
+        tasks: (0..)
+            .map(TaskIndex)
+            .zip(statuses)
+            .map(|(task, stands)| {
+                let judged = status.and_then(|status| status.judged.get(task.get()));
+                JsonTask {
+                    id: id(task),
+                    wave: graph.wave(task),
+                    status: stands.word(),
+                    rounds: judged.map_or(0, |judged| judged.rounds),
+                    verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
+                    why: judged.and_then(|judged| judged.why.as_deref()),
+                    wait_s: judged.and_then(|judged| judged.wait),
+                }
+            })
+            .collect(),
+        running: status
+            .map_or(&[][..], |status| &status.running)
+            .iter()
+            .map(|running| {
+                let doing = status.and_then(|status| status.doing(id(running.task), running.attempt));
+                JsonRunning {
+                    task: id(running.task),
+                    role: session.tasks[running.task.get()].role.as_str(),
+                    attempt: running.attempt,
+                    seconds: running.seconds,
+                    agent: doing.map(|one| one.agent.as_str()),
+                    doing: doing.and_then(|one| one.doing.as_deref()),
+                    attach: doing.and_then(|one| one.attach.as_deref()),
+                    activity: doing.map(|one| (&one.activity).into()),
+                }
+            })
+            .collect(),
+        asks: status.map(|status| asks(session, status)).unwrap_or_default(),
+        ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
+        rounds: status.map_or(0, |status| status.rounds),
+        checkpoint: status.and_then(|status| status.checkpoint.as_ref()).map(|checkpoint| JsonCheckpoint {
+            task: id(checkpoint.task),
+            cause: checkpoint.cause.word(),
+            judges: checkpoint
+                .judges
+                .iter()
+                .map(|(task, folder)| JsonJudged {
+                    task: id(*task),
+                    folder: folder.as_ref().map(|folder| folder.display().to_string()),
+                })
+                .collect(),
+            critique: checkpoint.critique.as_deref(),
+        }),
+        artifacts: status
+            .map_or(&[][..], |status| &status.artifacts)
+            .iter()
+            .map(|Shelved { artifact, .. }| JsonArtifact {
+                id: artifact.id.as_str(),
+                task: artifact.task.as_ref().map(TaskId::as_str),
+                state: artifact.validation.word(),
+                version: artifact.version.as_deref(),
+            })
+            .collect(),
+        decisions: status
+            .map_or(&[][..], |status| &status.decisions)
+            .iter()
+            .map(|decision| JsonDecision {
+                checkpoint: decision.checkpoint.map(id),
+                action: decision.action.word(),
+                tasks: decision.tasks.iter().map(|task| id(*task)).collect(),
+                text: &decision.text,
+                at: time::format(decision.at),
+            })
+            .collect(),
+        usage: JsonUsage::of(status.map_or(&[][..], |status| &status.used)),
+        injected_roles: crate::joining::json(&joining(session, None, &[])),
+    }
+}

@@ -1,0 +1,204 @@
+//! What agents used, as JSON: all together, by role, by task, and attempt by attempt; and the budget that was in the way.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use team_executor_core::run::{Bound, Halt, Scope};
+use team_executor_engine::budget::Halted;
+use team_executor_engine::notice::Activity;
+use team_executor_engine::usage;
+pub use team_executor_engine::usage::{COLUMNS, Spent, Sum, sums, table};
+
+/// What the agents of a run used.
+#[derive(Debug, Serialize)]
+pub struct JsonUsage<'a> {
+    total: JsonSum,
+    roles: BTreeMap<&'a str, JsonSum>,
+    tasks: BTreeMap<&'a str, JsonSum>,
+    attempts: Vec<JsonAttempt<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonSum {
+    attempts: u64,
+    tokens_in: u64,
+    tokens_cached: u64,
+    tokens_out: u64,
+    cost_usd: Option<f64>,
+    turns: Option<u64>,
+    estimated: bool,
+    attempts_unknown: u64,
+    attempts_unpriced: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonAttempt<'a> {
+    task: &'a str,
+    attempt: u32,
+    role: &'a str,
+    agent: &'a str,
+    model: Option<&'a str>,
+    session_id: Option<&'a str>,
+    attach: Option<&'a str>,
+    tokens_in: u64,
+    tokens_cached: u64,
+    tokens_out: u64,
+    cost_usd: Option<f64>,
+    turns: Option<u64>,
+    wall_ms: u64,
+    estimated: bool,
+}
+
+impl<'a> JsonUsage<'a> {
+    /// Sums up.
+    pub fn of(spent: &'a [Spent]) -> Self {
+        let json = |by: BTreeMap<&'a str, Sum>| by.into_iter().map(|(key, sum)| (key, JsonSum::from(sum))).collect();
+        Self {
+            total: Sum::of(spent).into(),
+            roles: json(sums(spent, |one| &one.role)),
+            tasks: json(sums(spent, |one| &one.task)),
+            attempts: spent.iter().filter(|one| one.is_known()).map(JsonAttempt::from).collect(),
+        }
+    }
+}
+
+impl From<Sum> for JsonSum {
+    fn from(sum: Sum) -> Self {
+        Self {
+            attempts: sum.attempts,
+            tokens_in: sum.input,
+            tokens_cached: sum.cached,
+            tokens_out: sum.output,
+            cost_usd: sum.cost_micros.map(dollars),
+            turns: sum.turns,
+            estimated: sum.is_estimated,
+            attempts_unknown: sum.unknown,
+            attempts_unpriced: sum.unpriced,
+        }
+    }
+}
+
+impl<'a> From<&'a Spent> for JsonAttempt<'a> {
+    fn from(spent: &'a Spent) -> Self {
+        let used = &spent.used;
+        Self {
+            task: &spent.task,
+            attempt: spent.attempt,
+            role: &spent.role,
+            agent: &used.agent,
+            model: used.model.as_deref(),
+            session_id: used.session_id.as_deref(),
+            attach: used.attach.as_deref(),
+            tokens_in: used.input,
+            tokens_cached: used.cached,
+            tokens_out: used.output,
+            cost_usd: used.cost_micros.map(dollars),
+            turns: used.turns,
+            wall_ms: used.wall_ms,
+            estimated: used.is_estimated,
+        }
+    }
+}
+
+/// What a running agent has used so far.
+#[derive(Debug, Serialize)]
+pub struct JsonActivity<'a> {
+    model: Option<&'a str>,
+    session_id: Option<&'a str>,
+    tokens_in: u64,
+    tokens_cached: u64,
+    tokens_out: u64,
+    cost_usd: Option<f64>,
+    estimated: bool,
+    turns: Option<u64>,
+    retries: u32,
+    progress: Option<&'a str>,
+}
+
+impl<'a> From<&'a Activity> for JsonActivity<'a> {
+    fn from(activity: &'a Activity) -> Self {
+        Self {
+            model: activity.model.as_deref(),
+            session_id: activity.session_id.as_deref(),
+            tokens_in: activity.input,
+            tokens_cached: activity.cached,
+            tokens_out: activity.output,
+            cost_usd: activity.cost_micros.map(dollars),
+            estimated: activity.is_estimated,
+            turns: activity.turns,
+            retries: activity.retries,
+            progress: activity.progress.as_deref(),
+        }
+    }
+}
+
+/// What a running agent has used so far, for people: `12k tokens, $0.14, 2 retries`. Nothing before it has said anything.
+pub fn so_far(activity: &Activity) -> String {
+    let tokens = activity.input.saturating_add(activity.output);
+    let tokens = match tokens {
+        0 => None,
+        1..10_000 => Some(format!("{tokens} tokens")),
+        10_000..10_000_000 => Some(format!("{}k tokens", tokens / 1000)),
+        _ => Some(format!("{}M tokens", tokens / 1_000_000)),
+    };
+    let about = if activity.is_estimated { "~" } else { "" };
+    let cost = activity.cost_micros.map(|micros| format!("{about}{}", usage::dollars(micros)));
+    let retries = match activity.retries {
+        0 => None,
+        1 => Some("1 retry".to_owned()),
+        more => Some(format!("{more} retries")),
+    };
+    [tokens, cost, retries].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Why a run stopped by itself.
+#[derive(Debug, Serialize)]
+pub struct JsonHalted<'a> {
+    reason: &'a str,
+    /// The task that no agent could do because nobody is logged in.
+    not_logged_in: Option<&'a str>,
+    /// The disk is full.
+    no_room: bool,
+    budget: Option<JsonBudget<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonBudget<'a> {
+    of: &'static str,
+    name: Option<&'a str>,
+    measure: &'static str,
+    used: u64,
+    budget: u64,
+    next_attempt: u64,
+}
+
+impl<'a> JsonHalted<'a> {
+    /// Describes it.
+    pub fn of(halted: &'a Halted) -> Self {
+        let reason = halted.words.as_str();
+        let no_room = halted.why == Halt::NoRoom;
+        let bound = match &halted.why {
+            Halt::Budget(bound) => bound,
+            Halt::NotLoggedIn(_) | Halt::NoRoom => {
+                return Self { reason, not_logged_in: halted.name.as_deref(), no_room, budget: None };
+            }
+        };
+        let Bound { scope, measure, used, budget, next } = bound.as_ref();
+        let of = match scope {
+            Scope::Run => "run",
+            Scope::Role(_) => "role",
+            Scope::Task(_) => "task",
+        };
+        let (used, budget, next_attempt) = (*used, *budget, *next);
+        let budget =
+            JsonBudget { of, name: halted.name.as_deref(), measure: measure.word(), used, budget, next_attempt };
+        Self { reason, not_logged_in: None, no_room, budget: Some(budget) }
+    }
+}
+
+/// Millionths of a dollar as dollars.
+pub fn dollars(micros: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "nobody spends so many dollars")]
+    let micros = micros as f64;
+    micros / 1e6
+}
