@@ -17,6 +17,8 @@ use team_executor_store::run_folder::component;
 use crate::artifacts::{Checker, Delivered, FOLDER, Looked, Others, Registry, Roots, Verify};
 use crate::assign::Check;
 use crate::conclude::{Delivery, Discovery, Known, Reports, conclude};
+use crate::crew::Job;
+use crate::desk::Next;
 use crate::inbox::Outbox;
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, check_logs, logs};
@@ -28,20 +30,6 @@ const TAIL_BYTES: u64 = 1500;
 const TRIES: u32 = 3;
 /// After how long one is tried again for which the system had no means.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// What the dispatcher does next about an attempt.
-pub(crate) enum Next {
-    /// It hears of it.
-    Wait,
-    /// It runs this in the attempt's slot.
-    Run(Box<Assignment>),
-    /// It tells the rules.
-    Over(Outcome),
-    /// Nothing: the executor is about to end, and the next one judges the attempt.
-    Leave,
-    /// It ends the run: the disk or the system failed again and again. The next executor judges the attempt.
-    Fail(String),
-}
 
 /// What the attempts are about.
 #[derive(Clone, Copy)]
@@ -182,7 +170,10 @@ impl Checking {
                 }
             }
             Looked::GivenUp => self.leave(slot),
-            Looked::Failed(why) => Next::Fail(why),
+            Looked::Failed(reason) => {
+                let path = scene.run.path.clone();
+                Next::Fail(Failure::Disk { action: "check what was delivered in", path, reason })
+            }
         }
     }
 
@@ -215,9 +206,9 @@ impl Checking {
         Next::Wait
     }
 
-    /// When a command is tried again for which the system had no means.
-    pub(crate) fn next_try(&self) -> Option<Instant> {
-        self.short.values().map(|(at, _)| *at).min()
+    /// How long until a command is tried again for which the system had no means.
+    pub(crate) fn next_try(&self) -> Option<Duration> {
+        self.short.values().map(|(at, _)| at.saturating_duration_since(Instant::now())).min()
     }
 
     /// Tries those commands again whose time has come, and says what is to be done about each.
@@ -239,20 +230,16 @@ impl Checking {
         self.checker.give_up();
     }
 
-    /// Whether something was left that is not judged.
-    pub(crate) fn has_left(&self) -> bool {
-        !self.left.is_empty()
+    /// How much was left that is not judged.
+    pub(crate) const fn left(&self) -> usize {
+        self.left.len()
     }
 
-    /// Judges what was left after all, and says what is where.
-    pub(crate) fn again(&mut self, scene: &Scene<'_>) -> Vec<(usize, Work)> {
-        let left = std::mem::take(&mut self.left);
-        let mut begun = Vec::new();
-        for (slot, work, outcome) in left {
+    /// Judges what was left after all.
+    pub(crate) fn again(&mut self, scene: &Scene<'_>) {
+        for (slot, work, outcome) in std::mem::take(&mut self.left) {
             self.begin(scene, slot, work, outcome, false);
-            begun.push((slot, work));
         }
-        begun
     }
 
     /// Moves away what earlier attempts at a task left, unless it is kept, and says what it did. What the resident has done
@@ -337,7 +324,7 @@ impl Checking {
         match assignment(scene, judged.work, judged.nth, &verify) {
             Some(assignment) => {
                 judged.running = Some((verify, tries));
-                Next::Run(Box::new(assignment))
+                Next::Run(Box::new(Job { work: judged.work, assignment }))
             }
             None => {
                 self.checker.ran(slot, Some(format!("the check `{}` could not start", verify.command.join(" "))));

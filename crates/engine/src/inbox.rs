@@ -11,11 +11,11 @@ use team_executor_core::run::Work;
 
 use crate::artifacts::Looked;
 use crate::control::Asked;
-use crate::signals::Signal;
+pub use crate::signals::Signal;
 
 /// What reaches the dispatcher from outside, besides the news of its keepers.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub enum Message {
     /// The user pressed Ctrl-C, or the system wants the run to end.
     Signal(Signal),
     /// Somebody asks for something.
@@ -52,24 +52,24 @@ pub(crate) enum Message {
 
 /// The dispatcher's end.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub struct Inbox {
     messages: Receiver<Message>,
     bell: Arc<OwnedFd>,
 }
 
 /// The other end, for any number of threads.
 #[derive(Debug, Clone)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     messages: Sender<Message>,
     bell: Arc<OwnedFd>,
 }
 
 /// The dispatcher is gone: the run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Over;
+pub struct Over;
 
 /// Both ends.
-pub(crate) fn open() -> std::io::Result<(Outbox, Inbox)> {
+pub fn open() -> std::io::Result<(Outbox, Inbox)> {
     let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let (sender, messages) = mpsc::channel();
     Ok((Outbox { messages: sender, bell: Arc::clone(&bell) }, Inbox { messages, bell }))
@@ -77,7 +77,7 @@ pub(crate) fn open() -> std::io::Result<(Outbox, Inbox)> {
 
 impl Outbox {
     /// Tells the dispatcher.
-    pub(crate) fn send(&self, message: Message) -> Result<(), Over> {
+    pub fn send(&self, message: Message) -> Result<(), Over> {
         self.messages.send(message).map_err(|_| Over)?;
         // A bell that rings already rings.
         let _rings = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
@@ -87,12 +87,12 @@ impl Outbox {
 
 impl Inbox {
     /// Readable while there may be a message.
-    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+    pub fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 
     /// All messages that are there.
-    pub(crate) fn take(&self) -> Vec<Message> {
+    pub fn take(&self) -> Vec<Message> {
         // Silenced first: whoever sends while we look rings it again.
         let _silent_already = rustix::io::read(&self.bell, &mut [0; 8]);
         self.messages.try_iter().collect()

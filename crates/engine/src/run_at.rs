@@ -14,15 +14,15 @@ use team_executor_agents::adapters::RESULT_SCHEMA;
 use team_executor_beneath::{Dir, io_error, ours, read_regular};
 use team_executor_core::Timestamp;
 use team_executor_store::run_folder::{
-    AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RESERVE, RUNS, WORKFLOW, below_folder, component,
+    AGENTS, ARCHIVE, DERIVED, EXECUTOR, JOURNAL, KEEPERS, LOGS, RUNS, WORKFLOW, below_folder, component,
 };
 use team_executor_store::{
-    Derived, Disk as _, DiskFile as _, Durability, Holder, Journal, Lock, RESERVE_BYTES, RealDisk, RealFile,
-    ReplaceError, Reserve, remove, replace,
+    Derived, Disk as _, DiskFile as _, Durability, Holder, Lock, RealDisk, RealFile, ReplaceError, remove, replace,
 };
 
 use crate::artifacts::FOLDER;
 use crate::conclude::{RESULT, Results};
+use crate::hold::Hold;
 use crate::options::Failure;
 
 /// In the executor's folder: how long the journal was when everything that a finished run leaves had been written.
@@ -38,7 +38,8 @@ pub struct RunAt {
     pub path: PathBuf,
     /// When it was made.
     pub begun: Timestamp,
-    executor: RealDisk,
+    /// Its lock, held.
+    pub(crate) hold: Hold<RealDisk>,
     /// Where prompts and results are.
     pub(crate) results: Results,
     /// It was made for a session at another path, with whose project it was moved here, or copied.
@@ -47,7 +48,6 @@ pub struct RunAt {
     inode: u64,
     /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
     session: Option<Dir>,
-    lock: Lock<RealFile>,
 }
 
 impl RunAt {
@@ -65,7 +65,7 @@ impl RunAt {
     pub(crate) fn schema(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(EXECUTOR).join(SCHEMA);
         if read_regular(&path).ok().as_deref() != Some(RESULT_SCHEMA.as_bytes()) {
-            let put = replace(&self.executor, SCHEMA, RESULT_SCHEMA.as_bytes(), Durability::Rendered);
+            let put = replace(self.hold.folder(), SCHEMA, RESULT_SCHEMA.as_bytes(), Durability::Rendered);
             put.map_err(|error| Failure::disk("write", &path)(std::io::Error::other(error)))?;
         }
         Ok(path)
@@ -88,29 +88,12 @@ impl RunAt {
 
     /// How long the journal is, with everything that the system was given.
     pub(crate) fn journal_length(&self) -> u64 {
-        self.executor.dir().length(JOURNAL).unwrap_or(0)
-    }
-
-    /// Keeps room for the journal, if there is any.
-    pub(crate) fn keep_room(&self, journal: &mut Journal<RealFile>) {
-        if let Ok(reserve) = Reserve::keep(&self.executor, RESERVE, RESERVE_BYTES) {
-            journal.set_reserve(reserve);
-        }
-    }
-
-    /// Needs no room for the journal any more.
-    pub(crate) fn give_up_room(&self) {
-        self.executor.remove(RESERVE).ok(); // there may have been none
-    }
-
-    /// Says who has the lock, once everything that an earlier incarnation left is written down.
-    pub(crate) fn sign(&mut self, epoch: u64) -> Result<(), Failure> {
-        sign(&mut self.lock, &Holder::this_process(epoch), &self.path)
+        self.hold.folder().dir().length(JOURNAL).unwrap_or(0)
     }
 
     /// Remembers that everything which a finished run leaves was written.
     pub(crate) fn note_rendered(&self) -> Result<(), ReplaceError> {
-        replace(&self.executor, RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
+        replace(self.hold.folder(), RENDERED, self.journal_length().to_string().as_bytes(), Durability::Durable)
     }
 
     /// Fails if the journal was moved or removed, by itself or with the folder of the run, or if the session's folder was:
@@ -197,9 +180,9 @@ pub(crate) fn open_folder(path: &Path) -> Result<RealDisk, Failure> {
     RealDisk::open_folder(path).map_err(|error| Failure::disk("open", path)(io_error(error)))
 }
 
-/// Says who has a lock.
-fn sign(lock: &mut Lock<RealFile>, holder: &Holder, path: &Path) -> Result<(), Failure> {
-    let signed = lock.sign(holder);
+/// Says who has a lock that is not a run's.
+fn sign(lock: &mut Lock<RealFile>, path: &Path) -> Result<(), Failure> {
+    let signed = lock.sign(&Holder::this_process(0));
     signed.map_err(|error| Failure::Disk {
         action: "sign the lock of",
         path: path.to_owned(),

@@ -18,7 +18,7 @@ static NOBODY: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// What a signal means to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub enum Signal {
     /// Somebody wants it to end, and wants that more the second time.
     End,
     /// Its terminal is gone. That may be told twice, by the system and by whoever had the terminal, and is one wish.

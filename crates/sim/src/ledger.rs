@@ -35,7 +35,8 @@ pub(crate) fn line(work: Work, line: Line) -> String {
     entry.line().unwrap_or_default()
 }
 
-fn exit(work: Work, end: End) -> Exit {
+/// How an attempt ended, as its keeper tells it.
+pub(crate) fn exit(work: Work, end: End) -> Exit {
     Exit {
         key: key(work),
         ended: end.ended(),
@@ -54,11 +55,11 @@ fn exit(work: Work, end: End) -> Exit {
     }
 }
 
-/// The attempts that ended by what a ledger says.
-pub(crate) fn read(ledger: &[u8]) -> BTreeMap<String, End> {
+/// How attempts ended by what a ledger says.
+pub(crate) fn read(ledger: &[u8]) -> BTreeMap<String, Exit> {
     let ended = entries(ledger).filter_map(|entry| match entry {
         Entry::Started { .. } => None,
-        Entry::Exited(exit) | Entry::Ended(exit) => Some((exit.key, End::of(&exit.ended))),
+        Entry::Exited(exit) | Entry::Ended(exit) => Some((exit.key.clone(), exit)),
     });
     ended.collect()
 }

@@ -7,7 +7,7 @@ use team_executor_store::sim_fault::{Fault, Strike};
 use team_executor_store::sim_inode::Damage;
 
 use crate::chance::Chance;
-use crate::executor::{self, Ended};
+use crate::incarnation::{self, Ended};
 use crate::scenario::Scenario;
 use crate::world::{Happening, Stop, World};
 
@@ -52,7 +52,7 @@ pub fn run(scenario: &Scenario, operation: Option<u64>, trace: bool) -> Report {
 fn drive(world: &mut World<'_>, operation: Option<u64>, report: &mut Report) -> Result<(), String> {
     let mut fault = operation.map(|operation| plan(world, operation));
     loop {
-        let ended = executor::run(world);
+        let ended = incarnation::run(world);
         if report.first == 0 {
             report.first = world.run.operations();
         }

@@ -1,11 +1,20 @@
 //! What one seed stands for: tasks, choices about the run, and which kinds of trouble there are. Each seed switches each
 //! kind on or off, so that some meet without the others in their way.
 
+use std::path::PathBuf;
+
 use team_executor_core::run::{Backoff, Budget, Budgets, Cadence, Measure, Policy, TaskPolicy, WaveFailed};
 use team_executor_core::{
     Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
     TaskIndex, TaskStatus,
 };
+
+use team_executor_core::SessionStatus;
+use team_executor_core::run::AtCheckpoint;
+use team_executor_engine::control::Checkpoints;
+use team_executor_engine::prices::Prices;
+use team_executor_engine::{Options, Workers};
+use team_executor_files::Dialect;
 
 use crate::chance::Chance;
 
@@ -18,6 +27,8 @@ pub struct Scenario {
     pub session: Session,
     /// How its tasks hang together.
     pub graph: Graph,
+    /// What the program is told of how to run it.
+    pub options: Options,
     /// The choices about the run.
     pub policy: Policy,
     /// Which kinds of trouble there are.
@@ -71,7 +82,8 @@ impl Scenario {
             policy.fallbacks = tasks.filter_map(|task| Some((task, fallbacks(&mut more)?))).collect();
         }
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
-        Some(Self { seed, session, graph, policy, weather })
+        let options = options(&session, &graph, &policy);
+        Some(Self { seed, session, graph, options, policy, weather })
     }
 
     /// The tasks.
@@ -82,6 +94,37 @@ impl Scenario {
     /// The name of a task.
     pub fn id(&self, task: TaskIndex) -> &str {
         self.session.tasks.get(task.get()).map_or("", |task| task.id.as_str())
+    }
+}
+
+/// What the program is told. Nobody can be asked, and who starts a run again wants it to go on.
+fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
+    Options {
+        session: session.clone(),
+        graph: graph.clone(),
+        dialect: Dialect::TasksCsv,
+        folder: PathBuf::new(),
+        current: PathBuf::new(),
+        exe: PathBuf::new(),
+        environment: Vec::new(),
+        slots: policy.slots,
+        cadence: policy.cadence,
+        retries: policy.retries,
+        rounds: policy.rounds,
+        proposals: 0,
+        checkpoints: Checkpoints { wait: None, unattended: AtCheckpoint::Stop },
+        run: None,
+        goes_on: true,
+        ask: None,
+        backoff: policy.backoff,
+        fallbacks: policy.fallbacks.clone(),
+        quota_wait: policy.quota_wait,
+        budgets: policy.budgets.clone(),
+        prices: Prices::built_in_and([]),
+        tasks: policy.tasks.clone(),
+        workers: Workers::default(),
+        allow_network: false,
+        at_end: SessionStatus::Completed,
     }
 }
 

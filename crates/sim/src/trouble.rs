@@ -1,7 +1,7 @@
 //! What comes from outside while an executor lives: requests of people, a second executor, a clock that is set.
 
-use team_executor_core::run::{Input, Which};
-use team_executor_core::{CheckpointAction, TaskIndex};
+use team_executor_core::CheckpointAction;
+use team_executor_engine::control::{Request, Wanted};
 
 use crate::world::{Happening, Message, World};
 
@@ -25,24 +25,23 @@ impl World<'_> {
     }
 
     /// Something that a person may ask for.
-    pub(crate) fn request(&mut self) -> Input {
-        let now = self.time();
+    pub(crate) fn request(&mut self) -> Request {
         let tasks = u32::try_from(self.scenario.tasks().len()).unwrap_or(1);
         let chance = &mut self.chance;
-        let task = TaskIndex(chance.count(tasks + 1));
+        let task = format!("T{}", chance.count(tasks + 1));
         match chance.below(10) {
-            0 => Input::Pause { now, reason: "lunch".to_owned() },
-            1 => Input::Resume { now },
-            2 => Input::Drain { now },
-            3 => Input::Stop { now },
-            4 | 5 => Input::Skip { now, task, reason: "no".to_owned() },
+            0 => Request::Pause { reason: "lunch".to_owned() },
+            1 => Request::Resume,
+            2 => Request::Drain,
+            3 => Request::Stop,
+            4 | 5 => Request::Skip { task, reason: "no".to_owned() },
             6 | 7 => {
                 let action = chance.pick(CheckpointAction::ALL);
                 let tasks = if chance.once_in(2) { vec![task] } else { Vec::new() };
-                Input::Decide { now, action, tasks, text: "better".to_owned() }
+                Request::Decide { action, tasks, text: "better".to_owned() }
             }
-            8 => Input::Retry { now, which: Which::AllFailed, downstream: chance.once_in(2) },
-            _ => Input::Retry { now, which: Which::Tasks(vec![task]), downstream: chance.once_in(2) },
+            8 => Request::Retry { which: Wanted::Failed, downstream: chance.once_in(2) },
+            _ => Request::Retry { which: Wanted::Tasks(vec![task]), downstream: chance.once_in(2) },
         }
     }
 }

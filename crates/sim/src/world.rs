@@ -62,6 +62,10 @@ pub struct World<'s> {
     wall: i64,
     queue: BTreeMap<(u64, u64), Happening>,
     order: u64,
+    /// Where each attempt is that the executor has begun and not seen the end of.
+    pub(crate) busy: BTreeMap<Work, usize>,
+    /// What is broken, if something is: the executor ends at its next step.
+    pub(crate) broken: Option<String>,
     /// Everything that happens, if someone wants to read it.
     pub trace: Option<String>,
 }
@@ -127,6 +131,8 @@ impl<'s> World<'s> {
             wall: 1_700_000_000_000_000,
             queue: BTreeMap::new(),
             order: 0,
+            busy: BTreeMap::new(),
+            broken: None,
             trace: None,
         }
     }
@@ -147,9 +153,11 @@ impl<'s> World<'s> {
         Timestamp::from_micros(self.wall + i64::try_from(self.now).unwrap_or(i64::MAX))
     }
 
-    /// When the clock on the wall will say so, unless it is set.
-    pub(crate) fn moment(&self, at: Timestamp) -> u64 {
-        u64::try_from(at.as_micros().saturating_sub(self.wall)).unwrap_or(0)
+    /// Looks on: the first thing that is broken is kept.
+    pub(crate) fn audited(&mut self, verdict: Result<(), String>) {
+        if let Err(broken) = verdict {
+            self.broken.get_or_insert(broken);
+        }
     }
 
     /// Time passes.
@@ -177,7 +185,8 @@ impl<'s> World<'s> {
         }
     }
 
-    /// What happens next and concerns the executor, at the latest at that moment; nothing if only time has passed.
+    /// What happens next and concerns the executor, at the latest at that moment; nothing if only time has passed, or if
+    /// nothing will ever happen.
     pub(crate) fn next(&mut self, until: Option<u64>) -> Result<Option<Message>, Stop> {
         while let Some((&(at, order), _)) = self.queue.first_key_value() {
             if until.is_some_and(|until| until < at) {
@@ -193,13 +202,8 @@ impl<'s> World<'s> {
             }
             self.happen(happening)?;
         }
-        match until {
-            Some(until) => {
-                self.now = self.now.max(until);
-                Ok(None)
-            }
-            None => Err(Stop::Broken("I12: nothing will ever happen, and the run is not over".to_owned())),
-        }
+        self.now = self.now.max(until.unwrap_or(0));
+        Ok(None)
     }
 
     /// Lets the next thing happen that does not concern the executor; false if there is none.
@@ -247,7 +251,7 @@ impl<'s> World<'s> {
         {
             // Where the disk fails, who is there may be unreadable.
             Err(LockError::Held { by }) => {
-                self.scenario.weather.disk || by.contains(&format!("(epoch {},", self.incarnation))
+                self.scenario.weather.disk || by.contains(&format!("process {} on", self.incarnation))
             }
             Err(LockError::Disk(_)) => true,
             Ok(_) => false,

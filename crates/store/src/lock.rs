@@ -55,8 +55,7 @@ impl<F: DiskFile> Lock<F> {
 
     /// Whether whoever held the lock before is known to have done so since this start of the machine: then everything that
     /// it gave to the system is there.
-    pub fn was_held_since_boot(&mut self) -> bool {
-        let boot = boot();
+    pub fn was_held_since(&mut self, boot: &str) -> bool {
         let said = self.file.read_all().unwrap_or_default();
         !boot.is_empty() && String::from_utf8_lossy(&said).contains(&format!("boot {boot},"))
     }

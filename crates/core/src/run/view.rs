@@ -135,6 +135,23 @@ impl Run {
         self.state.slots.tasks().map(|task| Work { task, attempt: self.state.tasks[task.get()].attempt })
     }
 
+    /// The same with the slots.
+    pub fn slots(&self) -> impl Iterator<Item = (usize, Work)> {
+        self.at_work().filter_map(|work| Some((self.slot_of(work)?, work)))
+    }
+
+    /// What the worker in a slot holds, if there is one.
+    pub fn in_slot(&self, slot: usize) -> Option<Work> {
+        let task = self.state.slots.task(u32::try_from(slot).ok()?)?;
+        Some(Work { task, attempt: self.state.tasks[task.get()].attempt })
+    }
+
+    /// Where an attempt is at work, if it is.
+    pub fn slot_of(&self, work: Work) -> Option<usize> {
+        let state = self.state.tasks.get(work.task.get())?;
+        (state.status == TaskStatus::InProgress && state.attempt == work.attempt).then_some(state.slot as usize)
+    }
+
     /// How many workers there may be at a time now: fewer than were chosen, if the system had too little for more.
     pub fn most_workers(&self) -> u32 {
         self.state.slots.at_most(self.policy.slots.max(1))

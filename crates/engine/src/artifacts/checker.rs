@@ -35,7 +35,7 @@ const CRITIQUE_BYTES: usize = 4096;
 
 /// What comes of looking at what was delivered.
 #[derive(Debug)]
-pub(crate) enum Looked {
+pub enum Looked {
     /// All is well so far; these commands judge it.
     Run(Vec<Verify>),
     /// It is judged.
@@ -48,11 +48,11 @@ pub(crate) enum Looked {
 
 /// What is made of what an attempt delivered.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// What is wrong, for whoever does it again. Nothing, if all of it passed.
-    pub(crate) critique: Option<String>,
+    pub critique: Option<String>,
     /// What could not be written.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 enum Job {

@@ -17,7 +17,8 @@ mod registry;
 mod schema;
 pub mod shelf;
 
-pub(crate) use checker::{Checker, Looked};
+pub(crate) use checker::Checker;
+pub use checker::{Looked, Verdict};
 pub use checks::{Checks, Demands, Verify};
 pub(crate) use collect::{Delivered, Others};
 pub use places::Place;

@@ -75,8 +75,9 @@ pub(crate) fn progress(run: &Path, attempt: &str, words: String) {
 
 /// A request, and who waits for the answer.
 #[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) request: Request,
+pub struct Asked {
+    /// What is asked for.
+    pub request: Request,
     /// To be told when what follows from the request is durable.
-    pub(crate) reply: Sender<Answer>,
+    pub reply: Sender<Answer>,
 }

@@ -1,18 +1,18 @@
 //! What workers are doing at the moment, for those who watch. Nothing of it decides anything.
 
 use team_executor_agents::adapters::Stream;
-use team_executor_core::run::Work;
+use team_executor_core::run::{Run, Work};
 
-use super::Dispatcher;
+use super::desk::RealDesk;
 use crate::control::Answer;
 use crate::notice::{Activity, AtWork, Notice};
 use crate::run_at::logs;
 use crate::{conclude, resident};
 
-impl Dispatcher<'_> {
+impl RealDesk<'_> {
     /// Shows what a worker printed last; of a known coding agent, what it is doing and what it has used.
-    pub(super) fn tell_line(&mut self, slot: usize, text: String) {
-        let Some(work) = self.slots.get(&slot).copied() else { return };
+    pub(super) fn tell_line(&mut self, rules: &Run, slot: usize, text: String) {
+        let Some(work) = rules.in_slot(slot) else { return };
         let task = self.id(work.task).to_owned();
         if !self.following.knows(slot, work) {
             return (self.tell)(Notice::Line { task, text });
@@ -21,54 +21,53 @@ impl Dispatcher<'_> {
             return;
         }
         let Some(stream) = self.following.stream(slot) else { return };
-        let (doing, activity) = (stream.doing.clone(), self.activity(slot, work, stream));
+        let (doing, activity) = (stream.doing.clone(), self.activity(rules, slot, work, stream));
         if let Some(text) = doing.filter(|doing| self.following.is_new_line(slot, doing)) {
             (self.tell)(Notice::Line { task, text });
         }
         if self.following.is_new(slot, &activity) {
-            self.tell_used(work, activity);
+            self.tell_used(rules, work, activity);
         }
     }
 
-    fn tell_used(&mut self, work: Work, activity: Activity) {
-        let (task, agent) = (self.id(work.task).to_owned(), self.agent(work));
+    fn tell_used(&mut self, rules: &Run, work: Work, activity: Activity) {
+        let (task, agent) = (self.id(work.task).to_owned(), self.agent(rules, work));
         (self.tell)(Notice::Activity { task, attempt: work.attempt, agent, activity });
     }
 
     /// The agent of an attempt, as the user calls it.
-    fn agent(&self, work: Work) -> String {
-        self.worker(work.task).map(|worker| worker.agent.clone()).unwrap_or_default()
+    fn agent(&self, rules: &Run, work: Work) -> String {
+        self.worker(rules, work.task).map(|worker| worker.agent.clone()).unwrap_or_default()
     }
 
     /// The slot in which an attempt is at work, by its key.
-    pub(super) fn slot_of(&self, key: &str) -> Option<(usize, Work)> {
+    pub(super) fn slot_of(&self, rules: &Run, key: &str) -> Option<(usize, Work)> {
         let is_it = |work: &Work| self.at.key(self.id(work.task), work.attempt) == key;
-        self.slots.iter().find(|(_, work)| is_it(work)).map(|(slot, work)| (*slot, *work))
+        rules.slots().find(|(_, work)| is_it(work))
     }
 
     /// Shows how far the worker of an attempt says that it is.
-    pub(super) fn progressed(&mut self, attempt: &str, words: &str) -> Answer {
-        let stage = self.rules().stage().word().to_owned();
-        let Some((slot, work)) = self.slot_of(attempt) else {
+    pub(super) fn progressed(&mut self, rules: &Run, attempt: &str, words: &str) -> Answer {
+        let stage = rules.stage().word().to_owned();
+        let Some((slot, work)) = self.slot_of(rules, attempt) else {
             return Answer::refused(&stage, "no such attempt is at work".to_owned());
         };
         if self.following.progressed(slot, words) {
             let activity = match self.following.stream(slot) {
-                Some(stream) => self.activity(slot, work, stream),
-                None => self.activity(slot, work, &Stream::default()),
+                Some(stream) => self.activity(rules, slot, work, stream),
+                None => self.activity(rules, slot, work, &Stream::default()),
             };
             self.following.is_new(slot, &activity);
-            self.tell_used(work, activity);
+            self.tell_used(rules, work, activity);
         }
         Answer { stage, outcome: Ok(vec!["shown".to_owned()]) }
     }
 
     /// What the workers are doing of which something is known, a line of JSON each.
-    pub(super) fn tell_activity(&mut self) -> Answer {
-        let slots: Vec<(usize, Work)> = self.slots.iter().map(|(slot, work)| (*slot, *work)).collect();
+    pub(super) fn tell_activity(&mut self, rules: &Run) -> Answer {
         let mut lines = Vec::new();
         let unheard = Stream::default();
-        for (slot, work) in slots {
+        for (slot, work) in rules.slots() {
             self.following.news(slot);
             let stream = match self.following.stream(slot).filter(|_| self.following.knows(slot, work)) {
                 Some(stream) => stream,
@@ -78,22 +77,24 @@ impl Dispatcher<'_> {
             let at_work = AtWork {
                 task: self.id(work.task).to_owned(),
                 attempt: work.attempt,
-                agent: self.agent(work),
+                agent: self.agent(rules, work),
                 doing: stream.doing.clone(),
-                attach: self.worker(work.task).and_then(|worker| worker.attach(stream.usage.session_id.as_deref()?)),
-                activity: self.activity(slot, work, stream),
+                attach: self
+                    .worker(rules, work.task)
+                    .and_then(|worker| worker.attach(stream.usage.session_id.as_deref()?)),
+                activity: self.activity(rules, slot, work, stream),
             };
             // It has no keys that are no text, so this cannot fail.
             lines.extend(serde_json::to_string(&at_work));
         }
-        Answer { stage: self.rules().stage().word().to_owned(), outcome: Ok(lines) }
+        Answer { stage: rules.stage().word().to_owned(), outcome: Ok(lines) }
     }
 
     /// What the agent of an attempt has used for it: without what earlier tasks of its conversation used, and with an estimate of its cost.
-    fn activity(&self, slot: usize, work: Work, stream: &Stream) -> Activity {
-        let worker = self.worker(work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
+    fn activity(&self, rules: &Run, slot: usize, work: Work, stream: &Stream) -> Activity {
+        let worker = self.worker(rules, work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
         let used = worker.and_then(|(worker, setup)| conclude::from_usage(&stream.usage, setup, worker, None));
-        let used = used.map(|used| *resident::own_part(used, self.options, self.rules(), work)).unwrap_or_default();
+        let used = used.map(|used| *resident::own_part(used, self.options, rules, work)).unwrap_or_default();
         Activity {
             model: used.model,
             session_id: used.session_id,
@@ -109,8 +110,8 @@ impl Dispatcher<'_> {
     }
 
     /// Listens to the agent of an attempt that starts in a slot, if it is a known one.
-    pub(super) fn follow(&mut self, slot: usize, work: Work) {
-        let adapter = self.worker(work.task).and_then(|worker| worker.setup.as_ref()).map(|setup| setup.adapter);
+    pub(super) fn follow(&mut self, rules: &Run, slot: usize, work: Work) {
+        let adapter = self.worker(rules, work.task).and_then(|worker| worker.setup.as_ref()).map(|setup| setup.adapter);
         let [log, _] = logs(&self.at.path, self.id(work.task), work.attempt);
         self.following.begin(slot, work, adapter.map(|adapter| (adapter, log)));
     }

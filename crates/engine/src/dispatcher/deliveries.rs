@@ -5,28 +5,33 @@ use std::path::Path;
 use rustix::io::Errno;
 use team_executor_agents::{Ended, Exit, Lack, Obstacle};
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Ending, ErrorClass, Input, Outcome, Stage, Work, WorkEnded};
+use team_executor_core::run::{ErrorClass, Outcome, Run, Stage, Work};
 
-use super::{Dispatcher, tell_problems};
-use crate::artifacts::Looked;
-use crate::checking::{Checking, Next, Scene};
-use crate::clock;
+use super::desk::RealDesk;
+use super::tell_problems;
+use crate::checking::{Checking, Scene};
 use crate::conclude::{Attempt, Concluded, Demands, Discovery, Reports, WorkerReport};
+use crate::desk::Next;
 use crate::options::Failure;
 use crate::worker::Worker;
+use crate::workspace::Workspace as _;
 
-impl Dispatcher<'_> {
-    /// What runs in a slot has ended; without a word if its keeper died.
-    pub(super) fn ended(&mut self, slot: usize, exit: Option<&Exit>) -> Result<Option<Input>, Failure> {
+impl RealDesk<'_> {
+    /// The worker of an attempt has ended, or the command that checks it; without a word if its keeper died.
+    pub(super) fn goes_on(
+        &mut self,
+        rules: &Run,
+        slot: usize,
+        work: Work,
+        exit: Option<&Exit>,
+    ) -> Result<Next, Failure> {
         if self.checking.has(slot) {
             if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
-                self.tell_check_waits(slot, reason, *lack);
+                self.tell_check_waits(rules, slot, reason, *lack);
             }
-            let (checking, scene) = self.checks();
-            let next = checking.ran(&scene, slot, exit);
-            return self.judged(slot, next);
+            let (checking, scene) = self.checks(rules);
+            return Ok(checking.ran(&scene, slot, exit));
         }
-        let Some(work) = self.slots.get(&slot).copied() else { return Ok(None) };
         if let Some(aside) = exit.and_then(|exit| exit.aside.as_deref()) {
             self.tell_aside(work, "folder", aside);
         }
@@ -35,16 +40,15 @@ impl Dispatcher<'_> {
             tell_problems(vec![format!("{task}: rejected files are copied to {to}")], self.tell);
         }
         let outcome = match exit {
-            Some(exit) => self.outcome(work, exit)?,
-            None => self.lost(work, None)?,
+            Some(exit) => self.outcome(rules, work, exit)?,
+            None => self.lost(rules, work, None)?,
         };
-        let (checking, scene) = self.checks();
+        let (checking, scene) = self.checks(rules);
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
             let is_durable = exit.is_some_and(|exit| exit.undurable.is_none());
-            let next = checking.begin(&scene, slot, work, outcome, is_durable);
-            return self.judged(slot, next);
+            return Ok(checking.begin(&scene, slot, work, outcome, is_durable));
         }
-        self.judged(slot, Next::Over(outcome))
+        Ok(Next::Over(outcome))
     }
 
     /// Something stood where an attempt was to deliver or to report, and was moved before it began.
@@ -54,85 +58,42 @@ impl Dispatcher<'_> {
         tell_problems(vec![told], self.tell);
     }
 
-    /// The checker has looked at what the attempt in a slot delivered.
-    pub(super) fn looked(&mut self, slot: usize, looked: Looked) -> Result<Option<Input>, Failure> {
-        let (checking, scene) = self.checks();
-        let mut problems = Vec::new();
-        let next = checking.looked(&scene, slot, looked, &mut problems);
-        tell_problems(problems, self.tell);
-        self.judged(slot, next)
-    }
-
-    /// Tries commands again for which the system had no means; says which attempts are over.
-    pub(super) fn try_checks_again(&mut self) -> Result<Vec<Input>, Failure> {
-        let (checking, scene) = self.checks();
-        let all = checking.try_again(&scene);
-        all.into_iter().filter_map(|(slot, next)| self.judged(slot, next).transpose()).collect()
-    }
-
-    /// Goes on with an attempt; an input when it is over.
-    fn judged(&mut self, slot: usize, next: Next) -> Result<Option<Input>, Failure> {
-        match next {
-            Next::Wait => {}
-            Next::Run(assignment) => self.keepers.start(slot, *assignment),
-            Next::Over(outcome) => {
-                let outcome = self.unless_full(outcome);
-                let work = self.slots.remove(&slot);
-                return Ok(work.map(|work| Input::Ended { now: clock::now(), ended: WorkEnded { work, outcome } }));
-            }
-            Next::Leave => drop(self.slots.remove(&slot)),
-            Next::Fail(reason) => {
-                let path = self.at.path.clone();
-                return Err(Failure::Disk { action: "check what was delivered in", path, reason });
-            }
+    /// What follows for an attempt, after the last word about it.
+    pub(super) fn over(&mut self, work: Option<Work>, next: Next) -> Next {
+        let Next::Over(outcome) = next else { return next };
+        let outcome = self.unless_full(outcome);
+        if let Some(work) = work {
+            self.workspace.leave(work, &outcome);
         }
-        Ok(None)
-    }
-
-    /// Ends when nothing is left but attempts that were not judged to their end: the rules wait for them, and the next
-    /// incarnation judges them. Or this one does, if it is to go on.
-    pub(super) fn end_or_judge(&mut self) {
-        if self.is_stopping() {
-            self.checking.give_up();
-        }
-        if !self.checking.has_left() {
-            return;
-        }
-        if !self.is_stopping() {
-            let (checking, scene) = self.checks();
-            let begun = checking.again(&scene);
-            self.slots.extend(begun);
-        } else if self.slots.is_empty() {
-            self.ending = Some(Ending::Stopped);
-        }
+        Next::Over(outcome)
     }
 
     /// What an attempt came to, with what its dialect demands.
-    pub(super) fn outcome(&mut self, work: Work, exit: &Exit) -> Result<Outcome, Failure> {
+    pub(super) fn outcome(&mut self, rules: &Run, work: Work, exit: &Exit) -> Result<Outcome, Failure> {
         if let Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) }) = &exit.ended {
             if *lack == Lack::Room {
-                self.conductor.disk_is_full();
+                self.is_full = true;
             }
             let error = format!("could not start: {reason}");
             return Ok(Outcome::Failed { class: ErrorClass::Shortage, error });
         }
         if exit.undurable.as_ref().is_some_and(|obstacle| obstacle.lack == Some(Lack::Room)) {
-            self.conductor.disk_is_full();
+            self.is_full = true;
         }
-        let concluded = self.attempt(work).by_exit(exit)?;
-        let outcome = self.concluded(work, concluded)?;
-        Ok(self.unless_overspent(work, outcome))
+        let concluded = self.attempt(rules, work).by_exit(exit)?;
+        let outcome = self.concluded(rules, work, concluded)?;
+        Ok(self.unless_overspent(rules, work, outcome))
     }
 
-    fn attempt(&self, work: Work) -> Attempt<'_> {
-        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(work.task));
+    fn attempt(&self, rules: &Run, work: Work) -> Attempt<'_> {
+        let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(rules, work.task));
         Attempt { options: self.options, run: &self.at, task, work, worker }
     }
 
     /// The outcome of an attempt, with everything that is demanded of it. What it reported is kept until its end is told.
-    fn concluded(&mut self, work: Work, concluded: Concluded) -> Result<Outcome, Failure> {
+    fn concluded(&mut self, rules: &Run, work: Work, concluded: Concluded) -> Result<Outcome, Failure> {
         let Concluded { outcome, report, used, problems } = concluded;
-        self.count(work, used);
+        self.count(rules, work, used);
         tell_problems(problems, self.tell);
         let task = &self.session.tasks[work.task.get()];
         let gap = report.as_ref().and_then(WorkerReport::gap);
@@ -141,7 +102,7 @@ impl Dispatcher<'_> {
         let discoveries = self.views.discoveries().filter(|_| outcome != Outcome::Interrupted);
         let discovery = Discovery::read(discoveries, &task.id).map_err(unread)?;
         let reports = Reports { result: report, discovery };
-        let (index, graph, job) = (work.task, self.rules().graph(), self.row_demand(work.task));
+        let (index, graph, job) = (work.task, rules.graph(), self.row_demand(rules, work.task));
         let mut problems = Vec::new();
         let outcome = reports.conclude(outcome, &Demands { task, index, graph, job }, &mut problems);
         tell_problems(problems, self.tell);
@@ -151,30 +112,30 @@ impl Dispatcher<'_> {
     }
 
     /// Who does the last attempt at a task.
-    pub(super) fn worker(&self, task: TaskIndex) -> Option<&Worker> {
-        self.options.workers.chosen(self.rules(), task)
+    pub(super) fn worker(&self, rules: &Run, task: TaskIndex) -> Option<&Worker> {
+        self.options.workers.chosen(rules, task)
     }
 
     /// A worker was lost; what it used is not, nor what it had reported.
-    pub(super) fn lost(&mut self, work: Work, exit: Option<&Exit>) -> Result<Outcome, Failure> {
-        let concluded = self.attempt(work).lost(exit)?;
-        self.concluded(work, concluded)
+    pub(super) fn lost(&mut self, rules: &Run, work: Work, exit: Option<&Exit>) -> Result<Outcome, Failure> {
+        let concluded = self.attempt(rules, work).lost(exit)?;
+        self.concluded(rules, work, concluded)
     }
 
     /// What attempts are about.
-    pub(super) fn scene(&self) -> Scene<'_> {
-        let Self { options, at, session, cwd, reports, .. } = self;
-        Scene { options, run: at, session, cwd, reports, is_stopping: self.is_stopping() }
+    pub(super) fn scene(&self, rules: &Run) -> Scene<'_> {
+        let Self { options, at, session, workspace, reports, .. } = self;
+        Scene { options, run: at, session, cwd: &workspace.0, reports, is_stopping: self.is_stopping(rules) }
     }
 
     /// The same, and what judges attempts.
-    pub(super) fn checks(&mut self) -> (&mut Checking, Scene<'_>) {
-        let is_stopping = self.is_stopping();
-        let Self { checking, options, at, session, cwd, reports, .. } = self;
-        (checking, Scene { options, run: at, session, cwd, reports, is_stopping })
+    pub(super) fn checks(&mut self, rules: &Run) -> (&mut Checking, Scene<'_>) {
+        let is_stopping = self.is_stopping(rules);
+        let Self { checking, options, at, session, workspace, reports, .. } = self;
+        (checking, Scene { options, run: at, session, cwd: &workspace.0, reports, is_stopping })
     }
 
-    fn is_stopping(&self) -> bool {
-        *self.rules().stage() == Stage::Stopping
+    pub(super) fn is_stopping(&self, rules: &Run) -> bool {
+        *rules.stage() == Stage::Stopping
     }
 }

@@ -1,22 +1,24 @@
 //! The rows of a job: what their workers report is held against the job, and one of them can end it.
 
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Input, Outcome, Stage, Work};
+use team_executor_core::run::{Input, Outcome, Run, Stage, Work};
 
 use super::Dispatcher;
-use crate::clock;
+use super::desk::RealDesk;
 use crate::conclude::WorkerReport;
+use crate::crew::Crew;
+use crate::desk::Desk;
 use crate::inbox::Message;
 use crate::job::{ASKED_AGAIN, Job};
 use crate::notice::Notice;
 use crate::options::Failure;
 
-impl Dispatcher<'_> {
+impl RealDesk<'_> {
     /// The job that a task is a row of, if it is, and whether its worker may be asked again.
-    pub(super) fn row_demand(&self, task: TaskIndex) -> Option<(&Job, bool)> {
+    pub(super) fn row_demand(&self, rules: &Run, task: TaskIndex) -> Option<(&Job, bool)> {
         let job = self.job.as_ref()?;
         let rounds = self.options.tasks.get(&task).and_then(|own| own.rounds).unwrap_or(self.options.rounds);
-        let asked = self.rules().view(task).map_or(0, |view| view.rounds);
+        let asked = rules.view(task).map_or(0, |view| view.rounds);
         Some((job, asked < rounds.min(ASKED_AGAIN)))
     }
 
@@ -27,15 +29,17 @@ impl Dispatcher<'_> {
             self.outbox.send(Message::Halt { reason }).ok();
         }
     }
+}
 
+impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     /// Starts nothing more, and ends when those that run have. What is left stays to be done by whoever goes on.
     pub(super) fn halt(&mut self, reason: String) -> Result<(), Failure> {
         if *self.rules().stage() != Stage::Going {
             return Ok(()); // somebody was faster
         }
         self.asked_to_stop = true;
-        (self.tell)(Notice::Paused { reason: reason.clone() });
-        let now = clock::now();
+        self.desk.tell(Notice::Paused { reason: reason.clone() });
+        let now = self.desk.now();
         self.take(vec![Input::Pause { now, reason }, Input::Drain { now }])
     }
 }

@@ -1,17 +1,17 @@
 //! When what happened is made durable: soon, but not before others have had a chance to share the sync.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What happened is durable after this long at the latest, or after thirty times as long as that takes.
 const WITHIN: Duration = Duration::from_millis(5);
 /// A sync takes at most one part in so many of the time.
 const SHARE: u32 = 30;
 
-/// Since when something is not durable, and how long it may wait.
+/// Since when something is not durable, and how long it may wait. Moments are as the executor's own clock counts.
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Since when something is not durable, nor about to be.
-    since: Option<Instant>,
+    since: Option<Duration>,
     within: Duration,
 }
 
@@ -22,7 +22,7 @@ impl Pace {
     }
 
     /// Notes whether everything that happened is durable, or about to be.
-    pub(super) fn note(&mut self, is_covered: bool, now: Instant) {
+    pub(super) fn note(&mut self, is_covered: bool, now: Duration) {
         self.since = if is_covered { None } else { self.since.or(Some(now)) };
     }
 
@@ -32,8 +32,8 @@ impl Pace {
     }
 
     /// How long until the next sync begins; nothing if there is nothing to make durable.
-    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
-        self.since.map(|since| self.within.saturating_sub(now.saturating_duration_since(since)))
+    pub(super) fn left(&self, now: Duration) -> Option<Duration> {
+        self.since.map(|since| self.within.saturating_sub(now.saturating_sub(since)))
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn sync_waits_for_others_from_the_first_event_on() {
-        let (mut pace, now) = (Pace::new(), Instant::now());
+        let (mut pace, now) = (Pace::new(), Duration::from_secs(7));
         assert_eq!(pace.left(now), None);
         pace.note(false, now);
         assert_eq!(pace.left(now), Some(ms(5)));
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn slow_disk_is_synced_less_often() {
-        let (mut pace, now) = (Pace::new(), Instant::now());
+        let (mut pace, now) = (Pace::new(), Duration::from_secs(7));
         pace.note(false, now);
         pace.synced(ms(2));
         assert_eq!(pace.left(now), Some(ms(60)));

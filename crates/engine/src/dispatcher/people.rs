@@ -1,20 +1,18 @@
 //! What people ask for while a run goes on, what they are asked, and what is done when nobody answers.
 
-use std::time::Instant;
-
-use team_executor_beneath::ours;
 use team_executor_core::run::{AtCheckpoint, Cause, Ending, Input, Stage};
 use team_executor_core::{CheckpointAction, TaskIndex};
 
 use super::Dispatcher;
-use crate::clock;
 use crate::control::question::{self, Reply};
 use crate::control::{Answer, Asked, Request};
+use crate::crew::Crew;
+use crate::desk::Desk;
 use crate::inbox::Message;
-use crate::notice::{Judged, Notice};
-use crate::options::Failure;
+use crate::notice::Notice;
+use crate::options::{Failure, Options};
 
-impl Dispatcher<'_> {
+impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     /// Does what somebody asked for, and answers when it is durable.
     pub(super) fn answer(&mut self, Asked { request, reply }: Asked) -> Result<(), Failure> {
         if self.ending.is_some() {
@@ -26,26 +24,21 @@ impl Dispatcher<'_> {
     }
 
     fn obey(&mut self, request: &Request) -> Result<Answer, Failure> {
-        if let Request::Ask(asked) = request {
-            return Ok(self.agent_asks(asked));
+        if let Some(answer) = self.desk.answer(self.conductor.rules(), request) {
+            self.listen_for_agents();
+            return Ok(answer);
         }
-        if *request == Request::Activity {
-            return Ok(self.tell_activity());
-        }
-        if let Request::Progress { attempt, words } = request {
-            return Ok(self.progressed(attempt, words));
-        }
-        let input = match request.input(clock::now(), |id| self.options.graph.index_of(id)) {
+        let input = match request.input(self.desk.now(), |id| self.rules().graph().index_of(id)) {
             Ok(input) => input,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),
         };
         self.commit()?; // so that what happens now is what was asked for
-        let taken = self.conductor.take(vec![input], clock::now())?;
+        let taken = self.conductor.take(vec![input], self.desk.now())?;
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
-        let answer = Answer::of(request, &happened, refused, self.rules(), |task| self.id(task));
+        let answer = Answer::of(request, &happened, refused, self.rules(), |task| id(self.options, task));
         if refused.is_none() {
             self.asked_to_stop = request.ends() || self.asked_to_stop && *self.rules().stage() != Stage::Going;
-            request.notice().into_iter().for_each(&mut *self.tell);
+            request.notice().into_iter().for_each(|notice| self.desk.tell(notice));
         }
         self.announce_these(happened);
         taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))?;
@@ -55,34 +48,22 @@ impl Dispatcher<'_> {
     /// Asks a person what to do after a wave failed.
     pub(super) fn ask_about_wave(&mut self, wave: u32) {
         if question::is_open(self.rules()) {
-            (self.tell)(Notice::WaveFailed { wave });
+            self.desk.tell(Notice::WaveFailed { wave });
             self.listen();
         }
     }
 
     /// Asks a person to judge, and says what.
     pub(super) fn ask_at_checkpoint(&mut self, task: TaskIndex, cause: Cause) {
-        self.patience = self.options.checkpoints.wait.map(|wait| Instant::now() + wait);
-        let notice = Notice::Checkpoint {
-            task: self.id(task).to_owned(),
-            cause,
-            judged: self.rules().judged_at(task).into_iter().map(|task| self.to_be_judged(task)).collect(),
-            critique: self.rules().critique_at(task).map(str::to_owned),
-            asked: self.options.ask.is_some(),
-        };
-        (self.tell)(notice);
+        self.patience = self.options.checkpoints.wait.map(|wait| self.desk.lived() + wait);
+        self.desk.tell_checkpoint(self.conductor.rules(), task, cause);
         self.listen();
     }
 
-    fn to_be_judged(&self, task: TaskIndex) -> Judged {
-        let view = self.rules().view(task);
-        let said = view.and_then(|view| view.findings.or(view.error)).unwrap_or_default();
-        let folder = self.at.artifacts(self.id(task));
-        Judged {
-            task: self.id(task).to_owned(),
-            findings: said.to_owned(),
-            folder: ours::open(&folder).is_ok().then_some(folder),
-            rounds: view.map_or(0, |view| view.rounds),
+    /// Waits for a person's line if an agent does.
+    fn listen_for_agents(&mut self) {
+        if self.desk.waits_for_line() {
+            self.listen();
         }
     }
 
@@ -100,7 +81,8 @@ impl Dispatcher<'_> {
     pub(super) fn typed(&mut self, line: Option<&str>) -> Result<(), Failure> {
         self.asking = false;
         if !question::is_open(self.rules()) {
-            self.permitted(line);
+            self.desk.typed(self.conductor.rules(), line);
+            self.listen_for_agents();
             return Ok(());
         }
         let wave = question::wave(self.rules());
@@ -110,14 +92,14 @@ impl Dispatcher<'_> {
                 Ok(())
             }
             (None, None) => {
-                (self.tell)(Notice::Warning(format!("that was not understood; type {}", question::ANSWERS)));
+                self.desk.tell(Notice::Warning(format!("that was not understood; type {}", question::ANSWERS)));
                 self.listen();
                 Ok(())
             }
             (Some(Reply::Decide(request)), _) => {
                 let answer = self.obey(&request)?;
                 if let Err(why) = answer.outcome {
-                    (self.tell)(Notice::Warning(format!("nothing was done: {why}")));
+                    self.desk.tell(Notice::Warning(format!("nothing was done: {why}")));
                 }
                 if question::is_open(self.rules()) {
                     self.listen();
@@ -125,7 +107,7 @@ impl Dispatcher<'_> {
                 Ok(())
             }
             (Some(reply), Some(wave)) => {
-                let inputs = question::inputs(reply == Reply::Retry, wave, self.rules(), clock::now());
+                let inputs = question::inputs(reply == Reply::Retry, wave, self.rules(), self.desk.now());
                 self.take(inputs)
             }
             (Some(_), None) => self.leave(),
@@ -139,10 +121,10 @@ impl Dispatcher<'_> {
             return Ok(());
         }
         let waits = match self.patience {
-            Some(until) => Instant::now() < until,
+            Some(until) => self.desk.lived() < until,
             None => self.asking,
         };
-        if waits || !self.slots.is_empty() || self.ending.is_some() {
+        if waits || self.is_at_work() || self.ending.is_some() {
             return Ok(());
         }
         match self.options.checkpoints.unattended {
@@ -157,11 +139,19 @@ impl Dispatcher<'_> {
 
     /// Ends here; the run stays paused. Workers that are left end first.
     fn leave(&mut self) -> Result<(), Failure> {
-        if self.slots.is_empty() {
+        if !self.is_at_work() {
             self.commit()?;
             self.ending = Some(Ending::Paused);
             return Ok(());
         }
-        self.take(vec![Input::Drain { now: clock::now() }])
+        self.take(vec![Input::Drain { now: self.desk.now() }])
     }
+
+    fn is_at_work(&self) -> bool {
+        self.rules().at_work().next().is_some()
+    }
+}
+
+fn id(options: &Options, task: TaskIndex) -> &str {
+    options.session.tasks.get(task.get()).map_or("", |task| task.id.as_str())
 }

@@ -1,8 +1,10 @@
 //! When what people read is rendered: soon after something has changed, and never for much of the time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{Dispatcher, tell_problems};
+use super::Dispatcher;
+use crate::crew::Crew;
+use crate::desk::Desk;
 use crate::options::Failure;
 
 /// Views are rendered at most this often.
@@ -10,29 +12,29 @@ const EVERY: Duration = Duration::from_millis(250);
 /// While much happens they are rendered for a hundredth of the time, if nothing that changed has to wait for longer than this.
 const LATEST: Duration = Duration::from_secs(2);
 
-/// When the views were rendered last, and whether they are up to date.
-#[derive(Debug)]
+/// When the views were rendered last, and whether they are up to date. Moments are as the executor's own clock counts.
+#[derive(Debug, Default)]
 pub(super) struct Rendered {
-    began: Instant,
+    began: Duration,
     took: Duration,
     /// When something has changed that they do not show.
-    changed: Option<Instant>,
+    changed: Option<Duration>,
 }
 
 impl Rendered {
-    /// They were rendered just now, and something has changed since.
-    pub(super) fn new(began: Instant) -> Self {
-        Self { began, took: began.elapsed(), changed: Some(Instant::now()) }
+    /// They were rendered, and something has changed since.
+    pub(super) const fn new(began: Duration, took: Duration, now: Duration) -> Self {
+        Self { began, took, changed: Some(now) }
     }
 
     /// Something has changed.
-    pub(super) fn outdate(&mut self) {
-        self.changed = Some(Instant::now());
+    pub(super) const fn outdate(&mut self, now: Duration) {
+        self.changed = Some(now);
     }
 
     /// How long until they may be rendered again; nothing if they are up to date.
-    pub(super) fn wait(&self) -> Option<Duration> {
-        self.changed.map(|changed| wait(self.took, self.began.elapsed(), changed.elapsed()))
+    pub(super) fn wait(&self, now: Duration) -> Option<Duration> {
+        self.changed.map(|changed| wait(self.took, now.saturating_sub(self.began), now.saturating_sub(changed)))
     }
 }
 
@@ -45,19 +47,16 @@ fn wait(took: Duration, ago: Duration, changed_ago: Duration) -> Duration {
     busy.min(quiet.max(EVERY.saturating_sub(changed_ago)))
 }
 
-impl Dispatcher<'_> {
+impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     /// Renders how the run stands, when it is time. Nothing is shown that is not durable.
     pub(super) fn render_in_time(&mut self) -> Result<(), Failure> {
-        if self.rendered.wait() != Some(Duration::ZERO) {
+        if self.rendered.wait(self.desk.lived()) != Some(Duration::ZERO) {
             return Ok(());
         }
         self.commit()?;
-        let began = Instant::now();
-        let length = self.at.journal_length();
-        self.checking.put_into(&mut self.session);
-        let problems = self.views.render(&mut self.session, self.conductor.rules(), length);
-        tell_problems(problems, self.tell);
-        self.rendered = Rendered { began, took: began.elapsed(), changed: None };
+        let began = self.desk.lived();
+        self.desk.render(self.conductor.rules());
+        self.rendered = Rendered { began, took: self.desk.lived().saturating_sub(began), changed: None };
         Ok(())
     }
 }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use team_executor_agents::Lack;
-use team_executor_core::run::{AT_FIRST, ErrorClass, Event, Outcome};
+use team_executor_core::run::{AT_FIRST, ErrorClass, Event, Outcome, Run};
 use team_executor_store::file_system;
 
-use super::Dispatcher;
+use super::desk::RealDesk;
 use crate::notice::Notice;
 
-impl Dispatcher<'_> {
+impl RealDesk<'_> {
     /// What an attempt came to. One that failed while the disk is full may have failed for that, so it spends no retry, and the
     /// run stops until there is room.
     pub(super) fn unless_full(&mut self, outcome: Outcome) -> Outcome {
@@ -20,12 +20,12 @@ impl Dispatcher<'_> {
             _ => return outcome,
         };
         let temporary = std::env::temp_dir();
-        let places = [&self.cwd, &self.at.path, &self.options.folder, &temporary];
+        let places = [&self.workspace.0, &self.at.path, &self.options.folder, &temporary];
         let is_full = |path: &&PathBuf| file_system(path).is_ok_and(|found| found.is_full());
         match places.into_iter().find(is_full) {
             None => outcome,
             Some(path) => {
-                self.conductor.disk_is_full();
+                self.is_full = true;
                 let error = format!("the disk of {} is full: {error}", path.display());
                 Outcome::Failed { class: ErrorClass::Shortage, error }
             }
@@ -33,12 +33,12 @@ impl Dispatcher<'_> {
     }
 
     /// Says once that there are fewer workers, why, and what helps.
-    pub(super) fn tell_shortage(&mut self, event: &Event) {
+    pub(super) fn tell_shortage(&mut self, rules: &Run, event: &Event) {
         let Event::Failed { class: ErrorClass::Shortage, error, .. } = event else { return };
-        if self.rules().halt().is_some() || std::mem::replace(&mut self.told_shortage, true) {
+        if rules.halt().is_some() || std::mem::replace(&mut self.told_shortage, true) {
             return;
         }
-        let most = self.rules().most_workers();
+        let most = rules.most_workers();
         let workers = if most == 1 { "worker" } else { "workers" };
         let why = system_words(error);
         let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
@@ -46,10 +46,10 @@ impl Dispatcher<'_> {
     }
 
     /// Says once that the command which judges an attempt waits, and why.
-    pub(super) fn tell_check_waits(&mut self, slot: usize, reason: &str, lack: Lack) {
+    pub(super) fn tell_check_waits(&mut self, rules: &Run, slot: usize, reason: &str, lack: Lack) {
         if lack == Lack::Room {
-            self.conductor.disk_is_full();
-        } else if let Some(work) = self.slots.get(&slot)
+            self.is_full = true;
+        } else if let Some(work) = rules.in_slot(slot)
             && !std::mem::replace(&mut self.told_shortage, true)
         {
             let (task, why) = (self.id(work.task).to_owned(), system_words(reason));
@@ -59,8 +59,8 @@ impl Dispatcher<'_> {
     }
 
     /// Says once that few start before it is known what they use.
-    pub(super) fn tell_at_first(&mut self) {
-        if !self.told_at_first && self.rules().must_learn() {
+    pub(super) fn tell_at_first(&mut self, rules: &Run) {
+        if !self.told_at_first && rules.must_learn() {
             self.told_at_first = true;
             let why = "there is a budget, and what one uses is known only when the first has ended";
             (self.tell)(Notice::Warning(format!("only {AT_FIRST} workers at first: {why}")));

@@ -2,27 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use team_executor_agents::environment::depth;
-use team_executor_agents::{Keepers, guard_executor};
+use team_executor_agents::guard_executor;
 use team_executor_core::run::Live;
 use team_executor_core::{Reconciliation, Session, SessionStatus};
 use team_executor_files::Dialect;
-use team_executor_store::SyncThread;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
+use team_executor_store::{RESERVE_BYTES, SyncThread};
 
-use super::pace::Pace;
-use super::rendering::Rendered;
-use super::{Dispatcher, tell_problems};
+use super::desk::RealDesk;
+use super::{Beginning, Dispatcher, tell_problems};
 use crate::adopt::Resumed;
 use crate::checking::Checking;
 use crate::conclude::{Gaps, Known, TakeOver};
 use crate::conductor::Conductor;
 use crate::control::server::Server;
+use crate::desk::Desk as _;
 use crate::following::Following;
 use crate::inbox::{self, Message};
 use crate::job::Job;
+use crate::local_crew::LocalCrew;
 use crate::notice::Notice;
 use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
@@ -32,6 +33,7 @@ use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::{self, Opened};
 use crate::signals::Listening;
+use crate::workspace::Project;
 use crate::{adopt, clock, diagnostics, layout, replay, talk, views};
 
 /// How many changes to the session's own state are told one by one.
@@ -62,7 +64,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     if torn {
         tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
     }
-    at.keep_room(&mut journal);
+    at.hold.keep_room(&mut journal, RESERVE_BYTES);
     let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
@@ -106,7 +108,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     problems.extend(taken.refused.into_iter().flatten().map(|refused| refused.to_string()));
     problems.extend(views.begin(&mut session, conductor.rules(), at.journal_length()));
     problems.extend(views.render(&mut session, conductor.rules(), at.journal_length()));
-    let rendered = Rendered::new(started);
+    let rendered = started.elapsed();
     tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
@@ -126,57 +128,52 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     }
     talk::close_doors(&at);
     guard_executor(depth > 0);
-    let keepers = Keepers::new(options.exe.clone(), at.ledgers(), conductor.epoch());
-    let prompts = Prompts::new(&at.agents()).map_err(Failure::disk("open", at.agents()))?;
-    let cwd = project_root(&options.folder, &options.current);
-    let checking = Checking::new(&at, &session, &options.folder, &cwd, outbox.clone())?;
-    let gaps = Gaps::from_now(&options.folder);
+    let crew = LocalCrew::new(options, &at, conductor.epoch());
+    let agents = at.agents();
+    let prompts = Prompts::new(&agents).map_err(Failure::disk("open", &agents))?;
+    let workspace = Project(project_root(&options.folder, &options.current));
+    let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
     let job = Job::of(&options.folder)?;
-    let told_at_first = options.budgets.are_open();
-    let mut dispatcher = Dispatcher {
+    let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
+    set_aside.map_err(Failure::disk("look for results in", agents))?;
+    let desk = RealDesk {
         checking,
         options,
         at,
-        conductor,
         views,
         session,
-        gaps,
+        gaps: Gaps::from_now(&options.folder),
         job,
-        keepers,
         prompts,
         following: Following::default(),
         residents: Residents::default(),
-        inbox,
-        outbox,
-        cwd,
-        slots: BTreeMap::new(),
+        outbox: outbox.clone(),
+        workspace,
         reports: Known::new(),
         used: Vec::new(),
+        is_full: false,
         live: Live::default(),
         going_on: BTreeSet::new(),
         overspent: BTreeMap::new(),
         doers: BTreeMap::new(),
         unpriced: BTreeSet::new(),
-        wake: None,
-        ending: None,
-        asked_to_stop: false,
         told_shortage: false,
-        told_at_first,
-        asking: false,
+        told_at_first: options.budgets.are_open(),
         permissions: VecDeque::new(),
-        patience: None,
         knowledge: Knowledge::default(),
-        pace: Pace::new(),
-        rendered,
+        since: started,
         tell,
     };
-    let result = dispatcher.drive(taken.effects, has_begun, rebooted);
+    let beginning = Beginning { has_begun, rebooted, edited: taken.effects, rendered: (Duration::ZERO, rendered) };
+    let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox));
+    let result = dispatcher.drive(beginning);
+    let Dispatcher { desk, crew, inbox, .. } = dispatcher;
     // What was missing, if the folders are gone, is only what was needed next.
-    let gone = |failure| dispatcher.at.must_be_there(&dispatcher.options.folder).err().unwrap_or(failure);
-    let result = result.map_err(gone);
+    let result = result.map_err(|failure| desk.must_be_there().err().unwrap_or(failure));
     drop(listening);
-    drop(dispatcher.inbox); // who asked too late is told so
+    drop(inbox); // who asked too late is told so
     drop(server); // while the lock is held
+    drop(crew); // so is what ends every worker after a failure
     result
 }
 

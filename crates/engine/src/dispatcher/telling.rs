@@ -2,26 +2,27 @@
 
 use std::time::Duration;
 
-use team_executor_core::run::{ErrorClass, Event, JudgedThen, Then, WaveThen};
+use team_executor_core::run::{ErrorClass, Event, JudgedThen, Run, Then, WaveThen};
 use team_executor_core::{TaskIndex, Timestamp, Verdict};
 
-use super::{Dispatcher, tell_problems};
+use super::desk::RealDesk;
+use super::tell_problems;
 use crate::budget::Halted;
 use crate::clock;
 use crate::conclude::TakeOver;
 use crate::notice::Notice;
 use crate::report::warning;
 
-impl Dispatcher<'_> {
+impl RealDesk<'_> {
     /// Tells what has happened, and takes over what the worker reported besides. So many completed tasks are `untold`: they do
     /// not count yet.
-    pub(super) fn announce(&mut self, event: Event, untold: usize) {
+    pub(super) fn announce_one(&mut self, rules: &Run, event: Event, untold: usize) {
         let (run, discoveries) = (&self.at, self.views.discoveries());
         let reports = TakeOver { run, session: &self.options.folder, discoveries };
         tell_problems(reports.at_end(&mut self.session, &event, &mut self.reports), self.tell);
-        let problems = self.views.changed(&self.session, self.conductor.rules(), &event);
+        let problems = self.views.changed(&self.session, rules, &event);
         tell_problems(problems, self.tell);
-        let mut counts = self.rules().counts();
+        let mut counts = rules.counts();
         let untold = untold.min(counts.completed);
         counts.completed -= untold;
         counts.in_progress += untold;
@@ -66,27 +67,27 @@ impl Dispatcher<'_> {
                 let held = held(class, then, clock::now());
                 // The next attempt may be another agent's by now.
                 let doer = doer.and_then(|choice| self.options.workers.nth(work.task, choice));
-                let held = held.zip(doer.or(self.worker(work.task)).map(|worker| worker.agent.clone()));
+                let held = held.zip(doer.or(self.worker(rules, work.task)).map(|worker| worker.agent.clone()));
                 let short = class == ErrorClass::Shortage;
                 (self.tell)(Notice::Failed { task: id(work.task), error, again, short, counts });
                 let Some((wait, agent)) = held else { return };
                 Notice::Held { agent, wait }
             }
             Event::Interrupted { work, then: Then::Over, .. } => {
-                let error = self.rules().view(work.task).and_then(|view| view.error).unwrap_or_default().to_owned();
+                let error = rules.view(work.task).and_then(|view| view.error).unwrap_or_default().to_owned();
                 Notice::Failed { task: id(work.task), error, again: false, short: false, counts }
             }
             Event::Interrupted { work, .. } => Notice::Interrupted { task: id(work.task), counts },
             Event::Skipped { task, reason, .. } => {
-                Notice::Skipped { task: id(task), reason: self.rules().explain(&reason), counts }
+                Notice::Skipped { task: id(task), reason: rules.explain(&reason), counts }
             }
             Event::WaveMerged { wave, then: WaveThen::GoOn, .. } => Notice::WaveMerged { wave },
             Event::WaveMerged { then: WaveThen::Ask, .. } => return, // an effect says it
             Event::WaveMerged { wave, .. } => {
                 Notice::Warning(format!("every task of wave {wave} failed, so the run stops here"))
             }
-            Event::Draining { .. } => Notice::Draining { running: self.slots.len() },
-            Event::Halted { why, .. } => Notice::Halted { reason: Halted::of(&why, self.rules(), &self.session).words },
+            Event::Draining { .. } => Notice::Draining { running: rules.at_work().count() },
+            Event::Halted { why, .. } => Notice::Halted { reason: Halted::of(&why, rules, &self.session).words },
             Event::Stopping { .. } => Notice::Stopping,
             _ => return,
         };

@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -13,14 +12,13 @@ use team_executor_store::lock::PATIENCE;
 use team_executor_store::run_folder::{
     AGENTS, EXECUTOR, INTERACTIVE, JOURNAL, KEEPERS, LOCK, LOGS, named_by, project_root, run_id, run_path,
 };
-use team_executor_store::{
-    Disk as _, History, Holder, Journal, Lock, LockError, RealDisk, RealFile, file_system, records, recover, sweep,
-};
+use team_executor_store::{History, Holder, Journal, Lock, RealDisk, RealFile, file_system, records, recover};
 
 use super::{RunAt, must_be_whole, nameless, newest, open_folder, runs, session_name, sign};
 use crate::artifacts::FOLDER;
 use crate::clock;
 use crate::conclude::Results;
+use crate::hold::{Hold, Reopened, lock};
 use crate::options::{Failure, Options};
 use crate::plan::{Plan, digest, planned_waves};
 
@@ -56,7 +54,7 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     make_runs(&runs)?;
     // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, &Holder::this_process(0), &runs)?;
+    sign(&mut turn, &runs)?;
     if let Some(id) = nameless(&runs, &options.folder) {
         return Err(Failure::Nameless(id));
     }
@@ -94,7 +92,7 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
     let runs = runs(project);
     make_runs(&runs)?;
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
-    sign(&mut turn, &Holder::this_process(0), &runs)?;
+    sign(&mut turn, &runs)?;
     let executor = run.join(EXECUTOR);
     // Somebody may have removed it.
     make_ours(&executor).map_err(Failure::disk("make", &executor))?;
@@ -108,14 +106,6 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         ours::look_at(&path).is_ok() && !is_unborn(&path)
     });
     let mut run = enter(project, id)?;
-    sign(&mut run.lock, &Holder::this_process(1), &run.path)?;
-    match run.executor.remove(JOURNAL).map_err(std::io::Error::from) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::disk("begin", &run.path)(error));
-        }
-        _ => {}
-    }
-    let mut journal = Journal::create(&run.executor, JOURNAL)?;
     let waves = KeptWaves::of(&options.session, &options.graph, options.cadence);
     let plan = Plan {
         waves,
@@ -128,8 +118,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         over: over(&options.session),
         at: clock::now(),
     };
-    journal.append(&plan.write())?;
-    journal.commit()?;
+    let journal = run.hold.begin(&plan.write())?;
     run.begun = plan.at;
     let history = History::default();
     Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
@@ -151,29 +140,22 @@ fn is_unborn(path: &Path) -> bool {
 pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Opened, Failure> {
     let mut run = enter(project, id)?;
     must_be_whole(&run.path)?;
-    let rebooted = !run.lock.was_held_since_boot();
-    let (journal, history) = Journal::open(&run.executor, JOURNAL)?;
+    let (path, name) = (run.path.clone(), run.id.clone());
+    let Reopened { journal, history, plan: (plan, is_moved), rebooted } = run.hold.reopen(|history, _| {
+        let first = history.records().next().map(|record| record.json).unwrap_or_default();
+        let plan = Plan::read(first).zip(Plan::of_run(first, &path));
+        let (made, plan) = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+        if plan.is_of(session) {
+            let is_moved = made.session != plan.session;
+            return Ok((plan, is_moved));
+        }
+        let path = path.display();
+        Err(Failure::Changed(format!(
+            "the tasks or dependencies of the session have changed since the run {name} began; its state is in {path}"
+        )))
+    })?;
+    (run.begun, run.is_moved) = (plan.at, is_moved);
     let torn = history.torn().is_some();
-    let first = history.records().next().map(|record| record.json).unwrap_or_default();
-    let plan = Plan::read(first).zip(Plan::of_run(first, &run.path));
-    let Some((made, plan)) = plan else {
-        return Err(records::Unreadable::Unknown("plan".to_owned()).into());
-    };
-    run.is_moved = made.session != plan.session;
-    if !plan.is_of(session) {
-        let path = run.path.display();
-        return Err(Failure::Changed(format!(
-            "the tasks or dependencies of the session have changed since the run {} began; its state is in {path}",
-            run.id
-        )));
-    }
-    run.begun = plan.at;
-    let mut holder = Holder::this_process(journal.epoch());
-    if rebooted {
-        // Whoever comes next must know it too, until this incarnation has written down what follows from it.
-        holder.boot.clear();
-    }
-    sign(&mut run.lock, &holder, &run.path)?;
     Ok(Opened { run, journal, plan, history, resumed: true, torn, rebooted })
 }
 
@@ -202,14 +184,9 @@ fn enter(project: &Path, id: String) -> Result<RunAt, Failure> {
     let results = Results::open(&agents).map_err(Failure::disk("open", agents))?;
     let ledgers = path.join(EXECUTOR).join(KEEPERS);
     private(make_ours(&ledgers), &ledgers)?;
-    let lock = lock(&executor, LOCK, PATIENCE, &path)?;
-    let swept = sweep(&disk).and_then(|_| sweep(&executor));
-    swept.map_err(|error| Failure::Disk { action: "prepare", path: path.clone(), reason: error.to_string() })?;
-    // The names of the folders too, from the journal's up.
-    for folder in [&executor, &disk, &open_folder(&runs(project))?] {
-        folder.sync_folder().map_err(|error| Failure::disk("sync", &path)(std::io::Error::from(error)))?;
-    }
-    Ok(RunAt { id, path, begun: clock::now(), executor, results, is_moved: false, inode: 0, session: None, lock })
+    let hold =
+        Hold::take(executor, (&disk, &[&open_folder(&runs(project))?]), Holder::this_process(0), &path, PATIENCE)?;
+    Ok(RunAt { id, path, begun: clock::now(), hold, results, is_moved: false, inode: 0, session: None })
 }
 
 /// A folder of a run, for its owner only: one that was cloned or copied may be open to others.
@@ -217,13 +194,6 @@ fn private(dir: std::io::Result<Dir>, path: &Path) -> Result<Dir, Failure> {
     let dir = dir.map_err(Failure::disk("make", path))?;
     dir.keep_private().map_err(|errno| Failure::disk("keep others out of", path)(io_error(errno)))?;
     Ok(dir)
-}
-
-fn lock(disk: &RealDisk, name: &str, patience: Duration, path: &Path) -> Result<Lock<RealFile>, Failure> {
-    Lock::take(disk, name, patience).map_err(|error| match error {
-        LockError::Held { by } => Failure::Held(by),
-        LockError::Disk(error) => Failure::Disk { action: "lock", path: path.to_owned(), reason: error.to_string() },
-    })
 }
 
 /// What is over before a run begins, by everything that the session says.
@@ -235,6 +205,8 @@ fn over(session: &Session) -> Vec<(String, TaskStatus)> {
 
 #[cfg(test)]
 mod tests {
+    use team_executor_store::Disk as _;
+
     use super::*;
 
     #[test]

@@ -229,6 +229,16 @@ impl<'s> Auditor<'s> {
         Ok(())
     }
 
+    /// Whether the run waits for a person.
+    pub fn is_paused(&self) -> bool {
+        self.written.model.stage == Stage::Paused
+    }
+
+    /// Whether the run is told to end its workers.
+    pub fn is_stopping(&self) -> bool {
+        self.written.model.stage == Stage::Stopping
+    }
+
     /// As much room is kept for the journal as the executor could get.
     pub fn reserved(&mut self, executor: &SimDisk) {
         self.reserve = left(executor);
