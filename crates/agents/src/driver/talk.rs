@@ -29,7 +29,7 @@ use crate::adapters::{Adapter, MARK, Stream};
 /// How long an agent has to end when nobody speaks to it any more.
 const CLOSING: Duration = Duration::from_secs(5);
 /// How long an agent has to end its turn when a budget is used up.
-const WINDING_UP: Duration = Duration::from_secs(3);
+const WINDING_UP: Duration = Duration::from_secs(8);
 /// How many questions can be open at a time.
 const QUESTIONS: usize = 64;
 

@@ -12,7 +12,7 @@ use crate::notice::Notice;
 use crate::{conclude, resident, talk};
 
 /// How long an agent that was asked to end its turn and its conversation has for both, before it is ended like any other.
-const WINDING_UP: Duration = Duration::from_secs(10);
+const WINDING_UP: Duration = Duration::from_secs(15);
 
 impl RealDesk<'_> {
     /// A worker has used so much by now. Those that use more than their budgets leave are ended; what they made stays.
