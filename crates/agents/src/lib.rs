@@ -1,6 +1,6 @@
 //! Workers: starting them, keeping the whole process tree in custody, and ending it.
 //!
-//! Reading order: [`protocol`] (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
+//! Reading order: `protocol` (what the executor and a keeper say to each other), [`exit`] (how a worker ended),
 //! [`ledger`] (what a keeper writes down), [`keeper`] (the small process that runs one worker at a time), [`Keepers`] (the
 //! executor's side of it), [`Harvest`] (what is left after a crash), [`environment`] (what a worker is told), [`json`] (how what it wrote is read), [`rehearsal`] (a worker that only acts), [`adapters`] (known coding agents), [`driver`] (the process
 //! that converses with one).
@@ -33,7 +33,7 @@ mod privacy;
 mod probe;
 mod processes;
 mod protections;
-pub mod protocol;
+mod protocol;
 pub mod rehearsal;
 mod seal;
 mod stuck;

@@ -73,7 +73,7 @@ pub struct Limits {
 /// What the executor asks of a keeper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
+pub(crate) enum Request {
     /// Run this worker.
     Run(Box<Assignment>),
     /// End this worker and all that it started.
@@ -88,7 +88,7 @@ pub enum Request {
 /// What a keeper tells the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub(crate) enum Answer {
     /// What it printed last, for a screen; lines are left out when they come fast.
     Line {
         /// Of the attempt.

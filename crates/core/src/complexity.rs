@@ -19,7 +19,7 @@ words! {
 }
 
 /// Areas of software, each with the words that name it.
-pub const AREAS: &[(&str, &[&str])] = &[
+pub(crate) const AREAS: &[(&str, &[&str])] = &[
     (
         "frontend",
         &["frontend", "front end", "ui", "page", "screen", "form", "dashboard", "css", "react", "vue", "前端", "界面"],
@@ -84,7 +84,7 @@ pub const AREAS: &[(&str, &[&str])] = &[
 ];
 
 /// Words that stand for hard work, whatever the area.
-pub const HARD: &[&str] = &[
+pub(crate) const HARD: &[&str] = &[
     "architecture",
     "migrate",
     "migration",

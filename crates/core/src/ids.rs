@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The longest id that is accepted, in bytes. Ids become file names, log fields and environment values.
-pub const MAX_ID_BYTES: usize = 200;
+pub(crate) const MAX_ID_BYTES: usize = 200;
 
 /// Why a text cannot be an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum InvalidId {
     /// Nothing, or nothing but white space.
     #[error("it is empty")]
     Empty,
-    /// More than [`MAX_ID_BYTES`].
+    /// More than `MAX_ID_BYTES`.
     #[error("it has {bytes} bytes, the limit is {MAX_ID_BYTES}")]
     TooLong {
         /// How many bytes it has.

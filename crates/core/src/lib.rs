@@ -1,8 +1,8 @@
 //! The rules of a team run: what a session is, which moves are legal, how tasks depend on each other.
 //!
-//! Reading order: [`ids`] and [`time`] (the alphabet), [`task`], [`role`], [`artifact`], [`session`], [`bus`] (the
-//! canonical model), [`moves`] (the three state machines), [`graph`] and [`cycles`] (what waits for what; `waves`, `near`,
-//! `knot` and `cut` do the work), [`complexity`] and [`mod@joining`] (who joins by rule; `mention` finds words), [`reconcile`] and
+//! Reading order: `ids` and [`time`] (the alphabet), [`task`], `role`, `artifact`, `session`, [`bus`] (the
+//! canonical model), [`moves`] (the three state machines), `graph` and `cycles` (what waits for what; `waves`, `near`,
+//! `knot` and `cut` do the work), `complexity` and [`mod@joining`] (who joins by rule; `mention` finds words), `reconcile` and
 //! [`plan`] (what a run would do), [`run`] (what a run does, step by step).
 //!
 //! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
@@ -11,14 +11,14 @@
 
 #![forbid(unsafe_code)]
 
-pub mod artifact;
+mod artifact;
 pub mod bus;
-pub mod complexity;
+mod complexity;
 mod cut;
-pub mod cycles;
+mod cycles;
 pub mod fnv;
-pub mod graph;
-pub mod ids;
+mod graph;
+mod ids;
 mod index;
 pub mod joining;
 mod knot;
@@ -28,10 +28,10 @@ mod mention;
 pub mod moves;
 mod near;
 pub mod plan;
-pub mod reconcile;
-pub mod role;
+mod reconcile;
+mod role;
 pub mod run;
-pub mod session;
+mod session;
 pub mod task;
 pub mod time;
 mod waves;

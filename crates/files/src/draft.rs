@@ -214,18 +214,18 @@ fn share_names(task: &mut Task, before: Option<&Task>) {
 }
 
 /// An id, or a finding that says why not.
-pub fn task_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<TaskId> {
+pub(crate) fn task_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<TaskId> {
     checked(TaskId::parse(text), "a task id", text, file, span, findings)
 }
 
 /// A role's name, or a finding that says why not.
-pub fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<RoleName> {
+pub(crate) fn role_name(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<RoleName> {
     checked(RoleName::parse(text), "a role name", text, file, span, findings)
 }
 
 /// The role that a task names; under another name of that field it may have an `@` before it. Without one the session is
 /// refused by its shape; the task stays under a stand-in, because others may depend on it.
-pub fn role_or_stand_in(
+pub(crate) fn role_or_stand_in(
     task: Value<'_, '_>,
     shape: &Object,
     id: &TaskId,
@@ -246,12 +246,12 @@ pub fn role_or_stand_in(
 }
 
 /// A session's id, or a finding that says why not.
-pub fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
+pub(crate) fn session_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<SessionId> {
     checked(SessionId::parse(text), "a session id", text, file, span, findings)
 }
 
 /// An artifact's id, or a finding that says why not.
-pub fn artifact_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<ArtifactId> {
+pub(crate) fn artifact_id(text: &str, file: &Arc<str>, span: Span, findings: &mut Findings) -> Option<ArtifactId> {
     checked(ArtifactId::parse(text), "an artifact id", text, file, span, findings)
 }
 

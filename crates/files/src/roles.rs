@@ -15,7 +15,7 @@ use crate::reading::Reading;
 
 /// A role that the session itself lists.
 #[derive(Debug)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// The role.
     pub role: Role,
     /// Whether the list says how its workers are held; then its instructions are not asked.
@@ -24,12 +24,12 @@ pub struct Listed {
 
 /// The roles that tasks name, in order of appearance. Where the folder holds instructions for roles, each role must
 /// have some, and they decide how its workers are held.
-pub fn of_tasks(reading: &mut Reading<'_>, drafts: &mut Drafts) -> Vec<Role> {
+pub(crate) fn of_tasks(reading: &mut Reading<'_>, drafts: &mut Drafts) -> Vec<Role> {
     with_listed(reading, drafts, Vec::new())
 }
 
 /// The roles that the session lists, each once, then those that only tasks name.
-pub fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed: Vec<Listed>) -> Vec<Role> {
+pub(crate) fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed: Vec<Listed>) -> Vec<Role> {
     let settled: HashSet<RoleName> = listed.iter().filter(|l| l.is_settled).map(|l| l.role.name.clone()).collect();
     let mut roles: Vec<Role> = listed.into_iter().map(|listed| listed.role).collect();
     let mut known: HashMap<RoleName, usize> =
@@ -65,7 +65,7 @@ pub fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed: Vec<L
 }
 
 /// The roles that nobody lists and no task names, but whose role-specs say when they join.
-pub fn specialists(reading: &mut Reading<'_>, known: &[Role]) -> Vec<Role> {
+pub(crate) fn specialists(reading: &mut Reading<'_>, known: &[Role]) -> Vec<Role> {
     let known: HashSet<&str> = known.iter().filter_map(|role| role.spec.as_deref()).collect();
     let mut found = Vec::new();
     for file in reading.folder.list("role-specs").unwrap_or_default() {

@@ -1,9 +1,9 @@
 //! Durable things on disk: a session, and the run that is made of it. `beneath` opens their files, here as everywhere.
 //!
-//! Reading order: [`folder`] (the session, read only), [`disk`] with [`real_disk`] (every system call of what is written),
-//! `line`, [`mod@recover`], [`history`], [`syncer`], [`reserve`] and [`journal`] (the authority over a run), [`lock`] (one executor),
+//! Reading order: [`folder`] (the session, read only), `disk` with `real_disk` (every system call of what is written),
+//! `line`, [`mod@recover`], `history`, `syncer`, `reserve` and `journal` (the authority over a run), [`lock`] (one executor),
 //! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
-//! many writers), [`run_folder`] (where all of it is), [`new_folder`] (a session that is new), [`glance`],
+//! many writers), [`run_folder`] (where all of it is), `new_folder` (a session that is new), [`glance`],
 //! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
@@ -11,27 +11,27 @@
 
 pub mod adopt;
 pub mod append;
-pub mod changes;
+mod changes;
 pub mod copy;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod crash_world;
-pub mod disk;
+mod disk;
 pub mod examine;
 pub mod file_system;
 pub mod folder;
 pub mod glance;
-pub mod history;
-pub mod journal;
+mod history;
+mod journal;
 mod line;
 pub mod lock;
-pub mod new_folder;
-pub mod real_disk;
+mod new_folder;
+mod real_disk;
 pub mod records;
 pub mod recover;
 pub mod replace;
-pub mod reserve;
+mod reserve;
 pub mod run_folder;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_disk;
@@ -45,7 +45,7 @@ pub mod sim_inode;
 mod sim_outside;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_sync;
-pub mod syncer;
+mod syncer;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};

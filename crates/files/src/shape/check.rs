@@ -21,7 +21,7 @@ fn contradicts(first: Entry<'_, '_>, again: Entry<'_, '_>, field: &Field) -> boo
 
 /// Compares the values of one file with their shapes.
 #[derive(Debug)]
-pub struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     /// How sentences about this file begin, for instance `Invalid session: tasks.json`.
     pub subject: &'a str,
     /// The file.
@@ -56,7 +56,7 @@ impl std::fmt::Display for Path<'_> {
 
 impl Checker<'_> {
     /// Says everything about a document that differs from its shape.
-    pub fn check(&mut self, root: Value<'_, '_>, ty: &Type) {
+    pub(crate) fn check(&mut self, root: Value<'_, '_>, ty: &Type) {
         self.value(root, ty, Path::Root);
     }
 

@@ -4,8 +4,8 @@
 mod check;
 mod schema;
 
-pub use check::Checker;
-pub use schema::schema;
+pub(crate) use check::Checker;
+pub(crate) use schema::schema;
 
 /// An object with known fields. Fields that are not listed are kept and not judged.
 #[derive(Debug)]

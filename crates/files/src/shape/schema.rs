@@ -4,7 +4,7 @@ use super::{Object, Presence, Type};
 use crate::json::{Layout, Writer};
 
 /// The JSON Schema of a shape, ready to be printed.
-pub fn schema(name: &str, title: &str, ty: &Type) -> String {
+pub(crate) fn schema(name: &str, title: &str, ty: &Type) -> String {
     let mut writer = Writer::new(Layout::Pretty);
     writer.begin_object();
     entry(&mut writer, "$schema", "https://json-schema.org/draft/2020-12/schema");

@@ -10,7 +10,7 @@ use crate::shape::{Field, Object, Type};
 pub(super) const ROLE: &str = "worker";
 
 /// Its shape.
-pub static SHAPE: Type = Type::List(&Type::Object(&TASK));
+pub(crate) static SHAPE: Type = Type::List(&Type::Object(&TASK));
 
 static TEXT: Type = Type::Nullable(&Type::Text);
 

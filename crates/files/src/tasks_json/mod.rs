@@ -1,6 +1,6 @@
 //! `tasks.json`: the `tasks-json` dialect, and the state of tasks beside other dialects.
 
-pub mod list;
+pub(crate) mod list;
 mod rules;
 mod shape;
 #[cfg(test)]
@@ -14,9 +14,9 @@ use team_executor_core::{
     SessionStatus, Task, TaskId, TaskIndex, TaskStatus, Verdict,
 };
 
-pub use self::rules::incomplete;
+pub(crate) use self::rules::incomplete;
 pub(crate) use self::rules::{NO_FINDINGS, NO_REASON, complete};
-pub use self::shape::{ABOUT, SHAPE};
+pub(crate) use self::shape::{ABOUT, SHAPE};
 pub(crate) use self::shape::{OBJECT, TASK};
 use crate::code::Code;
 use crate::context;
@@ -51,7 +51,7 @@ const TOLD: [&str; 15] = [
 ];
 
 /// Reads and judges a session of this dialect.
-pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
+pub(crate) fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let file: Arc<str> = "tasks.json".into();
     let text = reading.required_text(&file, &ABOUT)?;
     let mut draft = None;
@@ -79,7 +79,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
 
 /// The state of tasks that another dialect has planned, where a `tasks.json` stands beside its files.
 /// Tasks that only stand there were added at run time: they are tasks too.
-pub fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts, roles: &[Role]) {
+pub(crate) fn overlay(reading: &mut Reading<'_>, planned: &mut Drafts, roles: &[Role]) {
     let file: Arc<str> = "tasks.json".into();
     let Some(text) = reading.optional_text(&file, &ABOUT, Severity::Warning) else { return };
     if let Some(document) = reading.document(&file, &ABOUT, Severity::Warning, &text) {

@@ -38,7 +38,7 @@ pub(super) fn check(root: Value<'_, '_>, drafts: &Drafts, findings: &mut Finding
 }
 
 /// What must go with a status and does not.
-pub fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
+pub(crate) fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
     let status = task.status;
     let checkpoint =
         task.judge() == Some(Judge::Supervisor) && status == TaskStatus::Completed && task.verdict.is_none();

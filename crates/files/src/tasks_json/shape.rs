@@ -8,7 +8,7 @@ use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
 
 /// What is said about it.
-pub static ABOUT: About = About {
+pub(crate) static ABOUT: About = About {
     subject: "Invalid session: tasks.json",
     schema: "tasks",
     limit: limits::TASKS_BYTES,
@@ -17,7 +17,7 @@ pub static ABOUT: About = About {
 };
 
 /// Its shape.
-pub static SHAPE: Type = Type::Object(&OBJECT);
+pub(crate) static SHAPE: Type = Type::Object(&OBJECT);
 
 pub(crate) static OBJECT: Object = Object {
     about: "The tasks of a session and their state",
