@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Reads any value.
 pub fn value(text: &str) -> serde_json::Result<Value> {
@@ -11,16 +11,6 @@ pub fn value(text: &str) -> serde_json::Result<Value> {
         Cow::Borrowed(_) => Err(error),
         Cow::Owned(text) => serde_json::from_str(&text),
     })
-}
-
-/// Reads an object, or says why it is none.
-pub fn object(text: &str) -> Result<Map<String, Value>, String> {
-    match value(text) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err("it is not an object".to_owned()),
-        Err(_) if text.trim().is_empty() => Err("it is empty".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// The same text, with U+FFFD for each escape of half a pair. Escapes are as long as before, so that places stay.
@@ -65,14 +55,5 @@ mod tests {
         for wrong in [r#""\ud8""#, r#""\u+123 \ud83d""#, r#"{"a":"\ud83d""#, "\"\\ud83d\\", "\\ü"] {
             assert!(value(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn what_is_no_object_is_told() {
-        assert_eq!(object(r#"{"a":1}"#).map(|object| object.len()), Ok(1));
-        for (text, why) in [("[]", "it is not an object"), ("null", "it is not an object"), (" ", "it is empty")] {
-            assert_eq!(object(text), Err(why.to_owned()));
-        }
-        assert!(object("{").is_err_and(|why| why.contains("line 1 column 1")));
     }
 }

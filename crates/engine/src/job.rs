@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use jsonschema::Validator;
+use serde_json::Value;
+use team_executor_agents::json;
 use team_executor_files::csv_job::{self, FILE};
 use team_executor_files::fence::fenced;
-use team_executor_files::findings_text::cut;
 use team_executor_files::{Folder as _, ReadError};
 use team_executor_store::DiskFolder;
 
@@ -47,18 +48,13 @@ impl Job {
 
     /// The result of a row, as JSON, if it is what it must be.
     pub(crate) fn accept(&self, report: Option<&WorkerReport>) -> Result<String, String> {
-        let row = report.ok_or("it ended without reporting a result")?.row().object()?;
+        let row = row(report.ok_or("it ended without reporting a result")?)?;
         let wrong = self.schema.as_ref().map(|schema| departures(schema, &row)).unwrap_or_default();
         if wrong.is_empty() {
             Ok(row.to_string())
         } else {
             Err(format!("the result does not follow its schema: {}", wrong.join("; ")))
         }
-    }
-
-    /// The findings of a row whose worker has no other words for it: people see its result.
-    pub(crate) fn findings(row: &str) -> String {
-        cut(row).into_owned()
     }
 }
 
@@ -82,6 +78,15 @@ pub(crate) fn how_to_report(session: &DiskFolder) -> Option<String> {
         write!(text, "The object must follow this JSON Schema:\n{}", fenced(&schema)).ok();
     }
     Some(text)
+}
+
+/// The result of a row.
+fn row(report: &WorkerReport) -> Result<Value, String> {
+    let text = report.row.as_ref().ok_or("the report has no `result`")?;
+    match json::value(text).map_err(|error| format!("`result` of the report is not JSON: {error}"))? {
+        row @ Value::Object(_) => Ok(row),
+        _ => Err("`result` of the report is not an object".to_owned()),
+    }
 }
 
 fn read(session: &DiskFolder) -> Option<Result<csv_job::Job, String>> {

@@ -1,21 +1,21 @@
-//! What an attempt of a known coding agent ends as. Its own events are heard first: its exit status alone says too little.
+//! What an attempt of a known coding agent ends as, and what it used. Its own events are heard first: its exit status alone
+//! says too little.
 
 use std::io::BufReader;
 use std::path::Path;
 
 use rustix::io::Errno;
 use serde_json::{Map, Value};
-use team_executor_agents::adapters::{Class, Setup, Stream, Trouble};
+use team_executor_agents::adapters::{Class, Setup, Stream, Trouble, Usage};
 use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::{io_error, is_system_failure, open_regular};
 use team_executor_core::Timestamp;
-use team_executor_core::run::{ErrorClass, Outcome};
+use team_executor_core::run::{ErrorClass, Outcome, Used};
 
 use super::outcome::{Delivery, Found, conclude};
 use super::report::WorkerReport;
-use super::used::from_usage;
 use super::{Attempt, Concluded, complaint, logs};
-use crate::options::Failure;
+use crate::options::{Failure, Options};
 use crate::patience::{Patient, patiently};
 use crate::worker::Worker;
 
@@ -36,25 +36,24 @@ impl Attempt<'_> {
         let trouble = of_code.or_else(|| stream.trouble(&exit.ended, &complaint(&err), exit.ended_at));
         let by_itself = matches!(exit.ended, Ended::Exit(_) | Ended::Signal(_));
         // Beside a result that was written, only a report that is nothing else counts.
-        let said = if result.is_some() { stream.plain_report() } else { stream.report() }.filter(|_| by_itself);
-        let owes = || stream.denied_or_owing(said.as_ref(), exit.ended_at).filter(|_| by_itself && result.is_none());
+        let reported = if result.is_some() { stream.plain_report() } else { stream.report() }.filter(|_| by_itself);
+        let owes =
+            || stream.denied_or_owing(reported.as_ref(), exit.ended_at).filter(|_| by_itself && result.is_none());
         if let Some(trouble) = trouble.or_else(owes) {
             let report = result.and_then(Result::ok);
             return Ok(Concluded { outcome: failed(trouble, setup), report, used, problems: Vec::new() });
         }
         // Its events say that it is done: how its process ended does not matter any more.
-        let ended = if said.is_some() { &Ended::Exit(0) } else { &exit.ended };
+        let ended = if reported.is_some() { &Ended::Exit(0) } else { &exit.ended };
         let mut problems = Vec::new();
-        let result = match (result, said.map(without_nulls)) {
+        let result = match (result, reported.map(without_nulls)) {
             (result, None) => result,
-            (None, Some(said)) => {
-                problems.extend(self.run.results.keep(id, attempt, &said));
-                Some(WorkerReport::parse(&said, id))
+            (None, Some(reported)) => {
+                problems.extend(self.run.results.keep(id, attempt, &reported));
+                Some(WorkerReport::parse(&reported, id))
             }
-            (Some(written), Some(said)) => {
-                let said = WorkerReport::parse(&said, id);
-                Some(said.map(|said| if let Ok(written) = written { said.or(written) } else { said }))
-            }
+            (Some(Ok(written)), Some(reported)) => Some(written.with(&reported, id)),
+            (Some(Err(_)), Some(reported)) => Some(WorkerReport::parse(&reported, id)),
         };
         let delivery = Delivery {
             last_line: Some(stream.text.trim()).filter(|text| !text.is_empty()),
@@ -71,10 +70,20 @@ impl Attempt<'_> {
         }
         Ok(Concluded { outcome, report, used, problems })
     }
+
+    /// What an attempt used whose worker was lost, as far as its agent had reported it.
+    pub(super) fn used_when_lost(&self, exit: Option<&Exit>) -> Option<Box<Used>> {
+        let worker = self.worker?;
+        let Some(setup) = &worker.setup else { return time_used(self.options, worker, exit) };
+        let [out, _] = logs(&self.run.path, self.task.id.as_str(), self.work.attempt);
+        // What cannot be read of it is not known to be used.
+        let heard = heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)).unwrap_or_default();
+        from_usage(&heard.usage, setup, worker, exit)
+    }
 }
 
-/// What a known coding agent said: all of it, unless the disk or the system fails.
-pub(super) fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Result<Stream, Failure> {
+/// The events of a known coding agent: all of them, unless the disk or the system fails.
+fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Result<Stream, Failure> {
     let failed = |errno| Failure::disk("read", log)(io_error(errno));
     let open = || open_regular(log).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOENT));
     let file = match patiently(open) {
@@ -86,6 +95,38 @@ pub(super) fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Result<Stream, 
     let reader = BufReader::with_capacity(1 << 16, Patient::new(file, &mut failure));
     let stream = setup.adapter.read(reader, ended_at);
     failure.map_or(Ok(stream), |errno| Err(failed(errno)))
+}
+
+/// What any worker uses, if that counts: time.
+pub(super) fn time_used(options: &Options, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
+    let wall_ms = exit.map(|exit| exit.ran_ms).filter(|_| options.budgets.count_time())?;
+    Some(Box::new(Used { agent: worker.agent.clone(), wall_ms, ..Used::default() }))
+}
+
+/// What an agent used, also while it works; the model is at least the one that was asked for. Nothing if it never spoke.
+pub(crate) fn from_usage(usage: &Usage, setup: &Setup, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
+    let Usage { input, cached, stored, output, cost_micros, turns, model, session_id, is_estimated, .. } =
+        usage.clone();
+    if session_id.is_none() && input == 0 {
+        return None;
+    }
+    let (agent, model) = (worker.agent.clone(), model.or_else(|| setup.model.clone()));
+    let attach = session_id.as_deref().and_then(|session| worker.attach(session));
+    let wall_ms = exit.map_or(0, |exit| exit.ran_ms);
+    Some(Box::new(Used {
+        agent,
+        model,
+        session_id,
+        attach,
+        input,
+        cached,
+        stored,
+        output,
+        cost_micros,
+        turns,
+        wall_ms,
+        is_estimated,
+    }))
 }
 
 /// An attempt that was not allowed to use a tool has done its task only if it went on without it, and shows work.
@@ -141,15 +182,16 @@ mod tests {
 
     #[test]
     fn agent_report_counts_before_the_file_which_says_the_rest() {
-        let said = json!({"status": "failed", "error": "e", "quality_score": null, "data": {"critique": null, "verdict": "reject"}});
-        let said = without_nulls(said);
+        let reported = json!({"status": "failed", "error": "e", "quality_score": null, "data": {"critique": null, "verdict": "reject"}});
+        let reported = without_nulls(reported);
         let expected = json!({"status": "failed", "error": "e", "data": {"verdict": "reject"}});
-        assert_eq!(serde_json::from_str::<Value>(&said).unwrap(), expected);
-        let parse = |text: &str| WorkerReport::parse(text, &TaskId::parse("A").unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&reported).unwrap(), expected);
+        let id = || TaskId::parse("A").unwrap();
+        let parse = |text: &str| WorkerReport::parse(text, &id()).unwrap();
         let file =
             r#"{"status": "completed", "findings": "f", "quality_score": 7, "data": {"wisdom": {"issues": "i"}}}"#;
-        let both = parse(&said).or(parse(file));
-        assert_eq!((both.completed(), both.findings()), (Err("e".to_owned()), "f"));
+        let both = parse(file).with(&reported, &id()).unwrap();
+        assert_eq!((both.completed(), both.findings.as_str()), (Err("e".to_owned()), "f"));
         assert!(both.has_score && both.shows_work() && both.wisdom().len() == 1);
     }
 }

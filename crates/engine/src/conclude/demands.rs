@@ -8,6 +8,7 @@ use team_executor_beneath::is_system_failure;
 use team_executor_core::run::{ErrorClass, Outcome, Work};
 use team_executor_core::{Graph, Task, TaskId, TaskIndex, TaskStatus};
 use team_executor_files::discovery::FOLDER;
+use team_executor_files::findings_text::cut;
 use team_executor_store::run_folder::component;
 use team_executor_store::{Disk, Kind};
 
@@ -28,7 +29,7 @@ pub(crate) struct Reports {
     pub(crate) discovery: Discovery,
 }
 
-/// What an attempt left in `discoveries/`.
+/// The discovery of an attempt.
 #[derive(Debug, Default)]
 pub(crate) enum Discovery {
     /// The dialect has none.
@@ -86,8 +87,8 @@ impl Discovery {
                     let error = found.error.clone();
                     return Err(error.unwrap_or_else(|| format!("its discovery {} says that it failed", file())));
                 }
-                let said = [found.findings.clone(), found.key_findings.join("; ")];
-                Ok(findings.or_else(|| said.into_iter().find(|text| !text.is_empty())))
+                let theirs = [found.findings.clone(), found.key_findings.join("; ")];
+                Ok(findings.or_else(|| theirs.into_iter().find(|text| !text.is_empty())))
             }
         }
     }
@@ -124,7 +125,10 @@ impl Reports {
         told.extend(report.and_then(unknown_verdict).map(|unknown| format!("{id}: {unknown}")));
         let findings = match demands.job.map(|(job, may_ask_again)| (job.accept(report), may_ask_again)) {
             None => findings,
-            Some((Ok(row), _)) => findings.filter(|findings| !findings.is_empty()).or(Some(Job::findings(&row))),
+            // People see the result of a row whose worker has no other words for it.
+            Some((Ok(row), _)) => {
+                findings.filter(|findings| !findings.is_empty()).or_else(|| Some(cut(&row).into_owned()))
+            }
             Some((Err(error), true)) => return failed(ErrorClass::Rejected, error),
             Some((Err(error), false)) => return failed(ErrorClass::Fatal, error),
         };

@@ -14,7 +14,7 @@ use team_executor_files::messages;
 use crate::report::one_line;
 
 /// What a gap is called, in results and on the bus.
-const NAME: &str = "capability_gap";
+pub(super) const NAME: &str = "capability_gap";
 /// How much is read of the bus at once.
 const CHUNK: u64 = 1 << 20;
 /// How many characters of a gap are told.
@@ -47,7 +47,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// What was said on the bus of a session until now is not told.
+    /// Gaps that were reported on the bus before are not told.
     pub(crate) fn from_now(session: &Path) -> Self {
         let session = Dir::open(session).ok();
         let read = session.as_ref().and_then(|session| session.seems_to_have(messages::FILE)).unwrap_or(0);
@@ -57,13 +57,13 @@ impl Gaps {
     /// What there is to tell after a worker ended, with the gap of its result.
     pub(crate) fn news(&mut self, task: &str, gap: Option<String>, session: &Session) -> Vec<String> {
         let of_task = gap.map(|gap| (task.to_owned(), gap));
-        let gaps: Vec<_> = of_task.into_iter().chain(self.said()).collect();
+        let gaps: Vec<_> = of_task.into_iter().chain(self.messages()).collect();
         let warnings = gaps.iter().map(|(by, gap)| warning(&one_line(by), gap, &session.roles));
         warnings.filter(|warning| self.told.insert(warning.clone())).collect()
     }
 
-    /// Who said what on the bus since it was read last.
-    fn said(&mut self) -> Vec<(String, String)> {
+    /// Who reported which gap on the bus since it was read last.
+    fn messages(&mut self) -> Vec<(String, String)> {
         let Some(session) = &self.session else { return Vec::new() };
         let length = session.seems_to_have(messages::FILE).filter(|length| *length != self.read);
         let Some(length) = length else { return Vec::new() };
@@ -95,12 +95,11 @@ fn message(line: &str) -> Option<(String, String)> {
     }
     let by = text("task_id").or_else(|| text("from")).map_or_else(|| "a worker".to_owned(), |by| by.into_owned());
     let summary = || text("summary").map(|summary| summary.into_owned());
-    Some((by, root.get("data").and_then(gap).or_else(summary)?))
+    Some((by, root.get("data").and_then(|data| data.get(NAME)).and_then(words).or_else(summary)?))
 }
 
-/// `capability_gap` of the data of a report or a message, in the worker's words.
-pub(super) fn gap(data: Value<'_, '_>) -> Option<String> {
-    let gap = data.get(NAME)?;
+/// What is missing, in the worker's words.
+pub(super) fn words(gap: Value<'_, '_>) -> Option<String> {
     let words = gap.as_text().map_or_else(|| gap.raw().to_owned(), |text| text.into_owned());
     (!gap.is_null() && !words.trim().is_empty()).then_some(words)
 }
@@ -118,20 +117,20 @@ mod tests {
 
     #[test]
     fn the_warning_names_the_gap_the_roles_and_three_ways_on() {
-        let said = warning("IMPL-001", "nobody\nknows \u{1b}[31mCOBOL", &session().roles);
+        let words = warning("IMPL-001", "nobody\nknows \u{1b}[31mCOBOL", &session().roles);
         assert_eq!(
-            said,
+            words,
             "IMPL-001 reports a capability gap: nobody knows  [31mCOBOL. The roles are: developer, tester. Three ways on: \
              let one of them do it and retry the task; run team-coordinate again with resume for a new role-spec; or go on \
              without, as the run does now"
         );
         let many: Vec<Role> = (0..25).map(|n| Role::new(RoleName::parse(&format!("r{n}")).unwrap())).collect();
-        let said = warning("T", &"x".repeat(5000), &many);
-        assert!(said.contains("r19 and 5 more.") && said.len() < 800, "{said}");
+        let words = warning("T", &"x".repeat(5000), &many);
+        assert!(words.contains("r19 and 5 more.") && words.len() < 800, "{words}");
     }
 
     #[test]
-    fn what_is_said_on_the_bus_is_told_once_when_its_line_is_whole() {
+    fn gap_on_the_bus_is_told_once_when_its_line_is_whole() {
         let dir = tempfile::tempdir().unwrap();
         let (bus, session) = (dir.path().join(messages::FILE), session());
         let line = |gap: &str| format!("{{\"type\":\"capability_gap\",\"from\":\"tester\",\"summary\":\"{gap}\"}}\n");

@@ -1,23 +1,19 @@
 //! The end of an attempt, from the exit of its worker to the outcome that the rules are told.
 //!
-//! Reading order: `results` (the folder, and how one is read), `refused` (why one is none), `report` (what one says), `outcome`
-//! (what the attempt ends as), `agent` and `used` (what a known coding agent says besides), `demands` (what a completed attempt
-//! must have), `review` and `row` (what it says of others, and of its row), `gaps` (what no role can do), `take_over` (what is
-//! kept of a report when the end is durable).
+//! Reading order: `results` (the folder, and how one is read), `report` (what one says, or why it is none), `outcome`
+//! (what the attempt ends as), `agent` (what a known coding agent says besides), `demands` (what a completed attempt must have),
+//! `review` (what it says of others), `gaps` (what no role can do), `take_over` (what is kept of a report when the end is durable).
 
 mod agent;
 mod demands;
 mod gaps;
 mod outcome;
-mod refused;
 mod report;
 mod results;
 mod review;
-mod row;
 mod take_over;
 #[cfg(test)]
 mod tests;
-mod used;
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -28,15 +24,14 @@ use team_executor_core::Task;
 use team_executor_core::run::{Outcome, Used, Work};
 use team_executor_files::findings_text::cut_to;
 
+pub(crate) use self::agent::from_usage;
 pub(crate) use self::demands::{Demands, Discovery, Known, Reports};
 pub(crate) use self::gaps::Gaps;
 pub(crate) use self::outcome::{Delivery, Found, conclude};
-pub(crate) use self::refused::RESULT_BYTES;
-pub(crate) use self::report::{REPORTED_BY, WorkerReport};
+pub(crate) use self::report::{REPORTED_BY, RESULT_BYTES, WorkerReport};
 pub(crate) use self::results::{RESULT, Results};
 pub(crate) use self::review::{is_supervised, with_checkpoints};
 pub(crate) use self::take_over::TakeOver;
-pub(crate) use self::used::from_usage;
 use crate::options::{Failure, Options};
 use crate::run_at::{RunAt, logs};
 use crate::worker::Worker;
@@ -79,8 +74,8 @@ impl Attempt<'_> {
             // Without a result, code 0 may only mean that it heard the signal. The events of a known agent say whether it was done.
             let exit = Exit { ended: Ended::Exit(0), ..exit.clone() };
             let finished = self.by_itself(&exit, result.clone())?;
-            let has_said = finished.report.is_some() || self.worker.is_some_and(|worker| worker.setup.is_some());
-            if has_said && matches!(finished.outcome, Outcome::Completed { .. }) {
+            let has_reported = finished.report.is_some() || self.worker.is_some_and(|worker| worker.setup.is_some());
+            if has_reported && matches!(finished.outcome, Outcome::Completed { .. }) {
                 return Ok(finished);
             }
         }
@@ -98,7 +93,7 @@ impl Attempt<'_> {
     fn by_report(&self, result: Option<Found>, exit: Option<&Exit>) -> Concluded {
         let used = self.used_when_lost(exit);
         let key = || self.run.key(self.task.id.as_str(), self.work.attempt);
-        let report = result.and_then(Result::ok).filter(|report| report.is_by(&key()));
+        let report = result.and_then(Result::ok).filter(|report| report.reported_by == Some(key()));
         let Some(report) = report else {
             return Concluded { outcome: Outcome::Interrupted, report: None, used, problems: Vec::new() };
         };
@@ -126,15 +121,9 @@ impl Attempt<'_> {
             must_report: false,
         };
         let outcome = conclude(&exit.ended, result.as_ref(), &delivery);
-        let used = self.worker.and_then(|worker| used::time_used(self.options, worker, Some(exit)));
+        let used = self.worker.and_then(|worker| agent::time_used(self.options, worker, Some(exit)));
         Ok(Concluded { outcome, report: result.and_then(Result::ok), used, problems: undurable.into_iter().collect() })
     }
-}
-
-/// Whether an attempt has reported by a tool or a command of ours.
-pub(crate) fn is_reported(run: &RunAt, task: &Task, work: Work) -> Result<bool, Failure> {
-    let result = run.results.read(&task.id, work.attempt)?.and_then(Result::ok);
-    Ok(result.is_some_and(|report| report.is_by(&run.key(task.id.as_str(), work.attempt))))
 }
 
 /// The last line that an agent printed as an error.

@@ -4,8 +4,7 @@
 use team_executor_agents::{Ended, Limit};
 use team_executor_core::run::{ErrorClass, Outcome};
 
-use super::refused::Refused;
-use super::report::WorkerReport;
+use super::report::{Refused, WorkerReport};
 
 /// A result that was found, or why it is none.
 pub(crate) type Found = Result<WorkerReport, Refused>;
@@ -29,7 +28,7 @@ pub(crate) fn conclude(ended: &Ended, result: Option<&Found>, delivery: &Deliver
         return Outcome::Interrupted;
     }
     let reported = result.map(|result| match result {
-        Ok(report) => report.completed().map(|()| report.findings()),
+        Ok(report) => report.completed().map(|()| &report.findings),
         Err(refused) => Err(refused.sentence()),
     });
     let did_nothing = delivery.must_report && delivery.last_line.is_none() && delivery.artifacts == 0;
@@ -40,7 +39,7 @@ pub(crate) fn conclude(ended: &Ended, result: Option<&Found>, delivery: &Deliver
         (None, Some(Err(reported))) => reported,
         (None, None) if did_nothing => "did nothing: no result, no output and no artifact".to_owned(),
         (None, None) => return Outcome::completed(Some(delivery.last_line.unwrap_or_default().to_owned())),
-        (None, Some(Ok(findings))) => return Outcome::completed(Some(findings.to_owned())),
+        (None, Some(Ok(findings))) => return Outcome::completed(Some(findings.clone())),
     };
     match ended {
         Ended::Limit(_) => Outcome::TimedOut { error },

@@ -1,31 +1,31 @@
-//! What a worker's result says, read once. A result is text of a worker: only these fields count, only with these words, and
-//! a key that stands twice counts as it stands last.
+//! What a worker's result says, read once, or the one sentence that says why it is none. A result is text of a worker: only
+//! these fields count, only with these words, and a key that stands twice counts as it stands last.
 
-use std::sync::Arc;
-
+use rustix::io::Errno;
 use team_executor_core::{Complexity, TaskId};
 use team_executor_files::discovery::{self, TaskDiscovery};
 use team_executor_files::fields::text_of;
-use team_executor_files::json::{self, Kind, Value};
+use team_executor_files::json::{self, Document, Kind, Malformed, Value};
 
 use super::gaps;
-use super::refused::Refused;
-use super::row::Row;
 use crate::wisdom::Book;
 
+/// The most that is read of a result.
+pub(crate) const RESULT_BYTES: u64 = 1 << 20;
 /// Names in a result the attempt that reported it by a tool or a command of ours.
 pub(crate) const REPORTED_BY: &str = "reported_by";
 
 /// What a worker reported: in its result, in its discovery, or in the last words of its agent.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WorkerReport {
     /// As it was written.
-    pub(super) text: Arc<str>,
+    pub(super) text: String,
     status: Option<String>,
-    findings: Option<String>,
+    /// What came out, whole.
+    pub(crate) findings: String,
     error: Option<String>,
-    /// The attempt that reported it by a tool or a command of ours.
-    reported_by: Option<String>,
+    /// The key of the attempt that reported it by a tool or a command of ours.
+    pub(crate) reported_by: Option<String>,
     /// `supervision_verdict`.
     pub(super) supervision: Option<String>,
     /// `data.verdict`: its word if it is one, and as it was written.
@@ -41,13 +41,13 @@ pub(crate) struct WorkerReport {
     /// `data.capability_gap`, in the worker's words.
     gap: Option<String>,
     /// `data.wisdom`, without the decisions of the discovery.
-    wisdom: Option<Vec<(Book, Vec<String>)>>,
+    wisdom: Vec<(Book, Vec<String>)>,
     /// It gives a score, whatever that is.
     pub(super) has_score: bool,
     /// Of a row: no more rows are to be begun.
-    stop: Option<bool>,
-    /// Of a row: its result.
-    row: Row,
+    stops: bool,
+    /// Of a row: its result as JSON text. `result`, an object or its text; without it `data`.
+    pub(crate) row: Option<String>,
     /// What it is as a discovery; nothing if it is that of a task with an impossible name.
     pub(super) discovery: Option<Box<TaskDiscovery>>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Dispute {
     pub(super) reason: Option<String>,
 }
 
-/// How much that matters. What is not said to matter little matters much.
+/// How much that matters. Without a severity it matters much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Severity {
     High,
@@ -67,75 +67,88 @@ pub(super) enum Severity {
     Low,
 }
 
+/// Why a result cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// A link, a folder, a pipe, or something that may not be opened.
+    #[error("{0}")]
+    NoFile(String),
+    #[error("it has {0} bytes, and at most {RESULT_BYTES} are read")]
+    TooLarge(u64),
+    #[error("it is not UTF-8 from byte {0} on")]
+    NotUtf8(usize),
+    #[error("it is empty")]
+    Empty,
+    #[error("it is not an object")]
+    NotAnObject,
+    /// It is no JSON, or nested too deep.
+    #[error("{message} (line {line})")]
+    Malformed { line: usize, message: String },
+}
+
+impl Refused {
+    /// A file with so many bytes could not be read.
+    pub(super) fn by_errno(errno: Errno, bytes: u64) -> Self {
+        if errno == Errno::FBIG { Self::TooLarge(bytes) } else { Self::NoFile(team_executor_beneath::words(errno)) }
+    }
+
+    pub(super) fn malformed(text: &str, malformed: &Malformed) -> Self {
+        let before = text.get(..malformed.span.start as usize).unwrap_or(text);
+        Self::Malformed { line: before.matches('\n').count() + 1, message: malformed.message.clone() }
+    }
+
+    /// The error of an attempt that has it as its result.
+    pub(crate) fn sentence(&self) -> String {
+        format!("its result cannot be read: {self}")
+    }
+}
+
 impl WorkerReport {
     /// Reads the bytes of a result of a task.
     pub(crate) fn from_bytes(bytes: Vec<u8>, task: &TaskId) -> Result<Self, Refused> {
+        if bytes.len() as u64 > RESULT_BYTES {
+            return Err(Refused::TooLarge(bytes.len() as u64));
+        }
         let text = String::from_utf8(bytes).map_err(|error| Refused::NotUtf8(error.utf8_error().valid_up_to()))?;
         Self::parse(text.strip_prefix('\u{feff}').unwrap_or(&text), task)
     }
 
     /// Reads the text of a result of a task.
     pub(crate) fn parse(text: &str, task: &TaskId) -> Result<Self, Refused> {
-        if text.trim().is_empty() {
-            return Err(Refused::Empty);
-        }
-        let document = json::parse(text).map_err(|malformed| Refused::malformed(text, &malformed))?;
-        let root = document.root();
-        if root.kind() != Kind::Object {
-            return Err(Refused::NotAnObject);
-        }
-        let data = last(root, "data");
-        let of_data = |name: &str| data.and_then(|data| last(data, name));
+        Ok(Self::read(&[document(text)?], text, task))
+    }
+
+    /// The same, with what is reported besides: that counts first, but what is taken over is what was written.
+    pub(super) fn with(self, reported: &str, task: &TaskId) -> Result<Self, Refused> {
+        Ok(Self::read(&[document(reported)?, document(&self.text)?], &self.text, task))
+    }
+
+    /// Reads each field from the first document that has it; the last one is the text.
+    fn read(documents: &[Document<'_>], text: &str, task: &TaskId) -> Self {
+        let top = |name: &str| documents.iter().find_map(|document| last(document.root(), name));
+        let data = || documents.iter().filter_map(|document| last(document.root(), "data"));
+        let of_data = |name: &str| data().find_map(|data| last(data, name));
         let text_in_data = |name: &str| of_data(name).and_then(text_only);
-        let names = |named: Value<'_, '_>| named.items().filter_map(text_only).collect();
-        Ok(Self {
+        let written = documents.last().map(Document::root);
+        Self {
             text: text.into(),
-            status: last(root, "status").map(words),
-            findings: last(root, "findings").map(words),
-            error: last(root, "error").map(words),
-            reported_by: last(root, REPORTED_BY).and_then(text_only),
-            supervision: last(root, "supervision_verdict").and_then(text_only),
+            status: top("status").map(words),
+            findings: top("findings").map(words).unwrap_or_default(),
+            error: top("error").map(words),
+            reported_by: top(REPORTED_BY).and_then(text_only),
+            supervision: top("supervision_verdict").and_then(text_only),
             verdict: of_data("verdict").map(|verdict| (text_only(verdict), verdict.raw().to_owned())),
-            rejects: of_data("rejects").map(names).unwrap_or_default(),
+            rejects: of_data("rejects").into_iter().flat_map(Value::items).filter_map(text_only).collect(),
             critique: text_in_data("critique"),
             complexity: text_in_data("complexity").and_then(|word| Complexity::from_word(&word.to_lowercase())),
             dispute: of_data("consensus_blocked").and_then(dispute),
-            gap: data.and_then(gaps::gap),
-            wisdom: of_data("wisdom").map(wisdom),
-            has_score: last(root, "quality_score").is_some(),
-            stop: last(root, "stop").map(|stop| stop.as_bool() == Some(true)),
-            row: Row::new(last(root, "result"), data),
-            discovery: discovery::from_value(root, task).map(Box::new),
-        })
-    }
-
-    /// The same, with what another report says where this one says nothing.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            status: self.status.or(other.status),
-            findings: self.findings.or(other.findings),
-            error: self.error.or(other.error),
-            reported_by: self.reported_by.or(other.reported_by),
-            supervision: self.supervision.or(other.supervision),
-            verdict: self.verdict.or(other.verdict),
-            rejects: if self.rejects.is_empty() { other.rejects } else { self.rejects },
-            critique: self.critique.or(other.critique),
-            complexity: self.complexity.or(other.complexity),
-            dispute: self.dispute.or(other.dispute),
-            gap: self.gap.or(other.gap),
-            wisdom: self.wisdom.or(other.wisdom),
-            has_score: other.has_score,
-            stop: self.stop.or(other.stop),
-            row: self.row.or(other.row),
-            // What is taken over besides is what the file says.
-            text: other.text,
-            discovery: other.discovery,
+            gap: of_data(gaps::NAME).and_then(gaps::words),
+            wisdom: of_data("wisdom").map(wisdom).unwrap_or_default(),
+            has_score: written.and_then(|root| last(root, "quality_score")).is_some(),
+            stops: top("stop").and_then(Value::as_bool) == Some(true),
+            row: top("result").or_else(|| data().find(|data| says_something(*data))).map(words),
+            discovery: written.and_then(|root| discovery::from_value(root, task)).map(Box::new),
         }
-    }
-
-    /// What came out, whole.
-    pub(crate) fn findings(&self) -> &str {
-        self.findings.as_deref().unwrap_or_default()
     }
 
     /// Whether it reports success; else why not.
@@ -156,25 +169,15 @@ impl WorkerReport {
         self.status.as_deref().filter(|status| matches!(*status, "completed" | "failed"))
     }
 
-    /// Whether that attempt reported it by a tool or a command of ours.
-    pub(super) fn is_by(&self, attempt_key: &str) -> bool {
-        self.reported_by.as_deref() == Some(attempt_key)
-    }
-
     /// What is wrong with the work of others, in its words.
     pub(super) fn critique(&self) -> &str {
         let reason = || self.dispute.as_ref().and_then(|dispute| dispute.reason.as_deref());
-        self.critique.as_deref().or_else(reason).unwrap_or_else(|| self.findings())
+        self.critique.as_deref().or_else(reason).unwrap_or(&self.findings)
     }
 
     /// Whether it ends the job that its row is of.
-    pub(crate) fn stops(&self) -> bool {
-        self.stop == Some(true)
-    }
-
-    /// The result of a row.
-    pub(crate) const fn row(&self) -> &Row {
-        &self.row
+    pub(crate) const fn stops(&self) -> bool {
+        self.stops
     }
 
     /// What no role of the team can do, in its words.
@@ -187,7 +190,7 @@ impl WorkerReport {
         self.discovery.as_ref().map_or(&[], |discovery| &discovery.artifacts_produced)
     }
 
-    /// It delivers something, names what it changed, or judges the work of others.
+    /// It delivers something, names what it changed, or reviews the work of others.
     pub(super) fn shows_work(&self) -> bool {
         let has_changed = self.discovery.as_ref().is_some_and(|discovery| !discovery.files_modified.is_empty());
         let has_verdict = self.supervision.is_some() || matches!(self.verdict, Some((Some(_), _)));
@@ -196,7 +199,7 @@ impl WorkerReport {
 
     /// What others should know: `data.wisdom`, and the decisions of the discovery.
     pub(super) fn wisdom(&self) -> Vec<(Book, Vec<String>)> {
-        let known = |book| self.wisdom.iter().flatten().filter(move |(of, _)| *of == book).flat_map(|(_, texts)| texts);
+        let known = |book| self.wisdom.iter().filter(move |(of, _)| *of == book).flat_map(|(_, texts)| texts);
         let decided = self.discovery.iter().flat_map(|discovery| &discovery.decisions);
         let all = Book::ALL.map(|book| {
             let decided = decided.clone().filter(|_| book == Book::Decisions);
@@ -204,6 +207,21 @@ impl WorkerReport {
         });
         all.into_iter().filter(|(_, texts)| !texts.is_empty()).collect()
     }
+}
+
+/// The object in a text.
+fn document(text: &str) -> Result<Document<'_>, Refused> {
+    if text.trim().is_empty() {
+        return Err(Refused::Empty);
+    }
+    let document = json::parse(text).map_err(|malformed| Refused::malformed(text, &malformed))?;
+    if document.root().kind() == Kind::Object { Ok(document) } else { Err(Refused::NotAnObject) }
+}
+
+/// Whether there is more in it than the lists that an agent must not leave out.
+fn says_something(data: Value<'_, '_>) -> bool {
+    let is_empty = |it: Value<'_, '_>| it.is_null() || it.kind() == Kind::Array && it.items().next().is_none();
+    data.kind() == Kind::Object && !data.entries().all(|entry| is_empty(entry.value))
 }
 
 /// The value of the last key with that name, unless it is null.

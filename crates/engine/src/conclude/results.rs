@@ -14,8 +14,7 @@ use team_executor_store::run_folder::component;
 use team_executor_store::{Durability, RealDisk, replace};
 
 use super::outcome::Found;
-use super::refused::{RESULT_BYTES, Refused};
-use super::report::WorkerReport;
+use super::report::{RESULT_BYTES, Refused, WorkerReport};
 use crate::options::Failure;
 use crate::patience::patiently;
 use crate::run_at::result_name;
@@ -35,16 +34,15 @@ impl Results {
         Ok(Self { folder: open_ours(folder)? })
     }
 
-    /// Whether something is where a result may be written, whatever it is.
-    pub(crate) fn has(&self, task: &TaskId, attempt: u32) -> bool {
-        !matches!(self.folder.stat(&result_name(task.as_str(), attempt)), Err(Errno::NOENT))
-    }
-
     /// Reads the result of an attempt, if there is something; fails only if the disk or the system does.
     pub(crate) fn read(&self, task: &TaskId, attempt: u32) -> Result<Option<Found>, Failure> {
-        let name = result_name(task.as_str(), attempt);
-        read(&self.folder, &name, task)
-            .map_err(|errno| Failure::disk("read", self.folder.whole(&name))(io_error(errno)))
+        let (folder, name) = (&self.folder, result_name(task.as_str(), attempt));
+        match patiently(|| folder.read(&name, RESULT_BYTES)) {
+            Err(errno) if is_system_failure(errno) => Err(Failure::disk("read", folder.whole(&name))(io_error(errno))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Ok(Some(Err(Refused::by_errno(errno, folder.length(&name).unwrap_or_default())))),
+            Ok(bytes) => Ok(Some(WorkerReport::from_bytes(bytes, task))),
+        }
     }
 
     /// The report of an attempt, if there is one that can be read.
@@ -106,16 +104,6 @@ impl Results {
             Some((task.to_owned(), number.parse().ok()?, name))
         };
         Ok(self.folder.list().map_err(io_error)?.into_iter().filter_map(result).collect())
-    }
-}
-
-/// Reads a result in a folder, if there is something; fails only if the disk or the system does.
-fn read(folder: &Dir, name: &str, task: &TaskId) -> Result<Option<Found>, Errno> {
-    match patiently(|| folder.read(name, RESULT_BYTES)) {
-        Err(errno) if is_system_failure(errno) => Err(errno),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Ok(Some(Err(Refused::by_errno(errno, folder.length(name).unwrap_or_default())))),
-        Ok(bytes) => Ok(Some(WorkerReport::from_bytes(bytes, task))),
     }
 }
 

@@ -113,27 +113,27 @@ mod tests {
         (Session { tasks, ..Session::new(SessionId::parse("TC-1").unwrap()) }, graph)
     }
 
-    fn said(task: u32, result: &str) -> Result<Option<Judgement>, String> {
+    fn reviewed(task: u32, result: &str) -> Result<Option<Judgement>, String> {
         let (session, graph) = session();
         let task_of = &session.tasks[task as usize];
         let report = WorkerReport::parse(result, &task_of.id).map_err(|refused| refused.sentence())?;
         review(Some(&report), task_of, TaskIndex(task), &graph)
     }
 
-    fn unread(result: &str) -> Option<String> {
+    fn unknown(result: &str) -> Option<String> {
         unknown_verdict(&WorkerReport::parse(result, &TaskId::parse("A").unwrap()).unwrap())
     }
 
     #[test]
     fn a_rejection_names_tasks_or_means_what_the_task_depends_on() {
-        let all = said(2, r#"{"findings":"bad","data":{"verdict":"reject"}}"#).unwrap().unwrap();
+        let all = reviewed(2, r#"{"findings":"bad","data":{"verdict":"reject"}}"#).unwrap().unwrap();
         assert_eq!((all.rejects, all.critique.as_str(), all.rounds), (vec![TaskIndex(1)], "bad", None));
-        let one = said(2, r#"{"data":{"verdict":"Reject","rejects":["PLAN-001","NO-1"],"critique":"vague"}}"#);
+        let one = reviewed(2, r#"{"data":{"verdict":"Reject","rejects":["PLAN-001","NO-1"],"critique":"vague"}}"#);
         let one = one.unwrap().unwrap();
         assert_eq!((one.rejects, one.critique.as_str()), (vec![TaskIndex(0)], "vague"));
-        assert_eq!(said(2, r#"{"findings":"fine","data":{"verdict":"approve"}}"#), Ok(None));
+        assert_eq!(reviewed(2, r#"{"findings":"fine","data":{"verdict":"approve"}}"#), Ok(None));
         for without_a_verdict in ["{}", r#"{"data":"reject"}"#, r#"{"verdict":"reject"}"#] {
-            assert_eq!(said(2, without_a_verdict), Ok(None), "{without_a_verdict}");
+            assert_eq!(reviewed(2, without_a_verdict), Ok(None), "{without_a_verdict}");
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn a_rejection_that_cannot_be_read_is_not_lost_without_a_word() {
         let nested = |levels: usize| {
             let (open, close) = ("[".repeat(levels), "]".repeat(levels));
-            said(2, &format!(r#"{{"status":"completed","data":{{"verdict":"reject","deep":{open}{close}}}}}"#))
+            reviewed(2, &format!(r#"{{"status":"completed","data":{{"verdict":"reject","deep":{open}{close}}}}}"#))
         };
         assert!(nested(62).unwrap().is_some());
         assert_eq!(nested(63), Err("its result cannot be read: nested deeper than 64 levels (line 1)".to_owned()));
@@ -151,14 +151,17 @@ mod tests {
     #[test]
     fn a_team_that_cannot_agree_sends_work_back_once_if_it_matters_much() {
         let blocked = |severity: &str| {
-            said(2, &format!(r#"{{"data":{{"consensus_blocked":{{"severity":"{severity}","reason":"two ways"}}}}}}"#))
+            reviewed(
+                2,
+                &format!(r#"{{"data":{{"consensus_blocked":{{"severity":"{severity}","reason":"two ways"}}}}}}"#),
+            )
         };
         let high = blocked("HIGH").unwrap().unwrap();
         assert_eq!((high.rejects, high.critique.as_str(), high.rounds), (vec![TaskIndex(1)], "two ways", Some(1)));
         assert_eq!((blocked("MEDIUM"), blocked("LOW")), (Ok(None), Ok(None)));
-        assert!(blocked("CRITICAL").unwrap().is_some(), "what is not said to matter little matters much");
+        assert!(blocked("CRITICAL").unwrap().is_some(), "without a known severity");
         let other =
-            |blocked: &str| said(2, &format!(r#"{{"data":{{"consensus_blocked":{blocked}}}}}"#)).unwrap().is_some();
+            |blocked: &str| reviewed(2, &format!(r#"{{"data":{{"consensus_blocked":{blocked}}}}}"#)).unwrap().is_some();
         assert_eq!(["true", "\"HIGH\"", "{}", "{\"severity\":3}"].map(other), [true; 4]);
         assert_eq!(["false", "null", "\"low\"", "\" Medium\""].map(other), [false; 4]);
     }
@@ -167,32 +170,34 @@ mod tests {
     fn other_words_mean_the_same_and_unknown_ones_are_told() {
         let verdict = |word: &str| format!(r#"{{"data":{{"verdict":{word}}}}}"#);
         for word in ["\"rejected\"", "\"Rejected \""] {
-            assert_eq!(said(2, &verdict(word)).unwrap().unwrap().rejects, [TaskIndex(1)], "{word}");
-            assert_eq!(unread(&verdict(word)), None, "{word}");
+            assert_eq!(reviewed(2, &verdict(word)).unwrap().unwrap().rejects, [TaskIndex(1)], "{word}");
+            assert_eq!(unknown(&verdict(word)), None, "{word}");
         }
         for word in ["\"approved\"", "\"Passed\"", "\"warning\"", "null", "\"\""] {
-            assert_eq!((said(2, &verdict(word)), unread(&verdict(word))), (Ok(None), None), "{word}");
+            assert_eq!((reviewed(2, &verdict(word)), unknown(&verdict(word))), (Ok(None), None), "{word}");
         }
         for word in ["\"maybe\"", "true", "[\"reject\"]"] {
             let told = format!("its verdict {word} is neither approve nor reject, so nothing was sent back");
-            assert_eq!((said(2, &verdict(word)), unread(&verdict(word))), (Ok(None), Some(told)), "{word}");
+            assert_eq!((reviewed(2, &verdict(word)), unknown(&verdict(word))), (Ok(None), Some(told)), "{word}");
         }
         for (word, verdict) in ALSO {
-            let said = said(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap();
-            assert_eq!(said.verdict, Some(verdict));
+            let review = reviewed(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap();
+            assert_eq!(review.verdict, Some(verdict));
         }
     }
 
     /// R: T-03
     #[test]
     fn a_checkpoint_without_a_verdict_is_not_done_and_nobody_else_can_block() {
-        assert!(said(3, r#"{"status":"completed","findings":"looked"}"#).unwrap_err().contains("pass, warn, block"));
-        assert!(said(3, r#"{"supervision_verdict":"maybe"}"#).is_err());
+        assert!(
+            reviewed(3, r#"{"status":"completed","findings":"looked"}"#).unwrap_err().contains("pass, warn, block")
+        );
+        assert!(reviewed(3, r#"{"supervision_verdict":"maybe"}"#).is_err());
         for word in Verdict::WORDS {
-            let verdict = said(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap().verdict;
+            let verdict = reviewed(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap().verdict;
             assert_eq!(verdict.map(Verdict::word), Some(*word));
         }
-        assert_eq!(said(2, r#"{"supervision_verdict":"block"}"#), Ok(None));
+        assert_eq!(reviewed(2, r#"{"supervision_verdict":"block"}"#), Ok(None));
     }
 
     #[test]

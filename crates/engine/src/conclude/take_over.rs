@@ -67,16 +67,16 @@ impl<D: Disk> TakeOver<'_, D> {
 
     fn reports(&self, task: &mut Task, work: Work, over: Option<TaskStatus>, reports: &Reports) -> Vec<String> {
         let result = with_discovery(reports.result.as_ref());
-        let left = with_discovery(reports.discovery.report());
+        let found = with_discovery(reports.discovery.report());
         let mut problems = Vec::new();
-        let scores: Vec<_> = result.iter().chain(&left).map(|report| score(report, task, &mut problems)).collect();
+        let scores: Vec<_> = result.iter().chain(&found).map(|report| score(report, task, &mut problems)).collect();
         let score = scores.into_iter().flatten().next();
         if over == Some(TaskStatus::Completed) {
             task.quality_score = score.or(task.quality_score);
         }
         if let (Some(disk), Some(over)) = (self.discoveries, over) {
-            let whole = match (left, result) {
-                (Some(left), _) if left.1.quality_score != score => Some(left),
+            let whole = match (found, result) {
+                (Some(found), _) if found.1.quality_score != score => Some(found),
                 (None, Some(result)) if disk.kind(&file_name(&task.id)) == Ok(Kind::Missing) => Some(result),
                 _ => None,
             };
@@ -85,7 +85,7 @@ impl<D: Disk> TakeOver<'_, D> {
             problems.extend(whole.filter(agrees).and_then(|report| put(disk, task, report, score)));
         }
         let mark = self.run.key(task.id.as_str(), work.attempt);
-        for (book, texts) in result.or(left).map(|(report, _)| report.wisdom()).unwrap_or_default() {
+        for (book, texts) in result.or(found).map(|(report, _)| report.wisdom()).unwrap_or_default() {
             let written = wisdom::append(self.session, book, task.id.as_str(), Some(&mark), &texts);
             problems.extend(written.err().map(|why| format!("{}: what others should know is lost: {why}", task.id)));
         }

@@ -66,7 +66,7 @@ fn unreadable_results_are_refused_with_one_sentence() {
         fs::remove_dir(&path).or_else(|_| fs::remove_file(&path)).unwrap();
     }
     write(format!("\u{feff}{DONE}").as_bytes());
-    assert_eq!(results.report(&id(), 1).unwrap().findings(), "found it");
+    assert_eq!(results.report(&id(), 1).unwrap().findings, "found it");
 }
 
 /// R: A-04

@@ -17,7 +17,7 @@ use team_executor_store::run_folder::project_root;
 use super::{Answer, Request};
 use crate::options::Failure;
 use crate::run_at::{self, Opened, RunAt};
-use crate::{clock, conclude, replay, views};
+use crate::{clock, replay, views};
 
 /// How long the keepers of a killed executor have to end their workers.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -126,8 +126,10 @@ fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure>
     }
     let exit = harvest.exit(&key);
     let was_ended = exit.is_none_or(|exit| matches!(exit.ended, Ended::Interrupted | Ended::Stopped));
-    let may_have_finished = exit.is_some_and(|exit| exit.well) && at.results.has(&task.id, work.attempt);
-    Ok(was_ended && !may_have_finished && !conclude::is_reported(at, task, work)?)
+    let result = at.results.read(&task.id, work.attempt)?;
+    let may_have_finished = exit.is_some_and(|exit| exit.well) && result.is_some();
+    let is_reported = result.and_then(Result::ok).is_some_and(|report| report.reported_by == Some(key));
+    Ok(was_ended && !may_have_finished && !is_reported)
 }
 
 /// The part of a step up to where an executor would start something or ask somebody: the next one derives the rest again.

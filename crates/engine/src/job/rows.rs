@@ -24,7 +24,7 @@ pub fn rows(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> 
 fn row(view: &TaskView<'_>, id: &TaskId, results: &Results) -> RowState {
     let is_completed = view.status == TaskStatus::Completed;
     let report = is_completed.then(|| results.report(id, view.attempt)).flatten();
-    let result = report.and_then(|report| report.row().object().ok()).map(|result| result.to_string());
+    let result = report.and_then(|report| super::row(&report).ok()).map(|result| result.to_string());
     // A file that nobody waited for may not outlive a power cut.
     let lost = "its result is not there any more: run the row again with `team-executor retry --downstream`";
     RowState {
