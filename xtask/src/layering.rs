@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["core", "files", "beneath"]),
     ("engine", &["core", "files", "beneath", "store", "agents"]),
     ("app", &["core", "files", "beneath", "store", "agents", "engine"]),
-    ("mcp", &["core", "files", "beneath", "engine"]),
+    ("mcp", &["core", "files", "beneath", "app"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
     ("cli", &["core", "files", "beneath", "app", "mcp"]),
     ("testkit", &["core"]),

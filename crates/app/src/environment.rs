@@ -123,3 +123,8 @@ impl Place {
         Config::load(&self.project, &self.current, |name| self.app.variable(name).map(str::to_owned))
     }
 }
+
+/// The project that a session, which is named by its absolute path, belongs to, seen from a folder.
+pub fn project_of(session: &Path, current: &Path) -> PathBuf {
+    project_root(session, current)
+}

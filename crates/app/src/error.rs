@@ -117,3 +117,24 @@ impl std::fmt::Display for Error {
         }
     }
 }
+
+/// The same for clients that are answered in two texts: everything that is wrong, and what to do.
+impl From<Error> for engine::bus::Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(finding, _) => Self { what: finding.message, help: finding.help.join("\n") },
+            Error::Files(wrong) => {
+                let (findings, sources) = *wrong;
+                let place = |finding: &Finding| {
+                    let place = finding.place.as_ref()?;
+                    let at = sources.get(&place.file)?.position(place.span?.start);
+                    Some(format!(" ({}:{}:{})", place.file, at.line, at.column))
+                };
+                let line = |finding: &Finding| format!("{}{}", finding.message, place(finding).unwrap_or_default());
+                let what: Vec<_> = findings.iter().map(line).collect();
+                let help: Vec<_> = findings.iter().flat_map(|finding| finding.help.clone()).collect();
+                Self { what: what.join("\n"), help: help.join("\n") }
+            }
+        }
+    }
+}

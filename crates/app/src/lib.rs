@@ -5,12 +5,14 @@
 //! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
 //! config, with its trust check), [`plan`] (what a run would do), [`run`] (starts or continues one), [`rehearse`], [`csv`],
 //! [`status`] and [`logs`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
-//! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus).
+//! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
+//! program starts of itself).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
 pub mod agents;
+pub mod apart;
 mod archived;
 pub mod artifacts;
 pub mod asking;
@@ -51,7 +53,7 @@ pub use team_executor_engine::{Judged, Notice, Report, Running, Status, bus, not
 pub use team_executor_store::Changes;
 pub use team_executor_store::run_folder::EXECUTOR;
 
-pub use environment::Environment;
+pub use environment::{Environment, project_of};
 pub use error::{Error, Kind};
 pub use open::{Opened, Reading};
 pub use remark::Remark;

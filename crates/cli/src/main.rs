@@ -18,7 +18,6 @@ mod which;
 use std::process::ExitCode;
 
 use team_executor_app::{App, Environment, process};
-use team_executor_mcp::client;
 
 use crate::args::Args;
 use crate::commands::mcp;
@@ -29,9 +28,6 @@ fn main() -> ExitCode {
     let first = std::env::args_os().nth(1);
     if let Some(exit) = process::role(first.as_deref()) {
         return exit;
-    }
-    if first.is_some_and(|first| first == client::DETACHED) {
-        return client::detached();
     }
     process::settle();
     let app = App::new(environment());

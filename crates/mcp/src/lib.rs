@@ -1,5 +1,5 @@
 //! The Model Context Protocol: what coding agents and other clients can call. Tools check and shape what they are given, and
-//! hand it to [`team_executor_engine`], which the command line uses too. Nothing is decided here.
+//! hand it to [`team_executor_app`], which the command line uses too. Nothing is decided here.
 //!
 //! Reading order: [`stdio`] (how a client is served, and how much of it), [`tool`] (what a tool is and how it answers),
 //! [`worker`] (the tools of a worker in a run), [`client`] (those of whoever wants to run a team).

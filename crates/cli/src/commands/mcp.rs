@@ -9,7 +9,7 @@ use team_executor_app::App;
 use team_executor_app::bus::propose;
 use team_executor_beneath::Dir;
 use team_executor_files::{Code, Finding};
-use team_executor_mcp::client::{Client, Flag, Program};
+use team_executor_mcp::client::{Client, Flag};
 use team_executor_mcp::stdio;
 use team_executor_mcp::worker::Worker;
 
@@ -28,9 +28,9 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Mcp) -> Result<Ex
     }
     let flags = flags();
     if options.serve {
-        let (exe, current) = (app.exe()?.to_owned(), app.current()?.to_owned());
+        let current = app.current()?.to_owned();
         let roots = options.root.iter().map(|root| root_of(root, &current)).collect::<Result<_, _>>()?;
-        stdio::serve(Client::new(Program { exe, flags }, current).within(roots))?;
+        stdio::serve(Client::new(app.clone(), flags, current).within(roots))?;
         return Ok(Exit::Fine);
     }
     if let Some(flag) = flags.first() {

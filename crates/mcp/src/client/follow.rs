@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use rmcp::model::{PingRequest, ProgressNotificationParam, ServerRequest};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
-use team_executor_engine::bus::Refusal;
+use team_executor_app::apart::Events;
+use team_executor_app::bus::Refusal;
 use tokio::time::timeout;
-
-use super::program::{Events, refusal};
 
 /// How often it is looked for news.
 const EVERY: Duration = Duration::from_millis(200);
@@ -160,6 +159,14 @@ fn explained(mut refused: Refusal, wrong: &[Value]) -> Refusal {
         refused.help = help.join("\n");
     }
     refused
+}
+
+/// What an event refuses, if it is one that does.
+fn refusal(event: &Value) -> Option<Refusal> {
+    let is_refused = event["type"] == "refused";
+    let help = event["help"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
+    let what = event["message"].as_str().unwrap_or_default().to_owned();
+    is_refused.then(|| Refusal { what, help: help.join("\n") })
 }
 
 fn lost(why: &str) -> Refusal {

@@ -1,11 +1,11 @@
 //! The tools of any client that wants to run a team: an assistant, an editor, another agent.
 //!
-//! Each tool does what the command of its name does, by starting this program (`program`). What takes long is started
-//! apart from the client and followed (`follow`), so it outlives the client. Where a tool may look and write is settled by
+//! Each tool does what the command of its name does, by calling `app`. A run is started in a process apart from the client and
+//! followed (`follow`), so it outlives the client. Where a tool may look and write is settled by
 //! `roots`; what is run, only by the user's configuration and the flags that this server was started with.
 
+mod documents;
 mod follow;
-mod program;
 mod resources;
 mod room;
 mod roots;
@@ -15,7 +15,7 @@ mod tasks;
 mod texts;
 mod uri;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -26,12 +26,12 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use team_executor_engine::bus::Refusal;
+use team_executor_app::bus::Refusal;
+use team_executor_app::{App, Error};
 
 use self::follow::Follower;
-pub use self::program::{DETACHED, Flag, Program, detached};
 use self::room::{ANSWER_BYTES, fitted};
-use self::roots::Roots;
+use self::roots::{Inside, Roots};
 use crate::tool;
 
 /// What a client is told about the tools as a whole.
@@ -42,24 +42,36 @@ status says how it stands, and the same call continues what was interrupted.";
 /// Serves one client.
 #[derive(Debug)]
 pub struct Client {
-    program: Program,
+    app: App,
+    /// What the user has settled for all runs.
+    flags: Vec<Flag>,
     /// Where a client works that declares no roots.
     current: PathBuf,
     /// The only folders that clients may reach, whatever they declare.
     fixed: Vec<PathBuf>,
 }
 
+/// A flag as it is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    /// Its long name.
+    pub name: String,
+    /// The whole word: `--name` or `--name=value`.
+    pub word: String,
+}
+
 /// One call of a tool.
 pub(crate) struct Call<'c> {
-    program: &'c Program,
+    app: &'c App,
+    flags: &'c [Flag],
     roots: Roots,
     follower: Follower,
 }
 
 impl Client {
     /// For clients that this program serves from a folder.
-    pub fn new(program: Program, current: PathBuf) -> Self {
-        Self { program, current, fixed: Vec::new() }
+    pub fn new(app: App, flags: Vec<Flag>, current: PathBuf) -> Self {
+        Self { app, flags, current, fixed: Vec::new() }
     }
 
     /// The same, and clients reach these folders and no others.
@@ -74,11 +86,39 @@ impl Client {
 
     async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
         let roots = Roots::of(&context, &self.current, &self.fixed).await?;
-        Ok(Call { program: &self.program, roots, follower: Follower::new(context) })
+        Ok(Call { app: &self.app, flags: &self.flags, roots, follower: Follower::new(context) })
     }
 }
 
 impl Call<'_> {
+    /// The user's flags, but for those that a call settles itself.
+    fn flags<'p>(&'p self, settled: &'p [&str]) -> impl Iterator<Item = String> + 'p {
+        let open = self.flags.iter().filter(|flag| !settled.contains(&flag.name.as_str()));
+        open.map(|flag| flag.word.clone())
+    }
+
+    /// Does something about a session in its project, beside the thread that serves the client.
+    async fn with<T: Send + 'static>(
+        &self,
+        session: &str,
+        act: impl FnOnce(&App, Option<&Path>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let Inside { path, root } = self.roots.session(session)?;
+        self.within(root, move |app| act(app, Some(&path))).await
+    }
+
+    /// Does something in a folder, beside the thread that serves the client.
+    async fn within<T: Send + 'static>(
+        &self,
+        folder: PathBuf,
+        act: impl FnOnce(&App) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let app = self.app.within(folder);
+        let done = tokio::task::spawn_blocking(move || act(&app)).await;
+        let lost = |error| Refusal { what: format!("the call was lost: {error}"), help: "call again".to_owned() };
+        Ok(done.map_err(lost)??)
+    }
+
     /// Carries it out; nothing if there is no such tool.
     async fn carry_out(&self, name: &str, arguments: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
         match sessions::call(self, name, arguments.clone()).await? {

@@ -5,12 +5,13 @@ use std::path::Path;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
+use team_executor_app::bus::Refusal;
+use team_executor_app::{App, Reading};
 use team_executor_beneath::Dir;
-use team_executor_engine::bus::Refusal;
 
 use super::Call;
-use super::program::Printed;
-use super::sessions::{asked, printed};
+use super::documents;
+use super::room::ANSWER_BYTES;
 use super::texts::{report, text_of};
 use super::uri::{SCHEME, decoded, encoded};
 
@@ -25,10 +26,9 @@ const ARTIFACT_BYTES: u64 = 512 << 10;
 pub(super) async fn list(call: &Call<'_>) -> Vec<Resource> {
     let mut found = Vec::new();
     for root in call.roots.iter() {
-        let words = vec!["sessions".to_owned(), "--format=json".to_owned()];
-        let Ok(Printed::Document(listing)) = call.program.ask(words, root).await else { continue };
-        let sessions = listing["sessions"].as_array().into_iter().flatten().filter(|row| row["kind"] == "session");
-        let paths = sessions.filter_map(|row| Some(root.join(row["path"].as_str()?)));
+        let Ok(listing) = call.within(root.clone(), |app| app.sessions(Path::new("."))).await else { continue };
+        let sessions = listing.sessions.iter().filter(|row| row.kind == "session");
+        let paths = sessions.map(|row| root.join(&row.path));
         let mut paths: Vec<_> = paths.collect();
         paths.sort_by_key(|path| std::cmp::Reverse(changed_at(path)));
         for path in paths.into_iter().take(SESSIONS) {
@@ -48,11 +48,11 @@ async fn of_session(call: &Call<'_>, session: &str, found: &mut Vec<Resource>) {
     let part = encoded(session);
     let graph = Resource::new(format!("{SCHEME}graph/{part}"), format!("{name}: graph"));
     found.push(graph.with_mime_type("image/svg+xml"));
-    let Ok(listing) = asked(call, session, vec!["artifacts".to_owned()], Vec::new()).await else { return };
+    let delivered = call.with(session, |app, session| app.artifacts(session, Reading::default())).await;
+    let Ok(delivered) = delivered else { return };
     let report = Resource::new(format!("{SCHEME}report/{part}"), format!("{name}: report"));
     found.push(report.with_mime_type("text/markdown"));
-    let artifacts = listing["artifacts"].as_array().into_iter().flatten();
-    for id in artifacts.filter_map(|one| one["id"].as_str()).take(ARTIFACTS) {
+    for id in delivered.shelf.artifacts.iter().map(|one| one.artifact.id.as_str()).take(ARTIFACTS) {
         found.push(Resource::new(format!("{SCHEME}artifact/{part}/{}", encoded(id)), format!("{name}: {id}")));
     }
 }
@@ -83,16 +83,21 @@ pub(super) async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResul
             ResourceContents::text(report(call, session).await?.text, uri).with_mime_type("text/markdown")
         }
         ["graph", session] => {
-            let words = vec!["plan".to_owned(), "--format=svg".to_owned()];
-            let Printed::Text(picture) = printed(call, session, words, Vec::new()).await? else {
-                return Err(unknown());
-            };
+            let picture = call.with(session, documents::picture).await?.ok_or_else(unknown)?;
+            if picture.len() > ANSWER_BYTES {
+                // Of a picture the beginning is nothing.
+                let what = format!("the answer has more than {ANSWER_BYTES} bytes");
+                return Err(Refusal { what, help: "use the command of the same name in a terminal".to_owned() });
+            }
             ResourceContents::text(picture, uri).with_mime_type("image/svg+xml")
         }
         ["artifact", session, id] => {
-            let words = vec!["artifacts".to_owned(), "show".to_owned()];
-            let shown = asked(call, session, words, vec![(*id).to_owned()]).await?;
-            let file = shown["file"].as_str().ok_or_else(unknown)?;
+            let id = (*id).to_owned();
+            let find = move |app: &App, session: Option<&Path>| {
+                let delivered = app.artifacts(session, Reading::default())?;
+                Ok(delivered.shelf.path(delivered.find(&id)?).display().to_string())
+            };
+            let file = &call.with(session, find).await?;
             ResourceContents::text(text_of(call, file, ARTIFACT_BYTES)?, uri).with_mime_type("text/plain")
         }
         _ => return Err(unknown()),

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rmcp::service::{RequestContext, RoleServer};
+use team_executor_app::bus::Refusal;
+use team_executor_app::project_of;
 use team_executor_beneath::Dir;
-use team_executor_engine::bus::Refusal;
-use team_executor_engine::runs;
 use tokio::time::timeout;
 
 use super::uri;
@@ -87,7 +87,7 @@ impl Roots {
     /// A session, whose project is in a root too: that is where its runs are written.
     pub(super) fn session(&self, path: &str) -> Result<Inside, Refusal> {
         let session = self.existing(path)?;
-        let root = runs::project(Some(&session.path), &session.root);
+        let root = project_of(&session.path, &session.root);
         self.inside(path, root).map(|project| Inside { root: project.path, ..session })
     }
 

@@ -1,16 +1,21 @@
-//! The tools that look at sessions, run them and steer them: each is the command of its name.
+//! The tools that look at sessions, run them and steer them: each does what the command of its name does.
 
+use std::collections::VecDeque;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use team_executor_engine::bus::Refusal;
+use team_executor_app::bus::Refusal;
+use team_executor_app::talk::Said;
+use team_executor_app::{App, Reading, Request, Wanted};
+use team_executor_core::CheckpointAction;
 
 use super::Call;
+use super::documents;
 use super::follow::{AGAIN, Came, HELD, Until, goes_on};
-use super::program::Printed;
 use super::room::{ANSWER_BYTES, size};
 use super::roots::Inside;
 use super::texts::{self, Report};
@@ -155,13 +160,17 @@ enum Action {
 /// Carries out a call; nothing if it is another file's tool.
 pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
     let answer = match name {
-        "validate" | "plan" => {
+        "validate" => {
             let OfSession { session } = tool::arguments(name, given)?;
-            asked(call, &session, vec![name.to_owned()], Vec::new()).await?
+            call.with(&session, documents::validate).await?
+        }
+        "plan" => {
+            let OfSession { session } = tool::arguments(name, given)?;
+            call.with(&session, documents::plan).await?
         }
         "status" => {
             let OfSession { session } = tool::arguments(name, given)?;
-            status(call, &session).await?
+            call.with(&session, documents::status_with_talk).await?
         }
         "rehearse" => {
             let OfSession { session } = tool::arguments(name, given)?;
@@ -174,14 +183,13 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
         }
         "retry" => {
             let Retry { session, tasks, downstream } = tool::arguments(name, given)?;
-            let flags = [("--failed", tasks.is_empty()), ("--downstream", downstream)];
-            let flags = flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned());
-            asked(call, &session, std::iter::once("retry".to_owned()).chain(flags).collect(), tasks).await?
+            let which = if tasks.is_empty() { Wanted::Failed } else { Wanted::Tasks(tasks) };
+            ask_or_note(call, &session, Request::Retry { which, downstream }).await?
         }
         "pause" => {
             let Pause { session, reason } = tool::arguments(name, given)?;
-            let reason = reason.map(|reason| format!("--reason={reason}"));
-            asked(call, &session, std::iter::once("pause".to_owned()).chain(reason).collect(), Vec::new()).await?
+            let reason = reason.unwrap_or_else(|| "somebody asked for it".to_owned());
+            ask(call, &session, Request::Pause { reason }).await?
         }
         "logs" => logs(call, tool::arguments(name, given)?).await?,
         "answer" => answer(call, tool::arguments(name, given)?).await?,
@@ -195,52 +203,46 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
     Ok(Some(answer))
 }
 
-/// How a run stands, with what its agents ask while it goes on.
-async fn status(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
-    let mut status = asked(call, session, vec!["status".to_owned()], Vec::new()).await?;
-    if status["executor"] == true {
-        let words = vec!["talk".to_owned(), "list".to_owned()];
-        // It may have ended in between.
-        status["talk"] = asked(call, session, words, Vec::new()).await.unwrap_or_default();
-    }
-    Ok(status)
+/// How the newest run of a session stands.
+pub(super) async fn status(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
+    call.with(session, documents::status).await
 }
 
-/// What a command says about a session, as it was printed.
-pub(super) async fn printed(
-    call: &Call<'_>,
-    session: &str,
-    mut words: Vec<String>,
-    names: Vec<String>,
-) -> Result<Printed, Refusal> {
-    let Inside { path, root } = call.roots.session(session)?;
-    words.push(format!("--session={}", path.display()));
-    if !names.is_empty() {
-        words.push("--".to_owned());
-        words.extend(names);
-    }
-    call.program.ask(words, &root).await
+/// Asks the executor of a session's newest run.
+pub(super) async fn ask(call: &Call<'_>, session: &str, request: Request) -> Result<Value, Refusal> {
+    call.with(session, move |app, session| documents::asked(app.ask(session, &request)?)).await
 }
 
-/// What a command says about a session, as one value.
-pub(super) async fn asked(
-    call: &Call<'_>,
-    session: &str,
-    mut words: Vec<String>,
-    names: Vec<String>,
-) -> Result<Value, Refusal> {
-    words.insert(1, "--format=json".to_owned());
-    match printed(call, session, words, names).await? {
-        Printed::Document(value) => Ok(value),
-        Printed::Lines(lines) => Ok(Value::Array(lines)),
-        Printed::Text(text) => Ok(Value::String(text)),
-    }
+/// The same; where there is no executor, the request is noted in the run.
+async fn ask_or_note(call: &Call<'_>, session: &str, request: Request) -> Result<Value, Refusal> {
+    let ask = move |app: &App, session: Option<&Path>| {
+        documents::asked(app.ask_or_note(session, Reading::default(), &request)?)
+    };
+    call.with(session, ask).await
+}
+
+/// Answers what the agent of a task asks.
+pub(super) async fn say(call: &Call<'_>, session: &str, task: String, said: Said) -> Result<Value, Refusal> {
+    call.with(session, move |app, session| documents::value(&app.say(session, &task, said)?)).await
+}
+
+/// Lets the executor of a run go on, and says how the run stands; nothing if there is no executor.
+async fn go_on(call: &Call<'_>, session: &str) -> Result<Option<Value>, Refusal> {
+    let go_on = |app: &App, session: Option<&Path>| {
+        let Some(asked) = app.resume(session)? else { return Ok(None) };
+        // What goes on already is as it was wanted.
+        if asked.stage != "going on" {
+            asked.outcome?;
+        }
+        documents::status(app, session).map(Some)
+    };
+    call.with(session, go_on).await
 }
 
 async fn rehearse(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
     let Inside { path, root } = call.roots.session(session)?;
     let words = ["rehearse".to_owned(), format!("--session={}", path.display()), "--format=json".to_owned()];
-    came(call.follower.follow(call.program.start(&words, &root)?, Until::Ended("rehearsed"), None).await?)
+    came(call.follower.follow(call.app.start_apart(&words, &root)?, Until::Ended("rehearsed"), None).await?)
 }
 
 /// Starts a run or lets one go on, and waits for its begin only: the answer says that it goes on, or how it ended at once.
@@ -261,27 +263,27 @@ async fn run(
 ) -> Result<Value, Refusal> {
     let Inside { path, root } = call.roots.session(&session)?;
     if name == "resume" {
-        let status = asked(call, &session, vec!["status".to_owned()], Vec::new()).await?;
-        if status["executor"] == true {
-            return asked(call, &session, vec![name.to_owned()], Vec::new()).await;
+        let is_held = status(call, &session).await?["executor"] == true;
+        let gone_on = if is_held { go_on(call, &session).await? } else { None };
+        if let Some(status) = gone_on {
+            return Ok(status);
         }
     }
     let mut words = vec![name.to_owned(), format!("--session={}", path.display())];
     words.extend(["-y".to_owned(), "--format=json".to_owned()]);
     let settled: &[&str] = if concurrency.is_some() { &["concurrency"] } else { &[] };
     words.extend(concurrency.map(|workers| format!("--concurrency={workers}")));
-    words.extend(call.program.flags(settled));
+    words.extend(call.flags(settled));
     let began = Instant::now();
     loop {
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
-        match call.follower.follow(call.program.start(&words, &root)?, until, left).await? {
+        match call.follower.follow(call.app.start_apart(&words, &root)?, until, left).await? {
             Came::Refused(_, Some(HELD)) => {}
             how => return came(how),
         }
         // The client of an earlier call may have left: this one waits for what goes on without it.
         let has_left = call.follower.waits(AGAIN).await;
-        // Of very many tasks the status may be too long.
-        let status = asked(call, &session, vec!["status".to_owned()], Vec::new()).await.unwrap_or_default();
+        let status = status(call, &session).await.unwrap_or_default();
         if status["executor"] == true && status["stage"] == "paused" {
             return Err(Refusal { what: "the run is paused".to_owned(), help: "`resume` lets it go on".to_owned() });
         }
@@ -299,19 +301,25 @@ fn came(how: Came) -> Result<Value, Refusal> {
 }
 
 async fn logs(call: &Call<'_>, wanted: Logs) -> Result<Value, Refusal> {
-    let words = vec!["logs".to_owned(), "--format=json".to_owned()];
-    let lines = match printed(call, &wanted.session, words, vec![wanted.task.clone()]).await? {
-        Printed::Lines(lines) => lines,
-        Printed::Document(line) => vec![line],
-        Printed::Text(_) => Vec::new(),
+    let Logs { session, task, lines } = wanted;
+    let (id, most) = (task.clone(), lines.unwrap_or(LINES));
+    let read = move |app: &App, session: Option<&Path>| {
+        let opened = app.open(session, Reading::default())?;
+        let (mut all, mut last) = (0, VecDeque::new());
+        app.logs(&opened, Some(&id), false, true)?.read(&mut |piece| {
+            all += 1;
+            last.push_back(json!({"stream": piece.stream, "text": piece.text()}));
+            if last.len() > most {
+                last.pop_front();
+            }
+        })?;
+        Ok((all, last))
     };
-    let line = |line: &Value| json!({"stream": line["stream"], "text": line["text"]});
+    let (all, last) = call.with(&session, read).await?;
     let mut room = ANSWER_BYTES / 2;
-    let last = lines.iter().rev().take(wanted.lines.unwrap_or(LINES)).map(line);
-    let mut shown: Vec<_> = last.take_while(|line| fits(line, &mut room)).collect();
+    let mut shown: Vec<_> = last.into_iter().rev().take_while(|line| fits(line, &mut room)).collect();
     shown.reverse();
-    let first = lines.len() - shown.len();
-    Ok(json!({"task": wanted.task, "left_out": first, "lines": shown}))
+    Ok(json!({"task": task, "left_out": all - shown.len(), "lines": shown}))
 }
 
 fn fits(line: &Value, room: &mut usize) -> bool {
@@ -322,25 +330,47 @@ fn fits(line: &Value, room: &mut usize) -> bool {
 }
 
 async fn answer(call: &Call<'_>, wanted: Answer) -> Result<Value, Refusal> {
-    let (command, action) = match wanted.action {
-        Action::Resume => ("checkpoint", "resume"),
-        Action::Improve => ("checkpoint", "improve"),
-        Action::Revise => ("checkpoint", "revise"),
-        Action::Recheck => ("checkpoint", "recheck"),
-        Action::Feedback => ("checkpoint", "feedback"),
-        Action::Allow => ("talk", "allow"),
-        Action::Deny => ("talk", "deny"),
-    };
-    let names = match (wanted.action, wanted.task) {
-        (Action::Revise | Action::Allow | Action::Deny, None) => {
-            let what = format!("`{action}` needs a task");
-            return Err(Refusal { what, help: "name it in `task`; `status` lists the tasks".to_owned() });
+    let Answer { session, action, task, question, text } = wanted;
+    let decision = match action {
+        Action::Allow | Action::Deny => {
+            let allow = matches!(action, Action::Allow);
+            let task = task.ok_or_else(|| lacks(if allow { "allow" } else { "deny" }, "task"))?;
+            return say(call, &session, task, Said::Answer { question, allow }).await;
         }
-        (Action::Allow | Action::Deny, task) => task.into_iter().collect(),
-        (Action::Revise, task) => task.into_iter().chain(wanted.text).collect(),
-        (_, _) => wanted.text.into_iter().collect(),
+        Action::Resume => CheckpointAction::Resume,
+        Action::Improve => CheckpointAction::Improve,
+        Action::Revise => CheckpointAction::Revise,
+        Action::Recheck => CheckpointAction::Recheck,
+        Action::Feedback => CheckpointAction::Feedback,
     };
-    let question = wanted.question.filter(|_| command == "talk").map(|number| format!("--question={number}"));
-    let words = [command, action].map(str::to_owned).into_iter().chain(question).collect();
-    asked(call, &wanted.session, words, names).await
+    decide(call, &session, decision, task, text).await
+}
+
+/// Decides at a checkpoint.
+pub(super) async fn decide(
+    call: &Call<'_>,
+    session: &str,
+    action: CheckpointAction,
+    task: Option<String>,
+    text: Option<String>,
+) -> Result<Value, Refusal> {
+    let is_revision = action == CheckpointAction::Revise;
+    if is_revision && task.is_none() {
+        return Err(lacks(action.word(), "task"));
+    }
+    let needs_text = matches!(action, CheckpointAction::Improve | CheckpointAction::Feedback);
+    if needs_text && text.as_ref().is_none_or(String::is_empty) {
+        return Err(lacks(action.word(), "text"));
+    }
+    let tasks = task.into_iter().filter(|_| is_revision).collect();
+    ask_or_note(call, session, Request::Decide { action, tasks, text: text.unwrap_or_default() }).await
+}
+
+/// An action lacks something that it cannot do without.
+fn lacks(action: &str, what: &str) -> Refusal {
+    let help = match what {
+        "task" => "name it in `task`; `status` lists the tasks",
+        _ => "say it in `text`, in the user's words",
+    };
+    Refusal { what: format!("`{action}` needs a {what}"), help: help.to_owned() }
 }

@@ -4,7 +4,7 @@ use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use team_executor_engine::bus::Refusal;
+use team_executor_app::bus::Refusal;
 
 use super::Call;
 use super::follow::{AGAIN, Came, HELD, Until};
@@ -68,9 +68,9 @@ async fn spawn(call: &Call<'_>, wanted: SpawnAgentsOnCsv) -> Result<Value, Refus
         settled.push("time-limit");
         words.push(format!("--max-runtime-seconds={seconds}"));
     }
-    words.extend(call.program.flags(&settled));
+    words.extend(call.flags(&settled));
     loop {
-        let events = call.program.start(&words, &table.root)?;
+        let events = call.app.start_apart(&words, &table.root)?;
         match call.follower.follow(events, Until::Ended("csv_job"), None).await? {
             Came::Out(value) | Came::On(value) => return Ok(value),
             // The client of an earlier call may have left: this one waits for what goes on without it.

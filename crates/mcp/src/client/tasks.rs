@@ -11,13 +11,15 @@ use rmcp::model::{
     JsonObject, Task, TaskPayload, TaskStatus,
 };
 use serde_json::{Value, json};
-use team_executor_core::Timestamp;
-use team_executor_engine::bus::Refusal;
+use team_executor_app::Request;
+use team_executor_app::bus::Refusal;
+use team_executor_app::talk::Said;
+use team_executor_core::{CheckpointAction, Timestamp};
 use team_executor_files::time;
 
 use super::Call;
 use super::room::{ANSWER_BYTES, fitted};
-use super::sessions::{self, Run, asked};
+use super::sessions::{self, Run};
 use crate::tool;
 
 /// How long a client waits between two looks at a task.
@@ -109,9 +111,9 @@ pub(super) async fn update(call: &Call<'_>, id: &str, responses: InputResponses)
         match key.split_once(':') {
             Some((PERMISSION, rest)) => {
                 let Some((question, task)) = rest.split_once(':') else { continue };
-                let verb = if accepts && content["allow"] == true { "allow" } else { "deny" };
-                let words = ["talk", verb].map(str::to_owned).into_iter().chain([format!("--question={question}")]);
-                asked(call, &id.session, words.collect(), vec![task.to_owned()]).await.map_err(failed)?;
+                let allow = accepts && content["allow"] == true;
+                let said = Said::Answer { question: question.parse().ok(), allow };
+                sessions::say(call, &id.session, task.to_owned(), said).await.map_err(failed)?;
             }
             // A person who does not decide leaves the run where it is.
             Some((CHECKPOINT, _)) if accepts => {
@@ -133,8 +135,7 @@ pub(super) async fn cancel(call: &Call<'_>, id: &str) -> Result<(), ErrorData> {
     let id = Id::read(id)?;
     let status = status(call, &id).await?;
     if status["executor"] == true {
-        let words = vec!["stop".to_owned(), "--now".to_owned()];
-        asked(call, &id.session, words, Vec::new()).await.map_err(failed)?;
+        sessions::ask(call, &id.session, Request::Stop).await.map_err(failed)?;
     }
     Ok(())
 }
@@ -142,19 +143,20 @@ pub(super) async fn cancel(call: &Call<'_>, id: &str) -> Result<(), ErrorData> {
 /// Decides at a checkpoint. Where no executor runs, to go on is to start one, which follows.
 async fn decide(call: &Call<'_>, id: &Id, content: &Value, is_running: bool) -> Result<(), Refusal> {
     let action = content["action"].as_str().unwrap_or("resume");
-    if action == "resume" && !is_running {
+    let action = CheckpointAction::from_word(action).ok_or_else(|| Refusal {
+        what: format!("there is no action `{action}`"),
+        help: "choose one of those that were asked for".to_owned(),
+    })?;
+    if action == CheckpointAction::Resume && !is_running {
         return Ok(());
     }
     let text = |key: &str| content[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let task = text("task").filter(|_| action == "revise");
-    let names = task.into_iter().chain(text("text")).collect();
-    asked(call, &id.session, vec!["checkpoint".to_owned(), action.to_owned()], names).await.map(drop)
+    sessions::decide(call, &id.session, action, text("task"), text("text")).await.map(drop)
 }
 
 /// How the run of a task stands.
 async fn status(call: &Call<'_>, id: &Id) -> Result<Value, ErrorData> {
-    let status = asked(call, &id.session, vec!["status".to_owned()], Vec::new()).await;
-    let status = status.map_err(|_| unknown(&id.write()))?;
+    let status = sessions::status(call, &id.session).await.map_err(|_| unknown(&id.write()))?;
     if status["run"] == id.run.as_str() { Ok(status) } else { Err(unknown(&id.write())) }
 }
 

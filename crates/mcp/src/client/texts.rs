@@ -3,12 +3,12 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use team_executor_app::bus::Refusal;
 use team_executor_beneath::{Dir, How, words};
-use team_executor_engine::bus::Refusal;
 
 use super::Call;
 use super::roots::Inside;
-use super::sessions::asked;
+use super::sessions::status;
 
 /// The most that is read of a report.
 const REPORT_BYTES: u64 = 512 << 10;
@@ -24,7 +24,7 @@ pub(super) struct Report {
 
 /// The report of the newest run of a session.
 pub(super) async fn report(call: &Call<'_>, session: &str) -> Result<Report, Refusal> {
-    let status = asked(call, session, vec!["status".to_owned()], Vec::new()).await?;
+    let status = status(call, session).await?;
     let never = || Refusal {
         what: format!("{session} has no report: it was never run"),
         help: "run it first; `status` says how it stands".to_owned(),

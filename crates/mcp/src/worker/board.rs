@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use team_executor_engine::bus::{self, Refusal};
+use team_executor_app::bus::{self, Refusal};
 
 use super::Worker;
 use crate::tool::{Effect, tool};

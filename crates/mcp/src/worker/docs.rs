@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use team_executor_engine::bus::Attempt;
+use team_executor_app::bus::Attempt;
 
 use super::Worker;
 

@@ -20,8 +20,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use team_executor_app::bus::{Attempt, Refusal, state};
 use team_executor_core::{Graph, Session, Task};
-use team_executor_engine::bus::{Attempt, Refusal, state};
 
 use crate::tool;
 

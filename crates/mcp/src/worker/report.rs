@@ -4,8 +4,8 @@ use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use team_executor_app::bus::{OwnReport, Refusal};
 use team_executor_core::{TaskStatus, Verdict};
-use team_executor_engine::bus::{OwnReport, Refusal};
 
 use super::Worker;
 use crate::tool::{Effect, tool};

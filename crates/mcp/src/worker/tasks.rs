@@ -4,8 +4,8 @@ use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use team_executor_app::bus::{self, NewTask, OwnReport, Refusal, ShownTask};
 use team_executor_core::TaskStatus;
-use team_executor_engine::bus::{self, NewTask, OwnReport, Refusal, ShownTask};
 
 use super::report::Supervision;
 use super::{Worker, task, value};

@@ -4,9 +4,9 @@ use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use team_executor_app::Book;
+use team_executor_app::bus::{self, Draft, Filter, Heard, Refusal, ShownMessage, ShownRole, ShownState, log, state};
 use team_executor_core::Task;
-use team_executor_engine::bus::{self, Draft, Filter, Heard, Refusal, ShownMessage, ShownRole, ShownState, log, state};
-use team_executor_engine::wisdom::Book;
 
 use super::{Worker, value};
 use crate::tool::{Effect, tool};

@@ -8,7 +8,7 @@ mod tasks;
 
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 use team_executor_testkit::World;
@@ -36,13 +36,25 @@ impl Served {
 
     /// A client that declares these folders.
     fn with_roots(world: &World, flags: &[&str], roots: &[&Path]) -> Self {
-        let mut served = Self::start(world, flags, roots);
-        let capabilities = if roots.is_empty() { json!({}) } else { json!({"roots": {}}) };
+        Self::start(world, flags, roots).greeted()
+    }
+
+    /// A client without roots of another copy of the program.
+    fn at(program: &Path, world: &World, flags: &[&str]) -> Self {
+        let usual = world.command(&[&["mcp", "--serve"], flags].concat());
+        let mut command = Command::new(program);
+        command.args(usual.get_args()).current_dir(world.dir());
+        command.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Self::of(command, &[]).greeted()
+    }
+
+    fn greeted(mut self) -> Self {
+        let capabilities = if self.roots.is_empty() { json!({}) } else { json!({"roots": {}}) };
         let who = json!({"name": "test", "version": "1"});
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": who});
-        served.ask("initialize", &hello);
-        served.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        served
+        self.ask("initialize", &hello);
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        self
     }
 
     /// A client that says with each request who it is, without a greeting.
@@ -51,7 +63,10 @@ impl Served {
     }
 
     fn start(world: &World, flags: &[&str], roots: &[&Path]) -> Self {
-        let mut command = world.command(&[&["mcp", "--serve"], flags].concat());
+        Self::of(world.command(&[&["mcp", "--serve"], flags].concat()), roots)
+    }
+
+    fn of(mut command: Command, roots: &[&Path]) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
         let (input, output) = (child.stdin.take().expect("input"), child.stdout.take().expect("output"));
         let roots: Vec<_> = roots.iter().map(|root| root.to_path_buf()).collect();

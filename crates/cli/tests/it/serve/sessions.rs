@@ -1,3 +1,5 @@
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 use team_executor_testkit::Diary;
 
@@ -29,6 +31,38 @@ fn a_session_is_judged_planned_rehearsed_run_and_reported() {
     let shown = report["report"].as_str().expect("text");
     assert_eq!((shown.len() + 2) >> 10, 512, "a character is not cut in two");
     assert_eq!(report["left_out"], 600_000 - shown.len());
+}
+
+#[test]
+fn server_starts_itself_only_for_runs() {
+    let world = tasks(&[("A", "")]);
+    // The server runs from a copy of the program, whose place a script takes that notes how it is started.
+    let (own, started) = (world.dir().join("own"), world.dir().join("started"));
+    std::fs::copy(env!("CARGO_BIN_EXE_team-executor"), &own).expect("a copy");
+    let mut client = Served::at(&own, &world, &["--agent-command", "echo did"]);
+    std::fs::remove_file(&own).expect("the server goes on without its file");
+    let script = format!(
+        "#!/bin/sh\necho \"$1 $2\" >>{}\nexec {} \"$@\"\n",
+        started.display(),
+        env!("CARGO_BIN_EXE_team-executor")
+    );
+    std::fs::write(&own, script).expect("a script");
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).expect("it can be started");
+    let session = json!({"session": "S"});
+    for tool in ["validate", "plan", "status", "report", "retry", "pause", "answer", "logs"] {
+        let more = json!({"session": "S", "task": "A", "action": "resume"});
+        let known = if matches!(tool, "answer" | "logs") { &more } else { &session };
+        let _refused = client.call(tool, known);
+    }
+    client.ask("resources/list", &json!({}));
+    assert!(!started.exists(), "{}", std::fs::read_to_string(&started).unwrap_or_default());
+    assert_eq!(client.call("run", &session).expect("it is run")["ending"], "completed");
+    for tool in ["validate", "plan", "status", "report"] {
+        client.call(tool, &session).expect("a document");
+    }
+    client.call("logs", &json!({"session": "S", "task": "A"})).expect("lines");
+    client.read("team-executor://graph/S").expect("a picture");
+    assert_eq!(std::fs::read_to_string(&started).expect("what was started"), "__detached run\n");
 }
 
 #[test]
