@@ -6,6 +6,7 @@ mod agents;
 mod bench;
 mod conformance;
 mod crash;
+mod events;
 mod faults;
 mod flakes;
 mod full;
@@ -42,6 +43,12 @@ enum Chore {
     Agents,
     /// Writes docs/conformance.md: which test proves which requirement
     Conformance {
+        /// Write nothing and fail if the file is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes the tables of docs/events.md: every event and its fields, from the types
+    Events {
         /// Write nothing and fail if the file is out of date
         #[arg(long)]
         check: bool,
@@ -127,6 +134,7 @@ fn main() -> ExitCode {
         Chore::Test { quick } => test::run(quick),
         Chore::Agents => agents::run(),
         Chore::Conformance { check } => conformance::run(check),
+        Chore::Events { check } => events::run(check),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
         Chore::Stops { runs, seed, seconds } => stops::run(runs, seed, seconds),

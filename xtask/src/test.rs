@@ -46,6 +46,7 @@ const TESTS: Step = Step::new("tests", "cargo test --workspace --lib --bins --te
 const STEPS: &[Step] = &[
     Step::new("formatting", "cargo fmt --all --check"),
     Step::new("conformance", "cargo xtask conformance --check"),
+    Step::new("events", "cargo xtask events --check"),
     Step::new("lints", "cargo clippy --workspace --all-targets -- -D warnings"),
     // It never fails for want of them: it says that they are left out.
     Step::new("agents", "cargo xtask agents"),

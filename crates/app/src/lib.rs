@@ -4,7 +4,7 @@
 //! Reading order: [`environment`] (what is around it), [`error`] and [`findings`] (what is refused, what is found), [`open`]
 //! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
 //! config, with its trust check), [`plan`] (what a run would do), [`run`] (starts or continues one), [`rehearse`], [`csv`],
-//! [`status`] and [`logs`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
+//! [`status`], [`logs`] and [`subscribe`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
 //! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
 //! program starts of itself).
 
@@ -37,6 +37,7 @@ mod remark;
 pub mod run;
 pub mod sessions;
 pub mod status;
+pub mod subscribe;
 pub mod talk;
 pub mod usage;
 mod which;
@@ -49,7 +50,7 @@ pub use team_executor_engine::budget::Halted;
 pub use team_executor_engine::control::{ANSWERS, Request, Wanted, is_heard};
 pub use team_executor_engine::report::{WaveReport, seconds};
 pub use team_executor_engine::wisdom::Book;
-pub use team_executor_engine::{Judged, Notice, Report, Running, Status, bus, notice};
+pub use team_executor_engine::{Judged, Report, Running, Status, bus, event};
 pub use team_executor_store::Changes;
 pub use team_executor_store::run_folder::EXECUTOR;
 

@@ -13,7 +13,7 @@ use team_executor_core::{Graph, Millis, Reconciliation, Session, SessionStatus, 
 use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
 use team_executor_engine::prices::Prices;
-use team_executor_engine::{self as engine, Notice, Options, Report, Worker, Workers};
+use team_executor_engine::{self as engine, Event, Options, Report, Worker, Workers};
 use team_executor_files::{Code, Finding};
 use team_executor_store::{Lock, RealFile};
 
@@ -138,7 +138,7 @@ impl Rehearsal {
     }
 
     /// Rehearses, and tells what happens.
-    pub fn run(&mut self, tell: &mut dyn FnMut(Notice)) -> Result<Report, Error> {
+    pub fn run(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Report, Error> {
         Ok(engine::run(&mut self.options, tell)?)
     }
 }

@@ -7,7 +7,7 @@ mod proposed;
 use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
-use team_executor_engine::{self as engine, Notice, Options, Report};
+use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::Dialect;
 
 use crate::config::choose::{self, Chosen, Defaults, Program};
@@ -201,7 +201,7 @@ impl Ready {
 
     /// Runs it to its end, and tells what happens. Where a person is to decide, `ask` reads a line that the person types;
     /// without it nobody is asked.
-    pub fn run(&mut self, ask: Option<fn() -> Option<String>>, tell: &mut dyn FnMut(Notice)) -> Result<Report, Error> {
+    pub fn run(&mut self, ask: Option<fn() -> Option<String>>, tell: &mut dyn FnMut(Event)) -> Result<Report, Error> {
         self.options.ask = ask;
         if let Some(done) = self.done.take() {
             return Ok(done);

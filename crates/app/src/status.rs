@@ -50,7 +50,7 @@ impl App {
 }
 
 /// Why it cannot be said how the newest run of a session stands, and what to do.
-fn unknown(failure: &engine::Failure, place: &Place, path: &str) -> Error {
+pub(crate) fn unknown(failure: &engine::Failure, place: &Place, path: &str) -> Error {
     let named = escape::session(path);
     let help = match failure {
         engine::Failure::Journal(JournalError::Damaged(_)) => format!("team-executor doctor {named}"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use team_executor_core::run::{Bound, Halt, Scope};
 use team_executor_engine::budget::Halted;
-use team_executor_engine::notice::Activity;
+use team_executor_engine::event::Activity;
 use team_executor_engine::usage;
 pub use team_executor_engine::usage::{COLUMNS, Spent, Sum, sums, table};
 
@@ -96,38 +96,6 @@ impl<'a> From<&'a Spent> for JsonAttempt<'a> {
             turns: used.turns,
             wall_ms: used.wall_ms,
             estimated: used.is_estimated,
-        }
-    }
-}
-
-/// What a running agent has used so far.
-#[derive(Debug, Serialize)]
-pub struct JsonActivity<'a> {
-    model: Option<&'a str>,
-    session_id: Option<&'a str>,
-    tokens_in: u64,
-    tokens_cached: u64,
-    tokens_out: u64,
-    cost_usd: Option<f64>,
-    estimated: bool,
-    turns: Option<u64>,
-    retries: u32,
-    progress: Option<&'a str>,
-}
-
-impl<'a> From<&'a Activity> for JsonActivity<'a> {
-    fn from(activity: &'a Activity) -> Self {
-        Self {
-            model: activity.model.as_deref(),
-            session_id: activity.session_id.as_deref(),
-            tokens_in: activity.input,
-            tokens_cached: activity.cached,
-            tokens_out: activity.output,
-            cost_usd: activity.cost_micros.map(dollars),
-            estimated: activity.is_estimated,
-            turns: activity.turns,
-            retries: activity.retries,
-            progress: activity.progress.as_deref(),
         }
     }
 }

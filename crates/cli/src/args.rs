@@ -133,6 +133,7 @@ impl Args {
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
             Some(Command::Logs(options)) => options.format == Format::Json,
+            Some(Command::Events(options)) => options.format == Format::Json,
             Some(Command::Msg(options)) => options.format == Format::Json,
             Some(Command::Task(options)) => options.format == Format::Json,
             Some(Command::Prompt(options)) => options.format == Format::Json,
@@ -364,6 +365,17 @@ Examples:
   team-executor logs -f --session=.
   team-executor logs IMPL-001 --session=. | less")]
     Logs(Logs),
+
+    /// Print the events of a session's newest run
+    #[command(after_help = "\
+Examples:
+  team-executor events --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor events -f --session=.
+  team-executor events --from 120 --format json --session=. | jq -r .type
+
+The events come from the journal, so a finished run has the same ones as while
+it ran. Exit code 3 if -f ends because no executor has the run any more.")]
+    Events(Events),
 
     /// Print what a worker is told about a task; start nothing
     #[command(after_help = "\

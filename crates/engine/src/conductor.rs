@@ -14,11 +14,14 @@
 
 use std::collections::VecDeque;
 
-use team_executor_core::run::{Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Step, Work, WorkEnded};
+use team_executor_core::run::{
+    Asks, Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Standing, Step, Work, WorkEnded,
+};
 use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
 use crate::diagnostics;
+use crate::worker::Workers;
 
 /// How many attempts are made durable ahead of time.
 const AHEAD: usize = 256;
@@ -29,14 +32,40 @@ pub struct Conductor<F> {
     rules: Run,
     journal: Journal<F>,
     ids: Vec<Box<str>>,
-    /// What happened and was not told, with the number of its record.
-    fresh: VecDeque<(Seq, Event)>,
+    /// Who does which task, for the records of claims.
+    workers: Workers,
+    /// What happened and was not told.
+    fresh: VecDeque<Happened>,
+    /// What a person was asked after the last event.
+    asks: Option<Asks>,
     /// What is to be carried out, each when everything up to a record is durable.
     waiting: Vec<(Seq, Effect)>,
     /// The attempts that were made durable ahead of time last, and the record that says so.
     ahead: (Seq, Vec<Work>),
     /// Somebody found the disk full, and the rules were not told.
     is_full: bool,
+}
+
+/// An event, and how the run stood after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// The number of its record.
+    pub seq: Seq,
+    /// What happened.
+    pub event: Event,
+    /// How the run stood then.
+    pub standing: Standing,
+    /// What a person is asked since then, and was not before it.
+    pub asks: Option<Asks>,
+}
+
+impl Happened {
+    /// An event after which the run stands like this, and before which a person was asked this.
+    pub(crate) fn new(seq: Seq, event: Event, standing: Standing, before: Option<Asks>) -> Self {
+        // Another executor asks again.
+        let is_new = standing.asks != before || matches!(event, Event::Recovered { .. });
+        Self { seq, event, asks: standing.asks.filter(|_| is_new), standing }
+    }
 }
 
 /// What follows from some inputs.
@@ -53,14 +82,21 @@ impl<F: DiskFile> Conductor<F> {
     pub fn new(tasks: &[Task], rules: Run, journal: Journal<F>) -> Self {
         let ids = tasks.iter().map(|task| task.id.as_str().into()).collect();
         Self {
+            asks: rules.standing().asks,
             rules,
             journal,
             ids,
+            workers: Workers::default(),
             fresh: VecDeque::new(),
             waiting: Vec::new(),
             ahead: (0, Vec::new()),
             is_full: false,
         }
+    }
+
+    /// From now on the record of a claim names the agent.
+    pub fn name_agents(&mut self, workers: Workers) {
+        self.workers = workers;
     }
 
     /// How the run stands; it may be ahead of what is durable.
@@ -103,11 +139,12 @@ impl<F: DiskFile> Conductor<F> {
 
     /// Lets the rules decide on one input. Says whether somebody waits for what follows, and why nothing does, if so.
     fn decide(&mut self, input: Input) -> Result<(bool, Option<Refused>), JournalError> {
-        let Step { events, effects, refused } = self.rules.step(input);
+        let Step { events, standings, effects, refused } = self.rules.step(input);
         let at_once = !events.iter().all(can_wait_for_others) || !effects.iter().all(can_wait);
-        for event in events {
-            let number = self.append(&event)?;
-            self.fresh.push_back((number, event));
+        for (event, standing) in events.into_iter().zip(standings) {
+            let seq = self.append(&event)?;
+            let before = std::mem::replace(&mut self.asks, standing.asks);
+            self.fresh.push_back(Happened::new(seq, event, standing, before));
         }
         for effect in effects {
             self.waiting.push((self.waits_for(&effect), effect));
@@ -144,15 +181,10 @@ impl<F: DiskFile> Conductor<F> {
     }
 
     /// What became durable since this was last asked.
-    pub fn happened(&mut self) -> Vec<Event> {
+    pub fn happened(&mut self) -> Vec<Happened> {
         let durable = self.journal.durable();
-        let count = self.fresh.partition_point(|(number, _)| *number <= durable);
-        self.fresh.drain(..count).map(|(_, event)| event).collect()
-    }
-
-    /// How many tasks were completed and are not durable yet. It looks at all that is not.
-    pub fn undurably_completed(&self) -> usize {
-        self.fresh.iter().filter(|(_, event)| matches!(event, Event::Completed { .. })).count()
+        let count = self.fresh.partition_point(|happened| happened.seq <= durable);
+        self.fresh.drain(..count).collect()
     }
 
     /// What may be carried out now. The rest is waited for beside.
@@ -217,7 +249,11 @@ impl<F: DiskFile> Conductor<F> {
 
     fn append(&mut self, event: &Event) -> Result<Seq, JournalError> {
         let id = |task: TaskIndex| self.ids.get(task.get()).map_or("", |id| id);
-        let record = records::write(event, id);
+        let worker = match event {
+            Event::Claimed { work, choice, .. } => self.workers.nth(work.task, *choice),
+            _ => None,
+        };
+        let record = records::write_with_agent(event, id, worker.map(|worker| worker.agent.as_str()));
         diagnostics::recorded(event, &record, id);
         self.journal.append(&record)
     }
@@ -415,13 +451,14 @@ mod tests {
     fn end_that_nobody_waits_for_is_told_when_a_sync_was_begun_and_has_ended() {
         let (_dir, mut conductor) = under_way(&[], Ok(()));
         assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
-        assert_eq!((conductor.is_covered(), conductor.undurably_completed()), (false, 1));
+        assert!(!conductor.is_covered());
         assert_eq!(conductor.synced(NOW).unwrap(), [], "no sync was begun");
         assert_eq!(conductor.happened(), []);
         assert_eq!(conductor.begin_commit(NOW).unwrap(), []);
-        assert_eq!((conductor.is_covered(), conductor.undurably_completed()), (true, 1));
+        assert!(conductor.is_covered());
         conductor.synced(NOW).unwrap();
-        assert_eq!((conductor.happened().len(), conductor.undurably_completed()), (1, 0));
+        let happened = conductor.happened();
+        assert_eq!((happened.len(), happened[0].standing.counts.completed), (1, 1));
     }
 
     #[test]

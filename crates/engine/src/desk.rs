@@ -5,15 +5,16 @@
 use std::time::Duration;
 
 use team_executor_agents::Exit;
-use team_executor_core::run::{Cause, Ending, Event, Input, Outcome, Run, Work};
-use team_executor_core::{TaskIndex, Timestamp};
+use team_executor_core::Timestamp;
+use team_executor_core::run::{Ending, Input, Outcome, Run, Work};
 use team_executor_store::Disk;
 
 use crate::artifacts::Looked;
+use crate::conductor::Happened;
 use crate::control::{Answer, Request};
 use crate::crew::{Job, Keys, WorkerEvent};
+use crate::event;
 use crate::hold::Hold;
-use crate::notice::Notice;
 use crate::options::Failure;
 
 /// Everything around a run but its rules, its journal and its workers.
@@ -78,13 +79,13 @@ pub trait Desk {
     fn heard(&mut self, rules: &Run, event: WorkerEvent) -> Vec<usize>;
 
     /// Tells people.
-    fn tell(&mut self, notice: Notice);
+    fn tell(&mut self, event: event::Event);
 
-    /// Tells what has become durable. So many more tasks are completed and do not count yet.
-    fn announce(&mut self, rules: &Run, happened: Vec<Event>, undurable: usize);
+    /// Tells what has become durable. While the run is starting, that it goes on is known.
+    fn announce(&mut self, rules: &Run, happened: Vec<Happened>, is_starting: bool);
 
-    /// Tells a person what is to be decided at a checkpoint.
-    fn tell_checkpoint(&mut self, rules: &Run, task: TaskIndex, cause: Cause);
+    /// A person is asked from now on, as was told.
+    fn asks(&mut self) {}
 
     /// Answers what the rules need not decide.
     fn answer(&mut self, rules: &Run, request: &Request) -> Option<Answer>;

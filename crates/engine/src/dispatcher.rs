@@ -20,23 +20,23 @@ pub use self::start::run;
 use std::time::Duration;
 
 use team_executor_core::Timestamp;
-use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Input, Outcome, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, ErrorClass, Input, Outcome, Run, Stage, Work, WorkEnded};
 use team_executor_store::Disk;
 
 use self::pace::Pace;
 use self::rendering::Rendered;
-use crate::conductor::Conductor;
+use crate::conductor::{Conductor, Happened};
 use crate::control::question;
 use crate::crew::{Crew, WorkerEvent};
 use crate::desk::{Desk, News, Next};
+use crate::event;
 use crate::inbox::{Inbox, Message, Outbox};
-use crate::notice::Notice;
 use crate::options::{Failure, Options};
 use crate::replay;
 use crate::signals::Signal;
 
-fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(Notice)) {
-    problems.into_iter().for_each(|problem| tell(Notice::Warning(problem)));
+fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(event::Event)) {
+    problems.into_iter().for_each(|problem| tell(event::warning(problem)));
 }
 
 /// One run: its rules and its journal, those who do the work, and what there is around it.
@@ -51,6 +51,8 @@ pub struct Dispatcher<'t, C, D: Desk> {
     wake: Option<Timestamp>,
     ending: Option<Ending>,
     asked_to_stop: bool,
+    /// The run is not yet where it was left.
+    is_starting: bool,
     /// A person is being asked.
     asking: bool,
     /// Until when a person may decide at a checkpoint, as the desk counts.
@@ -91,6 +93,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             wake: None,
             ending: None,
             asked_to_stop: false,
+            is_starting: true,
             asking: false,
             patience: None,
             pace: Pace::new(),
@@ -120,6 +123,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         if matches!(self.rules().stage(), Stage::Paused(_)) && !stays {
             self.take(vec![Input::Resume { now: self.desk.now() }])?;
         }
+        self.is_starting = false;
         while self.ending.is_none() {
             self.nobody_decides()?;
             if self.ending.is_some() {
@@ -150,7 +154,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         }
         let taken = self.conductor.take(inputs, self.desk.now())?;
         for refused in taken.refused.into_iter().flatten() {
-            self.desk.tell(Notice::Warning(refused.to_string()));
+            self.desk.tell(event::warning(refused.to_string()));
         }
         self.go_on(taken.effects)
     }
@@ -192,13 +196,11 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         self.announce_these(happened);
     }
 
-    fn announce_these(&mut self, happened: Vec<Event>) {
-        let mut undurable = 0;
+    fn announce_these(&mut self, happened: Vec<Happened>) {
         if !happened.is_empty() {
             self.rendered.outdate(self.desk.lived());
-            undurable = self.conductor.undurably_completed();
         }
-        self.desk.announce(self.conductor.rules(), happened, undurable);
+        self.desk.announce(self.conductor.rules(), happened, self.is_starting);
         self.pace.note(self.conductor.is_covered(), self.desk.lived());
     }
 
@@ -317,8 +319,8 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
                 }
             }
             Effect::WakeAt { at } => self.wake = Some(at), // the rules name the earliest each time
-            Effect::AskWaveFailed { wave } => self.ask_about_wave(wave),
-            Effect::AskCheckpoint { task, cause } => self.ask_at_checkpoint(task, cause),
+            Effect::AskWaveFailed { .. } => self.ask_about_wave(),
+            Effect::AskCheckpoint { .. } => self.ask_at_checkpoint(),
             // Somebody may tell it to go on.
             Effect::Over { ending: Ending::Paused } => {}
             Effect::Over { ending } => self.ending = Some(ending),

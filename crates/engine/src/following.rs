@@ -9,7 +9,7 @@ use team_executor_beneath::open_regular;
 use team_executor_core::run::Work;
 
 use crate::clock;
-use crate::notice::Activity;
+use crate::event::Activity;
 
 /// The most that is read at once; the rest is read the next time.
 const PIECE: u64 = 1 << 20;

@@ -4,8 +4,8 @@
 //! journal), `prompt` and `assign` (what a worker is given), `conclude` and `patience` (what it reports, and what its attempt ends as),
 //! [`wisdom`] (what others should know), [`usage`], [`prices`] and [`budget`] (what it used, what that costs, and when that is too much), [`artifacts`] with `checking` (what it
 //! delivers), [`job`] (what the rows of a table must report), [`views`] and `layout` (what people and agents read), `adopt`
-//! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`notice`]
-//! (what faces are told), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
+//! (what a person changed), `replay` (from the journal to the state), [`conductor`] and `dispatcher` (the loop), [`event`]
+//! (what happened, for all who watch), [`report`] (how it came out), [`control`] (what others ask), [`bus`] (what
 //! workers and people say), [`mod@export`] and [`mod@archive`] (what becomes of a run),
 //! [`doctor`] (what can be wrong around a run).
 
@@ -28,6 +28,7 @@ pub mod desk;
 mod diagnostics;
 pub mod dispatcher;
 pub mod doctor;
+pub mod event;
 pub mod export;
 mod following;
 pub mod hold;
@@ -35,7 +36,6 @@ pub mod inbox;
 pub mod job;
 mod layout;
 mod local_crew;
-pub mod notice;
 pub mod options;
 mod patience;
 mod plan;
@@ -60,8 +60,8 @@ mod workspace;
 
 pub use archive::{Archived, Archiving, Which, archive};
 pub use dispatcher::run;
+pub use event::Event;
 pub use export::{Exported, export};
-pub use notice::Notice;
 pub use options::{Failure, Options};
 pub use replay::{finished, rules};
 pub use report::Report;

@@ -46,8 +46,8 @@ pub struct Options {
     pub run: Option<String>,
     /// Whoever starts it wants it to go on, also at a checkpoint.
     pub goes_on: bool,
-    /// Reads what a person answers to [`Notice::WaveFailed`](crate::Notice::WaveFailed) and
-    /// [`Notice::Checkpoint`](crate::Notice::Checkpoint): a line; nothing at the end of the input. Without it nobody is asked.
+    /// Reads what a person answers to [`WaveFailed`](crate::event::Kind::WaveFailed) and
+    /// [`Checkpoint`](crate::event::Kind::Checkpoint): a line; nothing at the end of the input. Without it nobody is asked.
     pub ask: Option<fn() -> Option<String>>,
     /// How long it waits before.
     pub backoff: Backoff,

@@ -81,6 +81,11 @@ impl RunAt {
         below_folder(&self.path, &[FOLDER, &component(task)])
     }
 
+    /// Where the files are that a task delivered, if there are any.
+    pub(crate) fn delivered(&self, task: &str) -> Option<PathBuf> {
+        delivered(&self.path, task)
+    }
+
     /// Where the journal is.
     pub(crate) fn journal(&self) -> PathBuf {
         self.path.join(EXECUTOR).join(JOURNAL)
@@ -159,6 +164,12 @@ fn streams(run: &Path, name: &str) -> [PathBuf; 2] {
 /// What the names of the files of an attempt begin with.
 fn attempt_name(task: &str, attempt: u32) -> String {
     format!("{}.{attempt}", component(task))
+}
+
+/// The folder of what a task of the run in a folder delivered, if there is one.
+pub(crate) fn delivered(run: &Path, task: &str) -> Option<PathBuf> {
+    let folder = below_folder(run, &[FOLDER, &component(task)]);
+    ours::open(&folder).is_ok().then_some(folder)
 }
 
 /// Where the runs of a project are.

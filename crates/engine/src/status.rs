@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_beneath::{ours, read_regular};
+use team_executor_beneath::read_regular;
 use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{History, records, run_folder};
@@ -11,7 +11,7 @@ use crate::artifacts::{Shelf, Shelved};
 use crate::budget::Halted;
 use crate::clock;
 use crate::control;
-use crate::notice::AtWork;
+use crate::event::AtWork;
 use crate::options::Failure;
 use crate::plan::Plan;
 use crate::prompt::Knowledge;
@@ -150,7 +150,11 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     let checkpoint = run.checkpoint().map(|(task, cause)| Checkpoint {
         task,
         cause,
-        judges: run.judged_at(task).into_iter().map(|task| (task, delivered(&path, &tasks[task.get()]))).collect(),
+        judges: run
+            .judged_at(task)
+            .into_iter()
+            .map(|task| (task, run_at::delivered(&path, tasks[task.get()].id.as_str())))
+            .collect(),
         critique: run.critique_at(task).map(str::to_owned),
     });
     let judged = |task| {
@@ -189,12 +193,6 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         rounds: run.rounds(),
         statuses,
     }))
-}
-
-/// The folder of what a task delivered, if there is one.
-fn delivered(run: &Path, task: &Task) -> Option<PathBuf> {
-    let folder = run.join("artifacts").join(run_folder::component(task.id.as_str()));
-    ours::open(&folder).is_ok().then_some(folder)
 }
 
 /// What a worker is told about a task, as the newest run of the session stands, or before any run. After an attempt began

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use team_executor_agents::{Assignment, Exit, Leftover, Limits};
-use team_executor_core::run::{Cause, Ending, Event, Halt, Input, Outcome, Run, Stage, Work};
+use team_executor_core::run::{Ending, Event, Halt, Input, Outcome, Run, Stage, Work};
 use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_engine::artifacts::Looked;
+use team_executor_engine::conductor::Happened;
 use team_executor_engine::control::{Answer, Request};
 use team_executor_engine::crew::{Job, Keys, WorkerEvent};
 use team_executor_engine::desk::{Desk, News, Next};
 use team_executor_engine::hold::Hold;
-use team_executor_engine::{Failure, Notice};
+use team_executor_engine::{Event as RunEvent, Failure};
 use team_executor_files::tasks_csv;
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{Durability, replace};
@@ -199,13 +200,10 @@ impl Desk for SimDesk<'_, '_, '_> {
         Vec::new()
     }
 
-    fn tell(&mut self, notice: Notice) {
-        if let Notice::WaveFailed { .. } = notice {
-            self.tells();
-        }
-    }
+    fn tell(&mut self, _: RunEvent) {}
 
-    fn announce(&mut self, _: &Run, happened: Vec<Event>, _: usize) {
+    fn announce(&mut self, _: &Run, happened: Vec<Happened>, _: bool) {
+        let happened: Vec<Event> = happened.into_iter().map(|happened| happened.event).collect();
         let world = &mut **self.world.borrow_mut();
         for event in &happened {
             world.note(|| format!("{event:?}"));
@@ -214,7 +212,7 @@ impl Desk for SimDesk<'_, '_, '_> {
         world.audited(verdict);
     }
 
-    fn tell_checkpoint(&mut self, _: &Run, _: TaskIndex, _: Cause) {
+    fn asks(&mut self) {
         self.tells();
     }
 

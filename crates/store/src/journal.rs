@@ -7,6 +7,8 @@
 //! [`Journal::begin_sync`] does not wait for the disk. It covers what was appended before it, whatever else the disk may
 //! have when it ends. Each line says how many before it were not durable when it was appended.
 
+use std::sync::Arc;
+
 use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskError, DiskFile};
@@ -15,6 +17,7 @@ use crate::line::{Head, Seq, encode};
 use crate::recover::{Checks, Damage, recover_with};
 use crate::reserve::Reserve;
 use crate::syncer::Syncer;
+use crate::tide::{Mark, Tide};
 
 /// Why the journal cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,9 +66,11 @@ pub struct Journal<F> {
     buffer: String,
     /// Up to which number everything is durable.
     durable: Seq,
-    /// Who syncs beside, and up to which number the sync that is under way makes everything durable.
+    /// Who syncs beside, and up to where the sync that is under way makes everything durable.
     syncer: Option<Box<dyn Syncer>>,
-    syncing: Option<Seq>,
+    syncing: Option<Mark>,
+    /// Those who read what is durable.
+    tide: Option<Arc<Tide>>,
     failure: Option<JournalError>,
     reserve: Option<Reserve<F>>,
     /// The reserve had to be used, and nobody was told.
@@ -127,6 +132,7 @@ impl<F: DiskFile> Journal<F> {
             durable: last.seq,
             syncer: None,
             syncing: None,
+            tide: None,
             failure: None,
             reserve: None,
             is_short: false,
@@ -141,6 +147,12 @@ impl<F: DiskFile> Journal<F> {
     /// From now on [`Self::begin_sync`] lets somebody else do the work, and does not wait for it.
     pub fn sync_beside(&mut self, syncer: Box<dyn Syncer>) {
         self.syncer = Some(syncer);
+    }
+
+    /// From now on readers are told what is durable; it is durable so far.
+    pub fn tell_readers(&mut self, tide: Arc<Tide>) {
+        tide.rise(Mark { seq: self.durable, bytes: self.end });
+        self.tide = Some(tide);
     }
 
     /// Gives it room that it may use when the disk is full.
@@ -178,7 +190,7 @@ impl<F: DiskFile> Journal<F> {
 
     /// Whether everything that was appended is durable, or will be when the sync that is under way has ended.
     pub fn is_covered(&self) -> bool {
-        self.syncing.unwrap_or(self.durable) == self.last.seq
+        self.syncing.map_or(self.durable, |mark| mark.seq) == self.last.seq
     }
 
     /// Whether a sync is under way.
@@ -210,8 +222,7 @@ impl<F: DiskFile> Journal<F> {
             journal.write()?;
             if !journal.is_durable() {
                 journal.file.sync_data().map_err(DiskError::when("sync", &journal.name))?;
-                journal.durable = journal.last.seq;
-                tracing::debug!(upto = journal.durable, "journal synced");
+                journal.is_durable_to(Mark { seq: journal.last.seq, bytes: journal.end });
             }
             Ok(())
         })
@@ -229,7 +240,7 @@ impl<F: DiskFile> Journal<F> {
             && self.durable < self.last.seq
         {
             syncer.begin();
-            self.syncing = Some(self.last.seq);
+            self.syncing = Some(Mark { seq: self.last.seq, bytes: self.end });
         }
         Ok(())
     }
@@ -244,10 +255,18 @@ impl<F: DiskFile> Journal<F> {
             let (Some(upto), Some(syncer)) = (journal.syncing, &mut journal.syncer) else { return Ok(()) };
             let Some(ended) = how(&mut **syncer) else { return Ok(()) };
             ended.map_err(DiskError::when("sync", &journal.name))?;
-            (journal.durable, journal.syncing) = (upto, None);
-            tracing::debug!(upto, "journal synced");
+            journal.syncing = None;
+            journal.is_durable_to(upto);
             Ok(())
         })
+    }
+
+    fn is_durable_to(&mut self, mark: Mark) {
+        self.durable = mark.seq;
+        tracing::debug!(upto = mark.seq, "journal synced");
+        if let Some(tide) = &self.tide {
+            tide.rise(mark);
+        }
     }
 
     fn unless_failed(&mut self, act: impl FnOnce(&mut Self) -> Result<(), JournalError>) -> Result<(), JournalError> {

@@ -4,7 +4,8 @@
 //! `line`, [`mod@recover`], `history`, `syncer`, `reserve` and `journal` (the authority over a run), [`lock`] (one executor),
 //! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
 //! many writers), [`run_folder`] (where all of it is), `new_folder` (a session that is new), [`glance`],
-//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told).
+//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told), `tide` and `feed` (a journal that
+//! is read while it grows).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod crash_tests;
 mod crash_world;
 mod disk;
 pub mod examine;
+mod feed;
 pub mod file_system;
 pub mod folder;
 pub mod glance;
@@ -46,6 +48,7 @@ mod sim_outside;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_sync;
 mod syncer;
+mod tide;
 
 pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
@@ -53,6 +56,7 @@ pub use changes::{Changes, changes_are_told};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
 pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use examine::{Examined, cut_damage, examine};
+pub use feed::{Feed, Strange};
 pub use file_system::{FileSystem, file_system, locks_work};
 pub use folder::{DiskFolder, OpenError};
 pub use history::{History, Record};
@@ -65,3 +69,4 @@ pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
 pub use replace::{Durability, ReplaceError, remove, replace, replaces, strays, sweep};
 pub use reserve::{RESERVE_BYTES, Reserve};
 pub use syncer::{SyncThread, Syncer};
+pub use tide::{Mark, Tide};

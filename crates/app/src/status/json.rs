@@ -3,11 +3,12 @@
 use serde::Serialize;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, Verdict, joining};
 use team_executor_engine::artifacts::Shelved;
+use team_executor_engine::event::Activity;
 use team_executor_engine::{Running, Status};
 use team_executor_files::time;
 
 use crate::joining::JsonJoining;
-use crate::usage::{JsonActivity, JsonUsage};
+use crate::usage::JsonUsage;
 
 /// How the newest run of a session stands; without a run only the session is known.
 #[derive(Debug, Serialize)]
@@ -84,7 +85,7 @@ struct JsonRunning<'a> {
     doing: Option<&'a str>,
     attach: Option<&'a str>,
     #[serde(flatten)]
-    activity: Option<JsonActivity<'a>>,
+    activity: Option<&'a Activity>,
 }
 
 /// What an agent wants to be allowed.
@@ -155,7 +156,7 @@ pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>)
                     agent: doing.map(|one| one.agent.as_str()),
                     doing: doing.and_then(|one| one.doing.as_deref()),
                     attach: doing.and_then(|one| one.attach.as_deref()),
-                    activity: doing.map(|one| (&one.activity).into()),
+                    activity: doing.map(|one| &one.activity),
                 }
             })
             .collect(),

@@ -214,6 +214,28 @@ pub(crate) struct Logs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Events {
+    /// Begin at the event with this number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) from: u64,
+
+    /// Go on with each event as it happens, until the run is over or no executor has it
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// Also print events that are only live, such as lines that workers print
+    #[arg(long, requires = "follow")]
+    pub(crate) live: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print; as JSON each event is one line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Prompt {
     /// Which task
     #[arg(value_name = "TASK")]

@@ -10,6 +10,7 @@ mod continued;
 mod control;
 mod csv;
 mod doctor;
+mod events;
 mod export;
 mod init;
 mod logs;
@@ -64,6 +65,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Checkpoint(options)) => control::checkpoint(app, session, options, printer),
         Some(Command::Talk(options)) => talk::run(app, session, options, printer),
         Some(Command::Logs(options)) => logs::run(app, session, options, printer),
+        Some(Command::Events(options)) => events::run(app, session, options, printer),
         Some(Command::Prompt(options)) => prompt::run(app, session, options, printer),
         Some(Command::Msg(options)) => msg::run(app, session, options, printer),
         Some(Command::Task(options)) => task::run(app, session, options, printer),

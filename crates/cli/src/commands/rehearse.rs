@@ -4,8 +4,9 @@ mod timeline;
 
 use std::path::Path;
 
+use team_executor_app::App;
+use team_executor_app::event::Event as RunEvent;
 use team_executor_app::rehearse::Wanted;
-use team_executor_app::{App, Notice};
 use team_executor_core::run::Cadence;
 
 use self::timeline::Timeline;
@@ -40,10 +41,10 @@ pub(crate) fn run(
     let mut timeline = Timeline::new(rehearsal.durations().into_iter());
     let mut face = if format == Format::Json { Face::Events } else { Face::Lines };
     let mut failed = None;
-    let report = rehearsal.run(&mut |notice: Notice| {
-        timeline.note(&notice, graph);
+    let report = rehearsal.run(&mut |event: RunEvent| {
+        timeline.note(&event.kind, graph);
         if failed.is_none() {
-            failed = face.tell(notice, printer).err();
+            failed = face.tell(event, printer).err();
         }
     })?;
     match format {

@@ -7,8 +7,9 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use team_executor_app::config::Program;
+use team_executor_app::event::{Event as RunEvent, Kind as What};
 use team_executor_app::run::{Prepared, Ready, Wanted};
-use team_executor_app::{App, Error, Kind, Notice, Opened, Remark, Report, count, findings};
+use team_executor_app::{App, Error, Kind, Opened, Remark, Report, count, findings};
 use team_executor_core::SessionStatus;
 use team_executor_core::run::Ending;
 
@@ -178,10 +179,10 @@ impl Asking<'_> {
         let mut failed = None;
         let ask = self.asks().then_some(typed as fn() -> Option<String>);
         let was_asked = &mut self.was_asked;
-        Ok(ready.run(ask, &mut |notice| {
-            *was_asked |= matches!(notice, Notice::WaveFailed { .. } | Notice::Checkpoint { .. } | Notice::Asks { .. });
+        Ok(ready.run(ask, &mut |event: RunEvent| {
+            *was_asked |= matches!(event.kind, What::WaveFailed { .. } | What::Checkpoint { .. } | What::Asks { .. });
             if failed.is_none() {
-                failed = face.tell(notice, printer).err();
+                failed = face.tell(event, printer).err();
             }
         }))
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use team_executor_app::{Notice, seconds};
-use team_executor_core::run::Counts;
+use team_executor_app::event::{Counts, Kind};
+use team_executor_app::seconds;
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
 use unicode_width::UnicodeWidthStr;
 
@@ -63,9 +63,9 @@ impl Board {
     }
 
     /// Takes note of what happened.
-    pub(crate) fn take(&mut self, notice: &Notice, now: Instant) {
-        match notice {
-            Notice::Begins { counts, statuses, .. } => {
+    pub(crate) fn take(&mut self, kind: &Kind, now: Instant) {
+        match kind {
+            Kind::RunStarted { counts, statuses, .. } => {
                 self.counts = *counts;
                 self.waiting.fill(0);
                 for (chain, status) in self.chains.iter().zip(statuses) {
@@ -74,7 +74,7 @@ impl Board {
                     self.waiting[*chain as usize] += usize::from(waits);
                 }
             }
-            Notice::Started { task, role, counts, .. } => {
+            Kind::TaskStarted { task, role, counts, .. } => {
                 self.counts = *counts;
                 let chain = self.chain(task);
                 self.wait(chain, false);
@@ -89,57 +89,59 @@ impl Board {
                 };
                 self.workers.push(worker);
             }
-            Notice::Line { task, text } => {
+            Kind::TaskOutput { task, text } => {
                 for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
                     worker.line.clone_from(text);
                 }
             }
-            Notice::Activity { task, activity, .. } => {
+            Kind::TaskActivity { task, activity, .. } => {
                 for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
                     let used = [activity.model.clone().unwrap_or_default(), so_far(activity)];
                     worker.used = used.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
                     worker.progress.clone_from(&activity.progress);
                 }
             }
-            Notice::Completed { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
-            Notice::Failed { task, counts, again, .. } => self.ended(task, *counts, *again, Some(now)),
-            Notice::Held { agent, wait } => {
+            Kind::TaskCompleted { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
+            Kind::TaskFailed { task, counts, again, .. } => self.ended(task, *counts, *again, Some(now)),
+            Kind::QuotaHeld { agent, wait_ms } => {
                 self.held.retain(|(one, _)| one != agent);
-                self.held.push((agent.clone(), now + *wait));
+                self.held.push((agent.clone(), now + Duration::from_millis(*wait_ms)));
             }
-            Notice::Interrupted { task, counts } => self.ended(task, *counts, true, None),
-            Notice::Skipped { task, counts, .. } => {
+            Kind::TaskInterrupted { task, counts } => self.ended(task, *counts, true, None),
+            Kind::TaskSkipped { task, counts, .. } => {
                 self.counts = *counts;
                 let chain = self.chain(task);
                 self.wait(chain, false);
             }
-            Notice::Returned { tasks, counts } => {
+            Kind::Returned { tasks, counts } | Kind::TasksReset { tasks, counts } => {
                 self.counts = *counts;
                 for task in tasks {
                     let chain = self.chain(task);
                     self.wait(chain, true);
                 }
             }
-            Notice::Reconciled(_)
-            | Notice::Checkpoint { .. }
-            | Notice::Asks { .. }
-            | Notice::Decided { .. }
-            | Notice::SentBack { .. }
-            | Notice::Adopted(_)
-            | Notice::WaveMerged { .. }
-            | Notice::WaveFailed { .. }
-            | Notice::Paused { .. }
-            | Notice::Resumed
-            | Notice::Draining { .. }
-            | Notice::Halted { .. }
-            | Notice::Stopping
-            | Notice::Warning(_) => {}
+            Kind::Reconciled { .. }
+            | Kind::Checkpoint { .. }
+            | Kind::Asks { .. }
+            | Kind::Decided { .. }
+            | Kind::SentBack { .. }
+            | Kind::Adopted { .. }
+            | Kind::TaskUsed { .. }
+            | Kind::RunFinished { .. }
+            | Kind::WaveMerged { .. }
+            | Kind::WaveFailed { .. }
+            | Kind::Paused { .. }
+            | Kind::Resumed
+            | Kind::Draining { .. }
+            | Kind::Halted { .. }
+            | Kind::Stopping
+            | Kind::Warning { .. } => {}
         }
     }
 
     /// The view, at most so large. Nothing before the run begins.
     pub(crate) fn lines(&self, now: Instant, columns: usize, rows: usize) -> Vec<String> {
-        let total = self.counts.total();
+        let total = self.counts.total;
         if total == 0 {
             return Vec::new();
         }
@@ -147,9 +149,9 @@ impl Board {
         let most = (rows / 2).max(3).min(rows.saturating_sub(1)).max(1);
         let mut lines = vec![escape::cut(&self.progress(now, width), width)];
         if most > 1 {
-            let Counts { ready, pending, .. } = self.counts;
+            let Counts { ready, waiting, .. } = self.counts;
             lines
-                .push(escape::cut(&format!("{} running, {ready} ready, {pending} waiting", self.workers.len()), width));
+                .push(escape::cut(&format!("{} running, {ready} ready, {waiting} waiting", self.workers.len()), width));
         }
         for (agent, until) in self.held.iter().filter(|(_, until)| *until > now) {
             if lines.len() < most {
@@ -181,7 +183,7 @@ impl Board {
 
     fn progress(&self, now: Instant, width: usize) -> String {
         let Counts { completed, failed, skipped, .. } = self.counts;
-        let total = self.counts.total();
+        let total = self.counts.total;
         let bar = (width / 3).min(30);
         let full = (bar * completed).checked_div(total).unwrap_or(bar);
         let mut text = format!("[{}{}] {completed}/{total}", "█".repeat(full), "░".repeat(bar - full));
@@ -256,7 +258,7 @@ fn clock(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_app::notice::Activity;
+    use team_executor_app::event::Activity;
     use team_executor_core::{RoleName, SessionId, Task, TaskId};
 
     use super::*;
@@ -280,19 +282,19 @@ mod tests {
             session.tasks = vec![task("c1".into(), &[]), task("c2".into(), &["c1"]), task("c3".into(), &["c2"])];
             session.tasks.extend((0..singles).map(|nth| task(format!("s{nth}"), &[])));
             let graph = Graph::seal(&session.tasks).graph.unwrap();
-            let counts = Counts { pending: 2, ready: 1 + singles, ..Counts::default() };
+            let counts = Counts { total: 3 + singles, waiting: 2, ready: 1 + singles, ..Counts::default() };
             let mut board = Board::new(&session, &graph, slots);
             let statuses = session.tasks.iter().map(|task| task.status).collect();
             let now = board.since;
-            board.take(&Notice::Begins { run: "EX".into(), resumed: false, counts, statuses }, now);
+            board.take(&Kind::RunStarted { run: "EX".into(), resumed: false, counts, statuses }, now);
             Self { board, counts, now }
         }
 
         fn start(&mut self, task: &str) {
             self.counts.ready -= 1;
-            self.counts.in_progress += 1;
+            self.counts.running += 1;
             let (task, role, counts) = (task.to_owned(), "builder".to_owned(), self.counts);
-            let notice = Notice::Started {
+            let notice = Kind::TaskStarted {
                 task,
                 role,
                 attempt: 1,
@@ -305,9 +307,9 @@ mod tests {
         }
 
         fn complete(&mut self, task: &str) {
-            self.counts.in_progress -= 1;
+            self.counts.running -= 1;
             self.counts.completed += 1;
-            let notice = Notice::Completed { task: task.to_owned(), findings: String::new(), counts: self.counts };
+            let notice = Kind::TaskCompleted { task: task.to_owned(), findings: String::new(), counts: self.counts };
             self.board.take(&notice, self.now);
         }
 
@@ -324,7 +326,7 @@ mod tests {
         bench.start("s0");
         bench.now += 4 * SECOND;
         let text = "compiling".to_owned();
-        bench.board.take(&Notice::Line { task: "c1".into(), text }, bench.now);
+        bench.board.take(&Kind::TaskOutput { task: "c1".into(), text }, bench.now);
         assert_eq!(
             bench.shown(60, 24),
             [
@@ -351,9 +353,9 @@ mod tests {
             progress: Some("half done (50 %)".to_owned()),
             ..Activity::default()
         };
-        let notice = Notice::Activity { task: "c1".into(), attempt: 1, agent: "claude".into(), activity };
+        let notice = Kind::TaskActivity { task: "c1".into(), attempt: 1, agent: "claude".into(), activity };
         bench.board.take(&notice, bench.now);
-        bench.board.take(&Notice::Line { task: "c1".into(), text: "edits src/lib.rs".into() }, bench.now);
+        bench.board.take(&Kind::TaskOutput { task: "c1".into(), text: "edits src/lib.rs".into() }, bench.now);
         let line = "▶ c1  builder   0:00  (opus, 12k tokens, $0.14, 1 retry) [half done (50 %)] edits src/lib.rs";
         assert_eq!(bench.shown(120, 24)[2..], [line]);
     }
@@ -361,9 +363,9 @@ mod tests {
     #[test]
     fn who_has_no_quota_is_counted_down_until_there_is_some() {
         let mut bench = Bench::new(1, 2);
-        let held = |wait| Notice::Held { agent: "claude".to_owned(), wait };
-        bench.board.take(&held(9 * SECOND), bench.now);
-        bench.board.take(&held(65 * SECOND), bench.now);
+        let held = |wait_ms| Kind::QuotaHeld { agent: "claude".to_owned(), wait_ms };
+        bench.board.take(&held(9_000), bench.now);
+        bench.board.take(&held(65_000), bench.now);
         bench.now += 2 * SECOND;
         assert_eq!(bench.shown(60, 24)[2..], ["no quota for claude, 1:03 left"]);
         bench.now += 63 * SECOND;
@@ -418,7 +420,7 @@ mod tests {
         let mut bench = Bench::new(1, 1);
         bench.start("s0");
         let text = "正在编译第三章 \u{1b}[2J".repeat(9);
-        bench.board.take(&Notice::Line { task: "s0".into(), text }, bench.now);
+        bench.board.take(&Kind::TaskOutput { task: "s0".into(), text }, bench.now);
         for columns in [0, 1, 2, 7, 20, 40, 80, 200] {
             for line in bench.shown(columns, 24) {
                 assert!(line.width() < columns.max(2), "{columns}: {line}");

@@ -7,10 +7,11 @@ mod painter;
 mod screen;
 
 pub(crate) use board::Board;
-pub(crate) use events::{Event, Rehearsed, print as print_event};
+pub(crate) use events::{Event, Rehearsed, print as print_event, print_line};
+pub(crate) use lines::line;
 pub(crate) use painter::Painter;
 
-use team_executor_app::Notice;
+use team_executor_app::event::Event as RunEvent;
 
 use crate::printer::Printer;
 use screen::Screen;
@@ -32,17 +33,17 @@ impl Face {
     }
 
     /// Shows one thing that happened.
-    pub(crate) fn tell(&mut self, notice: Notice, printer: &mut Printer) -> std::io::Result<()> {
+    pub(crate) fn tell(&mut self, event: RunEvent, printer: &mut Printer) -> std::io::Result<()> {
         match self {
-            Self::Lines => match lines::line(&notice, printer.width()) {
+            Self::Lines => match lines::line(&event.kind, printer.width()) {
                 Some(line) => printer.tell(line),
                 None => Ok(()),
             },
             Self::Screen(screen) => {
-                screen.tell(notice);
+                screen.tell(event.kind);
                 Ok(())
             }
-            Self::Events => print_event(&Event::of(&notice), printer.out()),
+            Self::Events => print_line(&event, printer.out()),
         }
     }
 }

@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
-use team_executor_app::Notice;
+use team_executor_app::event::Kind;
+use team_executor_core::CheckpointAction;
 
 use super::{Board, Painter, lines};
 use crate::printer;
@@ -20,33 +21,33 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// A live view. When it is dropped the terminal is as if it had never been there, except for what scrolled by.
 pub(crate) struct Screen {
-    notices: Option<Sender<Notice>>,
+    events: Option<Sender<Kind>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Screen {
     /// Begins to show a run on standard error.
     pub(super) fn open(board: Board, has_colours: bool) -> io::Result<Self> {
-        let (notices, inbox) = mpsc::channel();
+        let (events, inbox) = mpsc::channel();
         let thread =
             std::thread::Builder::new().name("screen".to_owned()).spawn(move || show(board, has_colours, &inbox))?;
-        Ok(Self { notices: Some(notices), thread: Some(thread) })
+        Ok(Self { events: Some(events), thread: Some(thread) })
     }
 
-    pub(super) fn tell(&self, notice: Notice) {
+    pub(super) fn tell(&self, kind: Kind) {
         // A screen that is gone has said why; the run goes on without it.
-        self.notices.as_ref().map(|notices| notices.send(notice).ok());
+        self.events.as_ref().map(|events| events.send(kind).ok());
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        drop(self.notices.take());
+        drop(self.events.take());
         self.thread.take().map(|thread| thread.join().ok());
     }
 }
 
-fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Notice>) {
+fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Kind>) {
     let mut painter = Painter::default();
     let mut above = String::new();
     let mut painted: Option<Instant> = None;
@@ -66,10 +67,10 @@ fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Notice>) {
             continue;
         }
         match inbox.recv_timeout(wait) {
-            Ok(notice) => {
-                board.take(&notice, Instant::now());
-                question = still_open(question, &notice);
-                let line = lines::line(&notice, columns).map(|line| line + "\n");
+            Ok(kind) => {
+                board.take(&kind, Instant::now());
+                question = still_open(question, &kind);
+                let line = lines::line(&kind, columns).map(|line| line + "\n");
                 above.extend(line.map(|line| if has_colours { line } else { strip_str(&line).to_string() }));
                 is_new = true;
             }
@@ -89,18 +90,19 @@ enum Question {
 }
 
 /// What is asked after something happened. Nobody says that a question was answered: it is seen by what goes on.
-fn still_open(open: Option<Question>, notice: &Notice) -> Option<Question> {
-    match notice {
-        Notice::WaveFailed { .. } | Notice::Checkpoint { asked: true, .. } => Some(Question::Run),
-        Notice::Asks { task, asked: true, .. } => Some(Question::Task(task.clone())),
-        Notice::Draining { .. } | Notice::Stopping | Notice::Halted { .. } => None,
-        Notice::Started { .. } | Notice::Resumed | Notice::Returned { .. } => {
-            open.filter(|question| *question != Question::Run)
-        }
-        Notice::Line { task, .. }
-        | Notice::Completed { task, .. }
-        | Notice::Failed { task, .. }
-        | Notice::Interrupted { task, .. } => {
+fn still_open(open: Option<Question>, kind: &Kind) -> Option<Question> {
+    match kind {
+        Kind::WaveFailed { .. } | Kind::Checkpoint { asked: true, .. } => Some(Question::Run),
+        Kind::Asks { task, asked: true, .. } => Some(Question::Task(task.clone())),
+        Kind::Draining { .. } | Kind::Stopping | Kind::Halted { .. } => None,
+        Kind::TaskStarted { .. }
+        | Kind::Resumed
+        | Kind::Returned { .. }
+        | Kind::Decided { action: CheckpointAction::Resume, .. } => open.filter(|question| *question != Question::Run),
+        Kind::TaskOutput { task, .. }
+        | Kind::TaskCompleted { task, .. }
+        | Kind::TaskFailed { task, .. }
+        | Kind::TaskInterrupted { task, .. } => {
             open.filter(|question| !matches!(question, Question::Task(asks) if asks == task))
         }
         _ => open,
@@ -114,39 +116,40 @@ fn write(frame: &str) {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::run::{Cause, Counts};
+    use team_executor_app::event::Counts;
+    use team_executor_core::run::Cause;
 
     use super::*;
 
     #[test]
     fn a_question_stays_open_until_what_was_asked_about_goes_on() {
-        let line = |task: &str| Notice::Line { task: task.to_owned(), text: String::new() };
-        let completed = |task: &str| Notice::Completed {
+        let line = |task: &str| Kind::TaskOutput { task: task.to_owned(), text: String::new() };
+        let completed = |task: &str| Kind::TaskCompleted {
             task: task.to_owned(),
             findings: String::new(),
             counts: Counts::default(),
         };
-        let checkpoint = |asked| Notice::Checkpoint {
+        let checkpoint = |asked| Kind::Checkpoint {
             task: "A".to_owned(),
             cause: Cause::Planned,
             judged: Vec::new(),
             critique: None,
             asked,
         };
-        let open = |notices: &[Notice]| notices.iter().fold(None, still_open);
+        let open = |events: &[Kind]| events.iter().fold(None, still_open);
         assert_eq!(open(&[checkpoint(false)]), None, "nobody is there");
-        let stays = [checkpoint(true), line("A"), completed("A"), Notice::Warning(String::new())];
+        let stays = [checkpoint(true), line("A"), completed("A"), Kind::Warning { message: String::new() }];
         assert_eq!(open(&stays), Some(Question::Run));
-        assert_eq!(open(&[checkpoint(true), Notice::Resumed]), None);
-        assert_eq!(open(&[Notice::WaveFailed { wave: 1 }, Notice::Stopping]), None);
-        let asks = |task: &str| Notice::Asks {
+        assert_eq!(open(&[checkpoint(true), Kind::Resumed]), None);
+        assert_eq!(open(&[Kind::WaveFailed { wave: 1 }, Kind::Stopping]), None);
+        let asks = |task: &str| Kind::Asks {
             task: task.to_owned(),
             question: 1,
             tool: String::new(),
             what: String::new(),
             asked: true,
         };
-        assert_eq!(open(&[asks("A"), line("B"), Notice::Resumed]), Some(Question::Task("A".to_owned())));
+        assert_eq!(open(&[asks("A"), line("B"), Kind::Resumed]), Some(Question::Task("A".to_owned())));
         assert_eq!(open(&[asks("A"), line("A")]), None);
     }
 }

@@ -63,6 +63,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("run", &run, &["run", session]),
         ("status", &["status", session], &["status", "--session=nowhere"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
+        ("events", &["events", session], &["events", "--session=nowhere"]),
         ("prompt", &["prompt", "A", session], &["prompt", "NOPE", session]),
         ("msg", &["msg", "log", "hello", session], &["msg", "log", "hello", "--data", "{", session]),
         ("task", &["task", "get", "A", session], &["task", "get", "NOPE", session]),
@@ -111,7 +112,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         }
     }
     let invalid = holding("tc-everything-wrong");
-    for name in ["run", "rehearse", "status", "logs", "prompt", "validate", "plan"] {
+    for name in ["run", "rehearse", "status", "logs", "events", "prompt", "validate", "plan"] {
         let task = if matches!(name, "logs" | "prompt") { &["A"][..] } else { &[] };
         let said = invalid.run(&[&[name], task, &["--session=tc-everything-wrong", "--format", "json"]].concat());
         assert_eq!(said.code, Some(2), "{said}");
@@ -159,9 +160,12 @@ fn a_run_is_told_as_events() {
 fn every_event_is_documented_and_no_other() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/events.md");
     let docs = std::fs::read_to_string(docs).expect("the documentation is there");
-    let source = include_str!("../../src/face/events.rs");
-    let (_, variants) = source.split_once("enum Event<'a> {").expect("the events");
-    let (variants, _) = variants.split_once("\n}").expect("their end");
+    let variants = |source: &'static str, begin: &str| {
+        let (_, variants) = source.split_once(begin).expect("the events");
+        variants.split_once("\n}").expect("their end").0
+    };
+    let ours = variants(include_str!("../../src/face/events.rs"), "enum Event<'a> {");
+    let of_runs = variants(include_str!("../../../engine/src/event.rs"), "enum Kind {");
     let snake = |name: &str| {
         let parts =
             name.char_indices().map(|(at, c)| if at > 0 && c.is_uppercase() { format!("_{c}") } else { c.into() });
@@ -171,9 +175,10 @@ fn every_event_is_documented_and_no_other() {
         let name: String = line.strip_prefix("    ")?.chars().take_while(char::is_ascii_alphabetic).collect();
         (!name.is_empty()).then(|| snake(&name))
     };
-    let mut written: BTreeSet<String> = variants.lines().filter_map(name).collect();
+    let mut written: BTreeSet<String> = ours.lines().chain(of_runs.lines()).filter_map(name).collect();
     written.insert("log_line".to_owned());
-    let documented = docs.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned);
+    let (_, tables) = docs.split_once("| type |").expect("the tables");
+    let documented = tables.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned);
     assert_eq!(documented.collect::<BTreeSet<_>>(), written);
 }
 

@@ -5,6 +5,7 @@ use super::event::{Event, PauseReason, SkipReason};
 use super::input::{ErrorClass, Input, Outcome, Refused, Work};
 use super::judgement::{Judged, JudgedThen};
 use super::state::{Run, Stage};
+use super::view::Standing;
 use crate::bus::CheckpointAction;
 use crate::moves::Moves;
 use crate::task::TaskStatus;
@@ -22,13 +23,14 @@ impl Run {
             }
         };
         let at_rest = matches!(input, Input::Edited { .. } | Input::Used { .. });
-        let mut turn = Turn { run: self, now, events: Vec::new(), effects: Vec::new() };
+        let mut turn = Turn { run: self, now, events: Vec::new(), standings: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {
                 if !at_rest {
                     turn.settle();
                 }
-                Step { events: turn.events, effects: turn.effects, refused: None }
+                let Turn { events, standings, effects, .. } = turn;
+                Step { events, standings, effects, refused: None }
             }
             Err(refused) => Step { refused: Some(refused), ..Step::default() },
         }
@@ -40,6 +42,7 @@ pub(super) struct Turn<'a> {
     pub(super) run: &'a mut Run,
     pub(super) now: Timestamp,
     events: Vec<Event>,
+    standings: Vec<Standing>,
     pub(super) effects: Vec<Effect>,
 }
 
@@ -47,6 +50,7 @@ impl Turn<'_> {
     /// Something happens.
     pub(super) fn emit(&mut self, event: Event) {
         self.run.apply(&event);
+        self.standings.push(self.run.standing());
         self.events.push(event);
     }
 

@@ -3,6 +3,7 @@
 use super::event::Event;
 use super::input::{Refused, Work};
 use super::judgement::Cause;
+use super::view::Standing;
 use crate::graph::TaskIndex;
 use crate::time::Timestamp;
 
@@ -11,6 +12,8 @@ use crate::time::Timestamp;
 pub struct Step {
     /// What happened; already applied. To be made durable, in this order, before any effect is carried out.
     pub events: Vec<Event>,
+    /// How the run stood after each of them.
+    pub standings: Vec<Standing>,
     /// What is to be done, in this order.
     pub effects: Vec<Effect>,
     /// Why the input changed nothing, if it did not. Only its time counts; what that makes possible starts with the

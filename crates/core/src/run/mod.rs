@@ -46,4 +46,4 @@ pub use judgement::{Cause, Judged, JudgedThen, Judgement};
 pub use policy::{AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use used::Used;
-pub use view::{Counts, TaskView};
+pub use view::{Asks, Counts, Standing, TaskView};

@@ -2,6 +2,7 @@
 
 use super::event::{Halt, PauseReason};
 use super::input::Work;
+use super::judgement::Cause;
 use super::state::{Place, Run, Stage};
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
@@ -55,6 +56,24 @@ impl Counts {
     }
 }
 
+/// How a run stands after an event, as far as those who watch are told with it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How many tasks there are of each status.
+    pub counts: Counts,
+    /// What a person is asked, if the run waits for an answer.
+    pub asks: Option<Asks>,
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// All workers of this wave failed: whether to retry, to go on or to stop.
+    Wave(u32),
+    /// To decide at the checkpoint after this task.
+    Checkpoint(TaskIndex, Cause),
+}
+
 /// How one task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskView<'a> {
@@ -91,6 +110,16 @@ pub struct TaskView<'a> {
 }
 
 impl Run {
+    /// How it stands, in short.
+    pub fn standing(&self) -> Standing {
+        let asks = match &self.state.stage {
+            Stage::Paused(PauseReason::WaveFailed(wave)) => Some(Asks::Wave(*wave)),
+            Stage::Paused(PauseReason::Checkpoint { task, cause }) => Some(Asks::Checkpoint(*task, *cause)),
+            _ => None,
+        };
+        Standing { counts: self.counts(), asks }
+    }
+
     /// How many tasks there are of each status.
     pub fn counts(&self) -> Counts {
         let ready = self.state.queue.len();

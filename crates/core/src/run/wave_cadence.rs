@@ -6,6 +6,7 @@ use super::event::{Event, PauseReason, WaveThen};
 use super::facts::WaveTurn;
 use super::policy::{Cadence, KeptWaves, WaveFailed};
 use super::state::{Run, Stage};
+use super::view::Asks;
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
 
@@ -128,12 +129,9 @@ impl Turn<'_> {
 
     /// Asks a person, if the run waits for an answer.
     pub(super) fn ask(&mut self) {
-        match self.run.state.stage {
-            Stage::Paused(PauseReason::WaveFailed(wave)) => self.effects.push(Effect::AskWaveFailed { wave }),
-            Stage::Paused(PauseReason::Checkpoint { task, cause }) => {
-                self.effects.push(Effect::AskCheckpoint { task, cause });
-            }
-            _ => {}
-        }
+        self.effects.extend(self.run.standing().asks.map(|asks| match asks {
+            Asks::Wave(wave) => Effect::AskWaveFailed { wave },
+            Asks::Checkpoint(task, cause) => Effect::AskCheckpoint { task, cause },
+        }));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use team_executor_beneath::{io_error, open_ours};
 use team_executor_store::lock::{Lock, LockError};
 use team_executor_store::run_folder::EXECUTOR;
-use team_executor_store::{RealDisk, run_folder::LOCK};
+use team_executor_store::{RealDisk, Seq, run_folder::LOCK};
 
 use super::{Answer, LINE_BYTES, Request, SOCKET};
 use crate::options::Failure;
@@ -65,5 +65,42 @@ pub(super) fn send_within(run: &Path, request: &Request, patience: Duration) -> 
             Err(Failure::Control(format!("the executor did not answer in {} seconds", patience.as_secs())))
         }
         (Err(error), _) => Err(failed()(error)),
+    }
+}
+
+/// Follows the run in this folder from a record on: the executor's lines, and the number of the last record that was durable
+/// when it answered. Nothing if there is no executor.
+pub(crate) fn subscribe(run: &Path, from: Seq, live: bool) -> Result<Option<(UnixStream, Seq)>, Failure> {
+    let socket = run.join(EXECUTOR).join(SOCKET);
+    let failed = || Failure::disk("use", &socket);
+    let mut stream = match connect(run) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => return Ok(None),
+        stream => stream.map_err(failed())?,
+    };
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed())?;
+    stream.write_all(format!("{}\n", Request::Subscribe { from, live }.write()).as_bytes()).ok();
+    // Byte by byte: what follows the answer is not of this function.
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    loop {
+        match stream.read(&mut byte) {
+            Ok(1..) if byte[0] == b'\n' => break,
+            Ok(1..) if line.len() < LINE_BYTES => line.push(byte[0]),
+            Ok(_) => return Ok(None), // it has ended
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(Failure::Control(format!("the executor did not answer in {} seconds", PATIENCE.as_secs())));
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) => return Err(failed()(error)),
+        }
+    }
+    let answer = std::str::from_utf8(&line).ok().and_then(Answer::read);
+    match answer.map(|answer| answer.outcome) {
+        Some(Ok(did)) => {
+            let durable = did.first().and_then(|seq| seq.parse().ok());
+            Ok(durable.map(|durable| (stream, durable)))
+        }
+        Some(Err(why)) => Err(Failure::Control(why)),
+        None => Err(Failure::Control("the executor is of another version".to_owned())),
     }
 }

@@ -2,7 +2,7 @@
 //! journal while none has.
 //!
 //! Reading order: [`request`] (what can be asked), [`answer`] (what is answered, in words), `server` (the executor's end of
-//! the socket), [`client`] (the other end), [`offline`] (without an executor), `question` (what the executor asks).
+//! the socket), `subscribers` (those who follow), [`client`] (the other end), [`offline`] (without an executor), `question` (what the executor asks).
 
 pub mod answer;
 pub mod client;
@@ -10,6 +10,7 @@ pub mod offline;
 pub(crate) mod question;
 pub mod request;
 pub(crate) mod server;
+pub(crate) mod subscribers;
 
 pub use answer::Answer;
 pub use client::{holder, is_heard, send};
@@ -25,7 +26,7 @@ use team_executor_agents::callers;
 pub use team_executor_agents::callers::Caller;
 use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
-use crate::notice::AtWork;
+use crate::event::AtWork;
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";

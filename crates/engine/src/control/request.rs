@@ -5,7 +5,6 @@ use team_executor_core::{CheckpointAction, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
-use crate::notice::Notice;
 
 /// What a run is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +49,13 @@ pub enum Request {
     Whose,
     /// What workers are doing at the moment.
     Activity,
+    /// The durable records of the journal, those that are there and those that come, until the run ends.
+    Subscribe {
+        /// From this one on; the first is 1.
+        from: u64,
+        /// Also events that are only live.
+        live: bool,
+    },
     /// A worker reports how far it is.
     Progress {
         /// The key of its attempt.
@@ -125,6 +131,12 @@ impl Request {
                 text("attempt", attempt);
                 text("words", words);
             }
+            Self::Subscribe { from, live } => {
+                out.key("from");
+                out.plain(from);
+                out.key("live");
+                out.plain(live);
+            }
             Self::Retry { which, downstream } => {
                 if let Wanted::Tasks(tasks) = which {
                     out.key("tasks");
@@ -157,6 +169,12 @@ impl Request {
             "stop" => (Self::Stop, &[]),
             "whose" => (Self::Whose, &[]),
             "activity" => (Self::Activity, &[]),
+            "subscribe" => {
+                let from = fields.root.get("from").and_then(Value::as_i64).and_then(|from| u64::try_from(from).ok());
+                let from = from.ok_or("the request has no readable `from`")?;
+                let live = fields.root.get("live").and_then(Value::as_bool).unwrap_or(false);
+                (Self::Subscribe { from, live }, &["from", "live"])
+            }
             "retry" => {
                 let downstream = fields.root.get("downstream").and_then(Value::as_bool);
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
@@ -206,7 +224,7 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
-            Self::Ask(_) | Self::Whose | Self::Activity | Self::Progress { .. } => {
+            Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
                 return Err("no executor is running to be asked".to_owned());
             }
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
@@ -218,15 +236,6 @@ impl Request {
                 Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream }
             }
         })
-    }
-
-    /// What the executor's own faces are told of it, where no event says it.
-    pub(crate) fn notice(&self) -> Option<Notice> {
-        match self {
-            Self::Pause { reason } => Some(Notice::Paused { reason: reason.clone() }),
-            Self::Resume => Some(Notice::Resumed),
-            _ => None,
-        }
     }
 
     /// The attempt for which a worker sends it, if it is one that workers send.
@@ -254,6 +263,7 @@ impl Request {
             Self::Ask(_) => "ask",
             Self::Whose => "whose",
             Self::Activity => "activity",
+            Self::Subscribe { .. } => "subscribe",
             Self::Progress { .. } => "progress",
         }
     }
@@ -315,6 +325,7 @@ mod tests {
             Request::Stop,
             Request::Whose,
             Request::Activity,
+            Request::Subscribe { from: 7, live: true },
             Request::Progress { attempt: "r/A/1".to_owned(), words: "half done (50 %)".to_owned() },
             Request::Retry { which: Wanted::Failed, downstream: false },
             Request::Retry { which: Wanted::Tasks(ids()), downstream: true },

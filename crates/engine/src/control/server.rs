@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{Builder, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,7 +16,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, 
 
 use team_executor_agents::callers::{Caller, Peer};
 use team_executor_beneath::{Dir, open_ours};
+use team_executor_store::Seq;
 
+use super::subscribers::{News, Subscribers};
 use super::{Answer, Asked, LINE_BYTES, Request, SOCKET};
 
 /// Why a caller that may be a worker is refused.
@@ -40,11 +42,17 @@ pub(crate) struct Server {
 impl Server {
     /// Opens the socket in the executor's folder of a run whose lock is held: a socket that is there belongs to nobody.
     /// Requests are handed over until that says no.
-    pub(crate) fn open(folder: &Path, hand_over: impl Fn(Asked) -> bool + Send + 'static) -> io::Result<Self> {
-        let folder = open_ours(folder)?;
+    pub(crate) fn open(
+        path: &Path,
+        news: Arc<News>,
+        hand_over: impl Fn(Asked) -> bool + Send + 'static,
+    ) -> io::Result<Self> {
+        let folder = open_ours(path)?;
         let listener = UnixListener::from(open_socket(&folder)?);
         let (lifeline, end) = UnixStream::pair()?;
-        let thread = Builder::new().name("control".to_owned()).spawn(move || serve(&listener, &end, hand_over))?;
+        let journals = open_ours(path)?;
+        let served = move || serve(&listener, &end, hand_over, Subscribers::new(news), &journals);
+        let thread = Builder::new().name("control".to_owned()).spawn(served)?;
         Ok(Self { folder, lifeline: Some(lifeline), thread: Some(thread) })
     }
 }
@@ -79,7 +87,13 @@ fn open_socket(folder: &Dir) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) -> bool) {
+fn serve(
+    listener: &UnixListener,
+    end: &UnixStream,
+    hand_over: impl Fn(Asked) -> bool,
+    mut subscribers: Subscribers,
+    folder: &Dir,
+) {
     let mut callers: Vec<Calling> = Vec::new();
     let mut resting = false;
     loop {
@@ -89,14 +103,21 @@ fn serve(listener: &UnixListener, end: &UnixStream, hand_over: impl Fn(Asked) ->
         match poll(&mut watched, resting.then_some(&REST)) {
             Ok(_) => {}
             Err(Errno::INTR) => continue,
-            Err(_) => return,
+            Err(_) => return subscribers.join(),
         }
         let mut ready = watched.iter().map(|one| !one.revents().is_empty()).collect::<Vec<_>>().into_iter();
         if ready.next() == Some(true) {
-            return;
+            return subscribers.join();
         }
         let at_door = ready.next() == Some(true);
-        callers.retain_mut(|caller| ready.next() != Some(true) || caller.hear(&hand_over));
+        for mut caller in std::mem::take(&mut callers) {
+            let heard = if ready.next() == Some(true) { caller.hear(&hand_over) } else { Heard::Part };
+            match heard {
+                Heard::Part => callers.push(caller),
+                Heard::All => {}
+                Heard::Subscribes(wanted) => subscribers.add(caller.stream, folder, wanted, end),
+            }
+        }
         resting = false;
         if at_door {
             match listener.accept().and_then(|(stream, _)| stream.set_nonblocking(true).map(|()| stream)) {
@@ -121,44 +142,62 @@ struct Calling {
     heard: Vec<u8>,
 }
 
+/// What came of listening to a caller.
+enum Heard {
+    /// There may be more.
+    Part,
+    /// It was answered, or is gone.
+    All,
+    /// It follows the run from a record on, with or without what is only live.
+    Subscribes((Seq, bool)),
+}
+
 impl Calling {
-    /// Hears what there is to hear, and says whether there may be more.
-    fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> bool {
+    /// Hears what there is to hear.
+    fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> Heard {
         let mut bytes = [0; 16 << 10];
         let count = match self.stream.read(&mut bytes) {
-            Ok(0) => return false,
+            Ok(0) => return Heard::All,
             Ok(count) => count,
-            Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Heard::Part,
+            Err(_) => return Heard::All,
         };
         let before = self.heard.len();
         self.heard.extend_from_slice(&bytes[..count]);
         let answer = match bytes[..count].iter().position(|byte| *byte == b'\n').map(|end| before + end) {
-            Some(end) if end <= LINE_BYTES => answer(&self.heard[..end], &self.caller, hand_over),
-            None if self.heard.len() <= LINE_BYTES => return true,
+            Some(end) if end <= LINE_BYTES => match answer(&self.heard[..end], &self.caller, hand_over) {
+                Ok(answer) => answer,
+                Err(wanted) => return Heard::Subscribes(wanted),
+            },
+            None if self.heard.len() <= LINE_BYTES => return Heard::Part,
             _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
         };
         // An answer fits into the socket's buffer; whoever has gone does not want it.
         self.stream.write_all(format!("{}\n", answer.write()).as_bytes()).ok();
-        false
+        Heard::All
     }
 }
 
-fn answer(line: &[u8], caller: &Option<Peer>, hand_over: &impl Fn(Asked) -> bool) -> Answer {
+/// The answer to a request; or what a subscriber wants, who is answered by whoever serves it.
+fn answer(line: &[u8], caller: &Option<Peer>, hand_over: &impl Fn(Asked) -> bool) -> Result<Answer, (Seq, bool)> {
     let read = std::str::from_utf8(line).map_err(|_| "the request is not UTF-8".to_owned()).and_then(Request::read);
     let request = match read {
         Ok(request) => request,
-        Err(why) => return refused(why),
+        Err(why) => return Ok(refused(why)),
     };
     let caller = caller.as_ref().map_or(Caller::Unknown, Peer::calls_executor);
     if request == Request::Whose {
-        return told(caller);
+        return Ok(told(caller));
     }
     if let Err(why) = may_ask(&caller, &request) {
-        return refused(why.to_owned());
+        return Ok(refused(why.to_owned()));
+    }
+    if let Request::Subscribe { from, live } = request {
+        return Err((from, live));
     }
     let (reply, answer) = mpsc::channel();
     let answer = if hand_over(Asked { request, reply }) { answer.recv().ok() } else { None };
-    answer.unwrap_or_else(|| Answer::refused("over", "the executor has ended".to_owned()))
+    Ok(answer.unwrap_or_else(|| Answer::refused("over", "the executor has ended".to_owned())))
 }
 
 /// Tells a process which attempt it belongs to: none, one that is not known any more, or this one.
@@ -179,7 +218,7 @@ fn may_ask(caller: &Caller, request: &Request) -> Result<(), &'static str> {
         (Caller::Worker(Some(own)), Some(attempt)) if attempt == own => Ok(()),
         (Caller::Worker(_), Some(_)) => Err("a worker asks for its own attempt only"),
         // To look changes nothing.
-        (Caller::Worker(_), _) if *request == Request::Activity => Ok(()),
+        (Caller::Worker(_), _) if matches!(request, Request::Activity | Request::Subscribe { .. }) => Ok(()),
         (Caller::Worker(_), _) => Err("a worker does not steer the run that it is part of"),
         (Caller::Unknown, _) => Err(GONE),
     }
@@ -209,7 +248,8 @@ mod tests {
 
     fn open(run: &Path) -> (Server, Receiver<Asked>) {
         let (sender, asked) = mpsc::channel();
-        let server = Server::open(&run.join(".executor"), move |asked| sender.send(asked).is_ok()).unwrap();
+        let server =
+            Server::open(&run.join(".executor"), Arc::default(), move |asked| sender.send(asked).is_ok()).unwrap();
         (server, asked)
     }
 
@@ -302,7 +342,7 @@ mod tests {
         obeying.join().unwrap();
         let file = run.join(".executor").join(SOCKET);
         std::fs::write(&file, "mine").unwrap();
-        assert!(Server::open(&run.join(".executor"), |_| true).is_err());
+        assert!(Server::open(&run.join(".executor"), Arc::default(), |_| true).is_err());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     }
 

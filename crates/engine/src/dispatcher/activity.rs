@@ -5,7 +5,7 @@ use team_executor_core::run::{Run, Work};
 
 use super::desk::RealDesk;
 use crate::control::Answer;
-use crate::notice::{Activity, AtWork, Notice};
+use crate::event::{Activity, AtWork, Event, Kind};
 use crate::run_at::logs;
 use crate::{conclude, resident};
 
@@ -15,7 +15,7 @@ impl RealDesk<'_> {
         let Some(work) = rules.in_slot(slot) else { return };
         let task = self.id(work.task).to_owned();
         if !self.following.knows(slot, work) {
-            return (self.tell)(Notice::Line { task, text });
+            return (self.tell)(Event::live(Kind::TaskOutput { task, text }));
         }
         if self.following.news(slot).is_none() {
             return;
@@ -23,7 +23,7 @@ impl RealDesk<'_> {
         let Some(stream) = self.following.stream(slot) else { return };
         let (doing, activity) = (stream.doing.clone(), self.activity(rules, slot, work, stream));
         if let Some(text) = doing.filter(|doing| self.following.is_new_line(slot, doing)) {
-            (self.tell)(Notice::Line { task, text });
+            (self.tell)(Event::live(Kind::TaskOutput { task, text }));
         }
         if self.following.is_new(slot, &activity) {
             self.tell_used(rules, work, activity);
@@ -32,7 +32,7 @@ impl RealDesk<'_> {
 
     fn tell_used(&mut self, rules: &Run, work: Work, activity: Activity) {
         let (task, agent) = (self.id(work.task).to_owned(), self.agent(rules, work));
-        (self.tell)(Notice::Activity { task, attempt: work.attempt, agent, activity });
+        (self.tell)(Event::live(Kind::TaskActivity { task, attempt: work.attempt, agent, activity }));
     }
 
     /// The agent of an attempt, as the user calls it.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::ours;
-use team_executor_core::run::{Cause, Ending, Event, Input, Live, Outcome, Run, Stage, Work};
+use team_executor_core::run::{Ending, Input, Live, Outcome, Run, Stage, Work};
 use team_executor_core::{Session, TaskIndex, Timestamp};
 use team_executor_store::RealDisk;
 
@@ -13,14 +13,15 @@ use super::tell_problems;
 use crate::artifacts::Looked;
 use crate::checking::{self, Checking};
 use crate::conclude::{Gaps, Known};
+use crate::conductor::Happened;
 use crate::control::{Answer, Permission, Request};
 use crate::crew::{Job, Keys, WorkerEvent};
 use crate::desk::{Desk, News, Next};
+use crate::event;
 use crate::following::Following;
 use crate::hold::Hold;
 use crate::inbox::Outbox;
 use crate::job;
-use crate::notice::{Judged, Notice};
 use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
@@ -76,24 +77,12 @@ pub(super) struct RealDesk<'t> {
     pub(super) permissions: VecDeque<Permission>,
     /// Since when the executor lives.
     pub(super) since: Instant,
-    pub(super) tell: &'t mut dyn FnMut(Notice),
+    pub(super) tell: &'t mut dyn FnMut(event::Event),
 }
 
 impl RealDesk<'_> {
     pub(super) fn id(&self, task: TaskIndex) -> &str {
         self.session.tasks[task.get()].id.as_str()
-    }
-
-    fn to_be_judged(&self, rules: &Run, task: TaskIndex) -> Judged {
-        let view = rules.view(task);
-        let said = view.and_then(|view| view.findings.or(view.error)).unwrap_or_default();
-        let folder = self.at.artifacts(self.id(task));
-        Judged {
-            task: self.id(task).to_owned(),
-            findings: said.to_owned(),
-            folder: ours::open(&folder).is_ok().then_some(folder),
-            rounds: view.map_or(0, |view| view.rounds),
-        }
     }
 }
 
@@ -202,36 +191,22 @@ impl Desk for RealDesk<'_> {
         match event {
             WorkerEvent::Line { slot, text } => self.tell_line(rules, slot, text),
             WorkerEvent::Used { slot, key, usage } => return self.uses(rules, slot, &key, &usage),
-            WorkerEvent::Problem(problem) => (self.tell)(Notice::Warning(problem)),
+            WorkerEvent::Problem(problem) => (self.tell)(event::warning(problem)),
             WorkerEvent::Ended { .. } => {}
         }
         Vec::new()
     }
 
-    fn tell(&mut self, notice: Notice) {
-        (self.tell)(notice);
+    fn tell(&mut self, event: event::Event) {
+        (self.tell)(event);
     }
 
-    fn announce(&mut self, rules: &Run, happened: Vec<Event>, undurable: usize) {
+    fn announce(&mut self, rules: &Run, happened: Vec<Happened>, is_starting: bool) {
         self.tell_at_first(rules);
-        let is_completed = |event: &Event| matches!(event, Event::Completed { .. });
-        let mut untold = undurable + happened.iter().filter(|it| is_completed(it)).count();
-        for event in happened {
-            untold -= usize::from(is_completed(&event));
-            self.tell_shortage(rules, &event);
-            self.announce_one(rules, event, untold);
+        for happened in happened {
+            self.tell_shortage(rules, &happened.event);
+            self.announce_one(rules, happened, is_starting);
         }
-    }
-
-    fn tell_checkpoint(&mut self, rules: &Run, task: TaskIndex, cause: Cause) {
-        let notice = Notice::Checkpoint {
-            task: self.id(task).to_owned(),
-            cause,
-            judged: rules.judged_at(task).into_iter().map(|task| self.to_be_judged(rules, task)).collect(),
-            critique: rules.critique_at(task).map(str::to_owned),
-            asked: self.options.ask.is_some(),
-        };
-        (self.tell)(notice);
     }
 
     fn answer(&mut self, rules: &Run, request: &Request) -> Option<Answer> {

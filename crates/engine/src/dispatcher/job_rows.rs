@@ -10,7 +10,6 @@ use crate::crew::Crew;
 use crate::desk::Desk;
 use crate::inbox::Message;
 use crate::job::{ASKED_AGAIN, Job};
-use crate::notice::Notice;
 use crate::options::Failure;
 
 impl RealDesk<'_> {
@@ -38,7 +37,6 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
             return Ok(()); // somebody was faster
         }
         self.asked_to_stop = true;
-        self.desk.tell(Notice::Paused { reason: reason.clone() });
         let now = self.desk.now();
         self.take(vec![Input::Pause { now, reason }, Input::Drain { now }])
     }

@@ -1,6 +1,6 @@
 //! What people ask for while a run goes on, what they are asked, and what is done when nobody answers.
 
-use team_executor_core::run::{AtCheckpoint, Cause, Ending, Input, Stage};
+use team_executor_core::run::{AtCheckpoint, Ending, Input, Stage};
 use team_executor_core::{CheckpointAction, TaskIndex};
 
 use super::Dispatcher;
@@ -8,8 +8,8 @@ use crate::control::question::{self, Reply};
 use crate::control::{Answer, Asked, Request};
 use crate::crew::Crew;
 use crate::desk::Desk;
+use crate::event::{self, Event, Kind};
 use crate::inbox::Message;
-use crate::notice::Notice;
 use crate::options::{Failure, Options};
 
 impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
@@ -35,28 +35,28 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         self.commit()?; // so that what happens now is what was asked for
         let taken = self.conductor.take(vec![input], self.desk.now())?;
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
-        let answer = Answer::of(request, &happened, refused, self.rules(), |task| id(self.options, task));
+        let events: Vec<_> = happened.iter().map(|happened| happened.event.clone()).collect();
+        let answer = Answer::of(request, &events, refused, self.rules(), |task| id(self.options, task));
         if refused.is_none() {
             self.asked_to_stop = request.ends() || self.asked_to_stop && *self.rules().stage() != Stage::Going;
-            request.notice().into_iter().for_each(|notice| self.desk.tell(notice));
         }
         self.announce_these(happened);
         taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))?;
         Ok(answer)
     }
 
-    /// Asks a person what to do after a wave failed.
-    pub(super) fn ask_about_wave(&mut self, wave: u32) {
+    /// Asks a person what to do after a wave failed, as was told.
+    pub(super) fn ask_about_wave(&mut self) {
         if question::is_open(self.rules()) {
-            self.desk.tell(Notice::WaveFailed { wave });
+            self.desk.asks();
             self.listen();
         }
     }
 
-    /// Asks a person to judge, and says what.
-    pub(super) fn ask_at_checkpoint(&mut self, task: TaskIndex, cause: Cause) {
+    /// Asks a person to decide at a checkpoint, as was told.
+    pub(super) fn ask_at_checkpoint(&mut self) {
         self.patience = self.options.checkpoints.wait.map(|wait| self.desk.lived() + wait);
-        self.desk.tell_checkpoint(self.conductor.rules(), task, cause);
+        self.desk.asks();
         self.listen();
     }
 
@@ -88,18 +88,19 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         let wave = question::wave(self.rules());
         match (question::understood(line, self.rules()), wave) {
             (None, Some(wave)) => {
-                self.ask_about_wave(wave);
+                self.desk.tell(Event::live(Kind::WaveFailed { wave }));
+                self.listen();
                 Ok(())
             }
             (None, None) => {
-                self.desk.tell(Notice::Warning(format!("that was not understood; type {}", question::ANSWERS)));
+                self.desk.tell(event::warning(format!("that was not understood; type {}", question::ANSWERS)));
                 self.listen();
                 Ok(())
             }
             (Some(Reply::Decide(request)), _) => {
                 let answer = self.obey(&request)?;
                 if let Err(why) = answer.outcome {
-                    self.desk.tell(Notice::Warning(format!("nothing was done: {why}")));
+                    self.desk.tell(event::warning(format!("nothing was done: {why}")));
                 }
                 if question::is_open(self.rules()) {
                     self.listen();

@@ -6,7 +6,7 @@ use team_executor_core::run::Run;
 
 use super::desk::RealDesk;
 use crate::control::{Answer, Permission};
-use crate::notice::Notice;
+use crate::event::{self, Event, Kind};
 use crate::talk;
 
 impl RealDesk<'_> {
@@ -32,7 +32,7 @@ impl RealDesk<'_> {
             Some("y" | "yes" | "allow") => true,
             Some("n" | "no" | "deny") => false,
             Some(_) => {
-                (self.tell)(Notice::Warning("that was not understood".to_owned()));
+                (self.tell)(event::warning("that was not understood".to_owned()));
                 return self.ask_for_permission(rules);
             }
         };
@@ -48,7 +48,8 @@ impl RealDesk<'_> {
         while let Some(asked) = self.permissions.front().cloned() {
             if self.slot_of(rules, &asked.attempt).is_some() {
                 let Permission { task, question, tool, what, .. } = asked;
-                (self.tell)(Notice::Asks { task, question, tool, what, asked: self.options.ask.is_some() });
+                let asked = self.options.ask.is_some();
+                (self.tell)(Event::live(Kind::Asks { task, question, tool, what, asked }));
                 if self.options.ask.is_none() {
                     self.permissions.pop_front(); // it is answered by a command, or not at all
                     continue;

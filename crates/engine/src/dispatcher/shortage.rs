@@ -7,7 +7,7 @@ use team_executor_core::run::{AT_FIRST, ErrorClass, Event, Outcome, Run};
 use team_executor_store::file_system;
 
 use super::desk::RealDesk;
-use crate::notice::Notice;
+use crate::event;
 
 impl RealDesk<'_> {
     /// What an attempt came to. One that failed while the disk is full may have failed for that, so it spends no retry, and the
@@ -42,7 +42,7 @@ impl RealDesk<'_> {
         let workers = if most == 1 { "worker" } else { "workers" };
         let why = system_words(error);
         let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
-        (self.tell)(Notice::Warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
+        (self.tell)(event::warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
     }
 
     /// Says once that the command which judges an attempt waits, and why.
@@ -54,7 +54,7 @@ impl RealDesk<'_> {
         {
             let (task, why) = (self.id(work.task).to_owned(), system_words(reason));
             let help = "help: `ulimit -n` and `ulimit -u` show and set the limits";
-            (self.tell)(Notice::Warning(format!("{task}: its check waits until it can start: {why}; {help}")));
+            (self.tell)(event::warning(format!("{task}: its check waits until it can start: {why}; {help}")));
         }
     }
 
@@ -63,7 +63,7 @@ impl RealDesk<'_> {
         if !self.told_at_first && rules.must_learn() {
             self.told_at_first = true;
             let why = "there is a budget, and what one uses is known only when the first has ended";
-            (self.tell)(Notice::Warning(format!("only {AT_FIRST} workers at first: {why}")));
+            (self.tell)(event::warning(format!("only {AT_FIRST} workers at first: {why}")));
         }
     }
 }

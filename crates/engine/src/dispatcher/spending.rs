@@ -7,8 +7,8 @@ use team_executor_core::run::{ErrorClass, Input, Measure, Outcome, Run, Used, Wo
 
 use super::desk::RealDesk;
 use crate::budget::of_bound;
+use crate::event;
 use crate::inbox::Message;
-use crate::notice::Notice;
 use crate::{conclude, resident, talk};
 
 /// How long an agent that was asked to end its turn and its conversation has for both, before it is ended like any other.
@@ -115,7 +115,7 @@ impl RealDesk<'_> {
                  help: add [prices.\"{model}\"] with input and output to team-executor.toml, or use --budget-tokens",
                 used.agent
             );
-            (self.tell)(Notice::Warning(told));
+            (self.tell)(event::warning(told));
             self.unpriced.insert(model.to_owned());
         }
     }

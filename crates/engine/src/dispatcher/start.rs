@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use team_executor_agents::environment::depth;
 use team_executor_agents::guard_executor;
-use team_executor_core::run::Live;
+use team_executor_core::run::{Live, Run};
 use team_executor_core::{Reconciliation, Session, SessionStatus};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
@@ -19,13 +20,15 @@ use crate::checking::Checking;
 use crate::conclude::{Gaps, Known, TakeOver};
 use crate::conductor::Conductor;
 use crate::control::server::Server;
+use crate::control::subscribers::News;
 use crate::desk::Desk as _;
+use crate::event::{self, Event, Kind, derive};
 use crate::following::Following;
 use crate::inbox::{self, Message};
 use crate::job::Job;
 use crate::local_crew::LocalCrew;
-use crate::notice::Notice;
 use crate::options::{Failure, Options};
+use crate::plan::Plan;
 use crate::prompt::Knowledge;
 use crate::prompts::Prompts;
 use crate::replay::Before;
@@ -41,7 +44,7 @@ const CHANGES_TOLD: usize = 20;
 
 /// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left. The tasks of the
 /// options may be changed by it.
-pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report, Failure> {
+pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report, Failure> {
     let depth = depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
     let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
@@ -55,6 +58,11 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         None => None,
     };
     let options = &*options;
+    let news = Arc::new(News::default());
+    let tell = &mut |event: Event| {
+        news.publish(&event);
+        tell(event);
+    };
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
     }
@@ -62,9 +70,10 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         run_at::open(options, anew.is_some())?;
     let _span = diagnostics::run(&at.id, &at.path);
     if torn {
-        tell(Notice::Warning("the end of the journal was not finished and was cut off".to_owned()));
+        tell(event::warning("the end of the journal was not finished and was cut off".to_owned()));
     }
     at.hold.keep_room(&mut journal, RESERVE_BYTES);
+    journal.tell_readers(Arc::clone(&news.tide));
     let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
@@ -77,12 +86,12 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         now: clock::now(),
     };
     let adopted = adopt::adopt(&mut views, &mut session, &resumption)?;
-    tell(Notice::Begins { run: at.id.clone(), resumed, counts: rules.counts(), statuses: rules.statuses() });
+    tell(begins(&at.id, &plan, &rules, resumed));
     if !resumed {
         tell_changes(&options.session, tell);
     }
     tell_adopted(anew.unwrap_or_default(), tell);
-    adopted.told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
+    adopted.told.into_iter().for_each(|line| tell(Event::live(Kind::Adopted { message: line })));
     let mut problems = adopted.warnings;
     let started = Instant::now();
     if resumed {
@@ -100,6 +109,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
         journal.sync_beside(Box::new(thread));
     }
     let mut conductor = Conductor::new(&session.tasks, rules, journal);
+    conductor.name_agents(options.workers.clone());
     // What a person wants is durable before the file that says so is known to be ours, and is written over.
     let taken = conductor.take(adopted.input.into_iter().collect(), clock::now())?;
     if adopted.is_accepted {
@@ -113,18 +123,19 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Notice)) -> Result<Report
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
     {
-        tell(Notice::Warning(format!("an optional folder of the session was not made: {error}")));
+        tell(event::warning(format!("an optional folder of the session was not made: {error}")));
     }
     if let Err(error) = layout::begin_board(&options.folder) {
-        tell(Notice::Warning(format!("the board of the session was not made: {error}")));
+        tell(event::warning(format!("the board of the session was not made: {error}")));
     }
 
     let (signals, requests) = (outbox.clone(), outbox.clone());
     let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
     let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
-    let server = Server::open(&at.path.join(EXECUTOR), move |asked| requests.send(Message::Asked(asked)).is_ok());
+    let hand_over = move |asked| requests.send(Message::Asked(asked)).is_ok();
+    let server = Server::open(&at.path.join(EXECUTOR), Arc::clone(&news), hand_over);
     if let Err(error) = &server {
-        tell(Notice::Warning(format!("the run cannot be asked anything while it goes on: {error}")));
+        tell(event::warning(format!("the run cannot be asked anything while it goes on: {error}")));
     }
     talk::close_doors(&at);
     guard_executor(depth > 0);
@@ -187,21 +198,31 @@ fn must_be_text(session: &Path, project: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Says that a run begins, as its first record does, or that it goes on: then a record will say so when it can.
+fn begins(run: &str, plan: &Plan, rules: &Run, is_resumed: bool) -> Event {
+    let mut event = derive::started(run, rules.counts(), plan.at);
+    if let Kind::RunStarted { resumed, statuses, .. } = &mut event.kind {
+        (*resumed, *statuses) = (is_resumed, rules.statuses());
+    }
+    if is_resumed { Event::live(event.kind) } else { event }
+}
+
 /// Tells where the session and the beginning of the run differ, and why.
-fn tell_changes(session: &Session, tell: &mut dyn FnMut(Notice)) {
+fn tell_changes(session: &Session, tell: &mut dyn FnMut(Event)) {
     let changes = Reconciliation::of(session).changes;
     for change in changes.iter().take(CHANGES_TOLD) {
-        tell(Notice::Reconciled(change.describe(session)));
+        tell(Event::live(Kind::Reconciled { message: change.describe(session) }));
     }
     if changes.len() > CHANGES_TOLD {
-        tell(Notice::Reconciled(format!("and {} more changes", changes.len() - CHANGES_TOLD)));
+        let message = format!("and {} more changes", changes.len() - CHANGES_TOLD);
+        tell(Event::live(Kind::Reconciled { message }));
     }
 }
 
 /// Tells what begins anew with what a person has set back.
-fn tell_adopted(mut told: Vec<String>, tell: &mut dyn FnMut(Notice)) {
+fn tell_adopted(mut told: Vec<String>, tell: &mut dyn FnMut(Event)) {
     let more = told.len().saturating_sub(CHANGES_TOLD);
     told.truncate(CHANGES_TOLD);
     told.extend((more > 0).then(|| format!("and {more} more that depend on what was set back")));
-    told.into_iter().for_each(|line| tell(Notice::Adopted(line)));
+    told.into_iter().for_each(|line| tell(Event::live(Kind::Adopted { message: line })));
 }

@@ -10,7 +10,7 @@ use team_executor_core::Timestamp;
 pub use read::{Unreadable, read};
 use record::{At, Record};
 use write::begins;
-pub use write::write;
+pub use write::{write, write_with_agent};
 
 /// The version of the records.
 pub const VERSION: u32 = 1;
@@ -40,6 +40,14 @@ pub fn at_work(task: &str, attempt: u32) -> impl Fn(&str) -> Option<bool> {
     move |record| {
         let says = |begin: &String| record.strip_prefix(begin.as_str()).is_some_and(|rest| rest.starts_with(','));
         kinds.iter().find(|(begin, _)| says(begin)).map(|(_, is_at_work)| *is_at_work)
+    }
+}
+
+/// The agent that the record of a claim names.
+pub fn agent(claimed: &str) -> Option<String> {
+    match serde_json::from_str(claimed) {
+        Ok(Record::Claimed(claimed)) => claimed.agent.map(|agent| agent.into_owned()),
+        _ => None,
     }
 }
 
@@ -185,6 +193,19 @@ mod tests {
             assert_eq!(write(&event, |task| IDS[task.get()]), old);
             assert_eq!(read(old, index), Ok(event), "{old}");
         }
+    }
+
+    #[test]
+    fn claim_with_its_agent_is_the_same_to_the_rules() {
+        let claims = every_event().into_iter().filter(|event| matches!(event, Event::Claimed { .. }));
+        for event in claims {
+            let record = write_with_agent(&event, |task| IDS[task.get()], Some("my \"agent\"\n"));
+            assert!(!record.contains('\n'), "{record}");
+            assert_eq!(agent(&record).as_deref(), Some("my \"agent\"\n"));
+            let index = |id: &str| IDS.iter().position(|known| *known == id).map(|at| TaskIndex(at as u32));
+            assert_eq!(read(&record, index), Ok(event), "{record}");
+        }
+        assert_eq!(agent(r#"{"type":"began","at":1}"#), None);
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub(super) struct Claimed<'r> {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) choice: u32,
     pub(super) at: i64,
+    /// As the user calls it, for those who look; the rules do not ask.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<Cow<'r, str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -14,7 +14,16 @@ use super::record::{self, At, Attempts, Count, Record};
 
 /// The record of an event, on one line.
 pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
-    line(&record(event, |task| Cow::Borrowed(id(task))))
+    write_with_agent(event, id, None)
+}
+
+/// The same; the record of a claim names the agent that does the attempt.
+pub fn write_with_agent<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str, agent: Option<&str>) -> String {
+    let mut record = record(event, |task| Cow::Borrowed(id(task)));
+    if let Record::Claimed(claimed) = &mut record {
+        claimed.agent = agent.map(Cow::Borrowed);
+    }
+    line(&record)
 }
 
 /// How the record of an event of that type begins, if it is about an attempt.
@@ -55,6 +64,7 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             fast_advance: *fast_advance,
             choice: *choice,
             at,
+            agent: None,
         }),
         Event::Used { work, used, .. } => Record::Used(self::used(id(work.task), work.attempt, used, at)),
         Event::Completed { work, findings, judged, .. } => Record::Completed(record::Completed {

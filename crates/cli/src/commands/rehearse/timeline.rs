@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use team_executor_app::{Notice, count};
+use team_executor_app::count;
+use team_executor_app::event::Kind;
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
 use unicode_width::UnicodeWidthStr;
 
@@ -44,22 +45,22 @@ impl Timeline {
     }
 
     /// Notes what the engine told.
-    pub(super) fn note(&mut self, notice: &Notice, graph: &Graph) {
-        let (id, outcome) = match notice {
-            Notice::Started { task, .. } => (task, None),
-            Notice::Completed { task, .. } => (task, Some(TaskStatus::Completed)),
-            Notice::Failed { task, again, .. } => (task, (!again).then_some(TaskStatus::Failed)),
-            Notice::Skipped { task, .. } => (task, Some(TaskStatus::Skipped)),
+    pub(super) fn note(&mut self, kind: &Kind, graph: &Graph) {
+        let (id, outcome) = match kind {
+            Kind::TaskStarted { task, .. } => (task, None),
+            Kind::TaskCompleted { task, .. } => (task, Some(TaskStatus::Completed)),
+            Kind::TaskFailed { task, again, .. } => (task, (!again).then_some(TaskStatus::Failed)),
+            Kind::TaskSkipped { task, .. } => (task, Some(TaskStatus::Skipped)),
             _ => return,
         };
         let Some(lane) = graph.index_of(id).and_then(|index| self.tasks.get_mut(index.get())) else { return };
         lane.outcome = outcome;
-        match (notice, lane.began) {
-            (Notice::Started { .. }, began) => {
+        match (kind, lane.began) {
+            (Kind::TaskStarted { .. }, began) => {
                 lane.attempts += 1;
                 lane.began = Some((began.map_or(self.now, |(first, _)| first), self.now));
             }
-            (Notice::Skipped { reason, .. }, _) => lane.reason = reason.clone(),
+            (Kind::TaskSkipped { reason, .. }, _) => lane.reason = reason.clone(),
             (_, Some((_, last))) => {
                 lane.ended = last + lane.takes;
                 self.now = self.now.max(lane.ended);
@@ -148,13 +149,13 @@ fn clock(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::run::Counts;
+    use team_executor_app::event::Counts;
     use team_executor_core::{RoleName, SessionId, Task, TaskId};
 
     use super::*;
 
-    fn started(task: &str) -> Notice {
-        Notice::Started {
+    fn started(task: &str) -> Kind {
+        Kind::TaskStarted {
             task: task.to_owned(),
             role: String::new(),
             attempt: 1,
@@ -165,12 +166,12 @@ mod tests {
         }
     }
 
-    fn completed(task: &str) -> Notice {
-        Notice::Completed { task: task.to_owned(), findings: String::new(), counts: Counts::default() }
+    fn completed(task: &str) -> Kind {
+        Kind::TaskCompleted { task: task.to_owned(), findings: String::new(), counts: Counts::default() }
     }
 
-    fn failed(task: &str, again: bool) -> Notice {
-        Notice::Failed { task: task.to_owned(), error: String::new(), again, short: false, counts: Counts::default() }
+    fn failed(task: &str, again: bool) -> Kind {
+        Kind::TaskFailed { task: task.to_owned(), error: String::new(), again, short: false, counts: Counts::default() }
     }
 
     #[test]
@@ -183,7 +184,7 @@ mod tests {
         }
         let graph = Graph::seal(&session.tasks).graph.unwrap();
         let mut timeline = Timeline::new([60, 90, 30, 30, 30].into_iter().map(Duration::from_secs));
-        let skipped = Notice::Skipped {
+        let skipped = Kind::TaskSkipped {
             task: "D".to_owned(),
             reason: "dependency C failed".to_owned(),
             counts: Counts::default(),

@@ -1,0 +1,97 @@
+//! Reads the records of a run again, and tells what they say. What it keeps grows with the tasks of the run, not with its
+//! records.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use team_executor_core::run::{self, Run, Stage};
+use team_executor_core::{Graph, Session, Task, TaskIndex, Timestamp};
+use team_executor_store::{Seq, records};
+
+use super::Event;
+use super::derive::{self, Scene};
+use crate::conductor::Happened;
+use crate::options::Failure;
+use crate::plan::Plan;
+use crate::run_at;
+
+/// Makes events of records, which it is given in order, from the first on.
+#[derive(Debug)]
+pub struct Reader<'s> {
+    session: &'s Session,
+    graph: &'s Graph,
+    /// The folder of the run, and its name.
+    folder: PathBuf,
+    run: String,
+    rules: Option<Run>,
+    /// The agents of attempts that have not ended, as their claims name them.
+    agents: BTreeMap<TaskIndex, String>,
+}
+
+impl<'s> Reader<'s> {
+    /// For a run of a session.
+    pub fn new(session: &'s Session, graph: &'s Graph, folder: &Path) -> Self {
+        let run = run_at::name_of(folder);
+        Self { session, graph, folder: folder.to_owned(), run, rules: None, agents: BTreeMap::new() }
+    }
+
+    /// Takes the next record, and tells its events if it is asked to.
+    pub fn take(&mut self, seq: Seq, record: &str, tell: Option<&mut dyn FnMut(Event)>) -> Result<(), Failure> {
+        let Some(rules) = &mut self.rules else {
+            let (rules, at) = self.begin(record)?;
+            if let Some(tell) = tell {
+                tell(derive::started(&self.run, rules.counts(), at));
+            }
+            self.rules = Some(rules);
+            return Ok(());
+        };
+        let event = records::read(record, |id| self.graph.index_of(id))?;
+        let before = rules.standing().asks;
+        rules.apply(&event);
+        let ended = match &event {
+            run::Event::Claimed { work, .. } => {
+                self.agents.insert(work.task, records::agent(record).unwrap_or_default());
+                None
+            }
+            run::Event::Completed { work, .. }
+            | run::Event::Failed { work, .. }
+            | run::Event::Interrupted { work, .. } => Some(work.task),
+            _ => None,
+        };
+        if let Some(tell) = tell {
+            let happened = Happened::new(seq, event, rules.standing(), before);
+            let scene = Scene {
+                run: &self.run,
+                session: self.session,
+                rules,
+                delivered: &|task| run_at::delivered(&self.folder, task),
+                agent: &|work| self.agents.get(&work.task).cloned().unwrap_or_default(),
+            };
+            scene.derive(happened, tell);
+        }
+        if let Some(task) = ended {
+            self.agents.remove(&task);
+        }
+        Ok(())
+    }
+
+    /// Whether every task is over, as far as was read.
+    pub fn is_finished(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| *rules.stage() == Stage::Finished)
+    }
+
+    fn begin(&self, record: &str) -> Result<(Run, Timestamp), Failure> {
+        let plan = Plan::of_run(record, &self.folder);
+        let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
+        if !plan.is_of(self.session) {
+            return Err(Failure::Changed(format!("the session has other tasks than its run {}", self.run)));
+        }
+        // The rules do not ask what came out before, which may be most of the session.
+        let without = |task: &Task| Task { findings: None, error: None, ..task.clone() };
+        let mut tasks: Vec<Task> = self.session.tasks.iter().map(without).collect();
+        plan.put_into(&mut tasks);
+        let rules = Run::new(&tasks, self.graph.clone(), plan.policy(self.session))
+            .map_err(|error| Failure::Changed(format!("the run {} cannot be read: {error}", self.run)))?;
+        Ok((rules, plan.at))
+    }
+}
