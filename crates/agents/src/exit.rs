@@ -133,7 +133,7 @@ impl From<io::Error> for Obstacle {
 
 impl Exit {
     /// An attempt of which nothing ran.
-    pub(crate) fn without_run(key: &str, ended: Ended, now: u64) -> Self {
+    pub fn without_run(key: &str, ended: Ended, now: u64) -> Self {
         Self {
             key: key.to_owned(),
             ended,

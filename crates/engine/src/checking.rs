@@ -323,8 +323,9 @@ impl Checking {
         }
         match assignment(scene, judged.work, judged.nth, &verify) {
             Some(assignment) => {
+                let task = scene.session.tasks[judged.work.task.get()].id.clone();
                 judged.running = Some((verify, tries));
-                Next::Run(Box::new(Job { work: judged.work, assignment }))
+                Next::Run(Box::new(Job { work: judged.work, task, prompt: None, assignment }))
             }
             None => {
                 self.checker.ran(slot, Some(format!("the check `{}` could not start", verify.command.join(" "))));

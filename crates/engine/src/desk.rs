@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use team_executor_agents::Exit;
 use team_executor_core::Timestamp;
 use team_executor_core::run::{Ending, Input, Outcome, Run, Work};
 use team_executor_store::Disk;
@@ -12,7 +11,7 @@ use team_executor_store::Disk;
 use crate::artifacts::Looked;
 use crate::conductor::Happened;
 use crate::control::{Answer, Request};
-use crate::crew::{Job, Keys, WorkerEvent};
+use crate::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::event;
 use crate::hold::Hold;
 use crate::options::Failure;
@@ -36,11 +35,11 @@ pub trait Desk {
     /// Fails if what is committed would be lost: its folder was moved or removed.
     fn must_be_there(&self) -> Result<(), Failure>;
 
-    /// What an attempt in a slot is given; nothing if it cannot start now, which is told by a message.
-    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure>;
+    /// What an attempt in a slot is given.
+    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Job, Failure>;
 
-    /// What becomes of an attempt whose worker has ended, or the command that checks it; without an exit it was lost.
-    fn ended(&mut self, rules: &Run, slot: usize, work: Work, exit: Option<&Exit>) -> Result<Next, Failure>;
+    /// What becomes of an attempt whose worker has ended, or the command that checks it.
+    fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure>;
 
     /// Checks again what the last attempt at a task delivered: no worker runs in this one.
     fn check_again(&mut self, rules: &Run, slot: usize, work: Work);
@@ -67,7 +66,7 @@ pub trait Desk {
     fn patience(&self) -> Duration;
 
     /// What such an attempt came to, and whether its delivery is still to be checked.
-    fn harvested(&mut self, rules: &Run, work: Work, exit: Option<&Exit>) -> Result<(Outcome, bool), Failure>;
+    fn harvested(&mut self, rules: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure>;
 
     /// All of that is durable. These are still to be checked, each in its slot.
     fn recovered(&mut self, rules: &Run, due: Vec<(usize, Work, Outcome)>);

@@ -20,7 +20,7 @@ pub use self::start::run;
 use std::time::Duration;
 
 use team_executor_core::Timestamp;
-use team_executor_core::run::{Effect, Ending, ErrorClass, Input, Outcome, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Input, Run, Stage, Work, WorkEnded};
 use team_executor_store::Disk;
 
 use self::pace::Pace;
@@ -214,7 +214,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         let until_decided = self.patience.map(|until| until.saturating_sub(lived));
         let until_done = [self.rendered.wait(lived), self.pace.left(lived), self.desk.next_try()];
         let timeout = until_done.into_iter().chain([until_wake, until_decided]).flatten().min();
-        let events = self.crew.wait(&self.inbox, timeout).map_err(Failure::disk("wait for", "keepers"))?;
+        let events = self.crew.wait(&self.inbox, timeout)?;
         let mut inputs = Vec::new();
         for event in events {
             inputs.extend(self.heard(event)?);
@@ -255,19 +255,15 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
                 Ok(None)
             }
             Message::Synced { took } => self.synced(took).map(|()| None),
-            Message::NotStarted { slot, error } => {
-                let error = format!("could not start: {error}");
-                self.judged(slot, Next::Over(Outcome::Failed { class: ErrorClass::Shortage, error }))
-            }
         }
     }
 
     /// What the news of a worker mean to the rules.
     fn heard(&mut self, event: WorkerEvent) -> Result<Option<Input>, Failure> {
         let rules = self.conductor.rules();
-        if let WorkerEvent::Ended { slot, exit } = event {
+        if let WorkerEvent::Ended { slot, end } = event {
             let Some(work) = rules.in_slot(slot) else { return Ok(None) };
-            let next = self.desk.ended(rules, slot, work, exit.as_deref())?;
+            let next = self.desk.ended(rules, slot, work, *end)?;
             return self.judged(slot, next);
         }
         for slot in self.desk.heard(rules, event) {
@@ -281,7 +277,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         match next {
             Next::Wait | Next::Leave => Ok(None),
             Next::Run(job) => {
-                self.crew.start(slot, *job);
+                self.crew.start(slot, *job)?;
                 Ok(None)
             }
             Next::Over(outcome) => {
@@ -307,9 +303,8 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         match effect {
             Effect::Check { work, slot } => self.desk.check_again(rules, slot as usize, work),
             Effect::Spawn { work, slot } => {
-                if let Some(job) = self.desk.prepare(rules, slot as usize, work)? {
-                    self.crew.start(slot as usize, job);
-                }
+                let job = self.desk.prepare(rules, slot as usize, work)?;
+                self.crew.start(slot as usize, job)?;
             }
             Effect::EndWorker { work } => {
                 if let Some(slot) = self.end(work)

@@ -41,13 +41,6 @@ pub enum Message {
     },
     /// An attempt that was asked to end has had the time for that.
     Overdue(Work),
-    /// The worker of a slot could not be given anything to do.
-    NotStarted {
-        /// Where.
-        slot: usize,
-        /// Why.
-        error: String,
-    },
 }
 
 /// The dispatcher's end.

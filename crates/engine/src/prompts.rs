@@ -19,10 +19,18 @@ const SPARE: usize = 16;
 /// The prompts of all slots.
 #[derive(Debug)]
 pub(crate) struct Prompts {
-    folder: PathBuf,
     /// The folder, open.
     opened: Dir,
     files: BTreeMap<usize, Prompt>,
+}
+
+/// Where the worker in a slot finds its prompt, in the folder of all.
+pub(crate) fn path(folder: &Path, slot: usize) -> PathBuf {
+    below_folder(folder, &[&name(slot)])
+}
+
+fn name(slot: usize) -> String {
+    format!("slot-{slot}.prompt.md")
 }
 
 /// A file of ours, and which one it is.
@@ -35,13 +43,12 @@ struct Prompt {
 impl Prompts {
     /// None yet; they are in this folder.
     pub(crate) fn new(folder: &Path) -> io::Result<Self> {
-        Ok(Self { folder: folder.to_owned(), opened: open_ours(folder)?, files: BTreeMap::new() })
+        Ok(Self { opened: open_ours(folder)?, files: BTreeMap::new() })
     }
 
-    /// Writes the prompt for a slot that is free, and says where it is.
-    pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<PathBuf> {
-        let name = format!("slot-{slot}.prompt.md");
-        let path = below_folder(&self.folder, &[&name]);
+    /// Writes the prompt for a slot that is free to its [`path`].
+    pub(crate) fn write(&mut self, slot: usize, text: &str) -> io::Result<()> {
+        let name = name(slot);
         let ours = self.files.remove(&slot);
         let before = ours.as_ref().map_or(Ok(None), |prompt| prompt.length_in(&self.opened, &name))?;
         let (prompt, before) = match ours.zip(before) {
@@ -57,7 +64,7 @@ impl Prompts {
             prompt.file.set_len(length)?;
         }
         self.files.insert(slot, prompt);
-        Ok(path)
+        Ok(())
     }
 }
 
@@ -103,14 +110,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut prompts = Prompts::new(dir.path()).unwrap();
         for text in ["first and long", "short", "", "longer again"] {
-            let path = prompts.write(1, text).unwrap();
-            assert_eq!(fs::read_to_string(path).unwrap(), text);
+            prompts.write(1, text).unwrap();
+            assert_eq!(fs::read_to_string(path(dir.path(), 1)).unwrap(), text);
         }
         prompts.write(0, "another slot").unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         // Another executor takes over.
-        let path = Prompts::new(dir.path()).unwrap().write(1, "new").unwrap();
-        assert_eq!(fs::read_to_string(path).unwrap(), "new");
+        Prompts::new(dir.path()).unwrap().write(1, "new").unwrap();
+        assert_eq!(fs::read_to_string(path(dir.path(), 1)).unwrap(), "new");
     }
 
     #[test]
@@ -118,7 +125,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("p")).unwrap();
         let mut prompts = Prompts::new(&dir.path().join("p")).unwrap();
-        let path = prompts.write(0, "one").unwrap();
+        prompts.write(0, "one").unwrap();
+        let path = path(&dir.path().join("p"), 0);
         let target = dir.path().join("precious");
         fs::write(&target, "mine").unwrap();
         fs::remove_file(&path).unwrap();

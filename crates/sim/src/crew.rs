@@ -12,7 +12,7 @@ use team_executor_core::run::Work;
 use team_executor_engine::Failure;
 use team_executor_engine::artifacts::Looked;
 use team_executor_engine::control::{Answer, Asked, Request};
-use team_executor_engine::crew::{Crew, Job, Keys, WorkerEvent};
+use team_executor_engine::crew::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
 use team_executor_engine::inbox::{self, Inbox, Outbox};
 use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{Disk as _, DiskFile as _};
@@ -89,8 +89,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
             Message::Ended(work, end) => {
                 let Some(slot) = self.slot_of(work) else { return Ok(None) };
                 self.running.remove(&slot);
-                let exit = Some(Box::new(ledger::exit(work, end)));
-                Ok(Some(WorkerEvent::Ended { slot, exit }))
+                Ok(Some(ended(slot, Some(ledger::exit(work, end)))))
             }
             Message::KeeperDied(keeper) => {
                 let slot = self.keepers.iter().find(|(_, of)| **of == keeper).map(|(slot, _)| *slot);
@@ -98,7 +97,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
                 self.keepers.remove(&slot);
                 let Some(work) = self.running.remove(&slot) else { return Ok(None) };
                 let exit = left_by(world, keeper, work)?;
-                Ok(Some(WorkerEvent::Ended { slot, exit: exit.map(Box::new) }))
+                Ok(Some(ended(slot, exit)))
             }
             Message::Checked(work) => {
                 if let Some(slot) = world.busy.get(&work) {
@@ -160,7 +159,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
 }
 
 impl Crew for SimCrew<'_, '_, '_> {
-    fn start(&mut self, slot: usize, job: Job) {
+    fn start(&mut self, slot: usize, job: Job) -> Result<(), Failure> {
         let world = &mut **self.world.borrow_mut();
         let work = job.work;
         let verdict = world.audit.begins(&world.executor, work);
@@ -175,6 +174,7 @@ impl Crew for SimCrew<'_, '_, '_> {
         self.told.remove(&slot);
         world.busy.insert(work, slot);
         world.tell(keeper, Order::Run(work));
+        Ok(())
     }
 
     fn end(&mut self, slot: usize) {
@@ -190,14 +190,14 @@ impl Crew for SimCrew<'_, '_, '_> {
         }
     }
 
-    fn wait(&mut self, _: &Inbox, timeout: Option<Duration>) -> io::Result<Vec<WorkerEvent>> {
+    fn wait(&mut self, _: &Inbox, timeout: Option<Duration>) -> Result<Vec<WorkerEvent>, Failure> {
         let world = &mut **self.world.borrow_mut();
-        self.look_on(world)?;
+        self.look_on(world).map_err(|error| Failure::InTheWay(error.to_string()))?;
         self.plan_sync(world);
-        self.listen(world, timeout).map_err(|stop| failed(world, stop))
+        self.listen(world, timeout).map_err(|stop| Failure::InTheWay(failed(world, stop).to_string()))
     }
 
-    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<Option<Exit>>, Failure> {
+    fn harvest(&mut self, attempts: &[Keys], patience: Duration) -> Result<Vec<WorkerEnd>, Failure> {
         let world = &mut **self.world.borrow_mut();
         let over = |world: &mut World<'_>, stop| Failure::StillRunning(failed(world, stop).to_string());
         let mut exits = BTreeMap::new();
@@ -209,7 +209,8 @@ impl Crew for SimCrew<'_, '_, '_> {
         let alive = world.alive();
         let verdict = world.audit.before_recovery(&world.ledgers, &alive);
         world.audited(verdict);
-        Ok(attempts.iter().map(|keys| exits.get(&keys.worker).cloned()).collect())
+        let end = |keys: &Keys| WorkerEnd { exit: exits.get(&keys.worker).cloned(), result: None };
+        Ok(attempts.iter().map(end).collect())
     }
 
     fn forget_harvest(&mut self) -> Result<(), Failure> {
@@ -241,6 +242,10 @@ impl Crew for SimCrew<'_, '_, '_> {
             world.audited(Err("I4: a worker is alive when its executor has ended".to_owned()));
         }
     }
+}
+
+fn ended(slot: usize, exit: Option<Exit>) -> WorkerEvent {
+    WorkerEvent::Ended { slot, end: Box::new(WorkerEnd { exit, result: None }) }
 }
 
 /// What the executor is told when it cannot go on.

@@ -11,7 +11,7 @@ use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_engine::artifacts::Looked;
 use team_executor_engine::conductor::Happened;
 use team_executor_engine::control::{Answer, Request};
-use team_executor_engine::crew::{Job, Keys, WorkerEvent};
+use team_executor_engine::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use team_executor_engine::desk::{Desk, News, Next};
 use team_executor_engine::hold::Hold;
 use team_executor_engine::{Event as RunEvent, Failure};
@@ -108,7 +108,7 @@ impl Desk for SimDesk<'_, '_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, _: &Run, _: usize, work: Work) -> Result<Option<Job>, Failure> {
+    fn prepare(&mut self, _: &Run, _: usize, work: Work) -> Result<Job, Failure> {
         let assignment = Assignment {
             key: ledger::key(work),
             program: String::new(),
@@ -124,11 +124,12 @@ impl Desk for SimDesk<'_, '_, '_> {
             leftover: Leftover::default(),
             adapter: None,
         };
-        Ok(Some(Job { work, assignment }))
+        let task = self.session.tasks[work.task.get()].id.clone();
+        Ok(Job { work, task, prompt: Some(String::new()), assignment })
     }
 
-    fn ended(&mut self, _: &Run, slot: usize, work: Work, exit: Option<&Exit>) -> Result<Next, Failure> {
-        let (outcome, is_checked) = self.concluded(work, exit);
+    fn ended(&mut self, _: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
+        let (outcome, is_checked) = self.concluded(work, end.exit.as_ref());
         if is_checked {
             self.check(slot, work);
             return Ok(Next::Wait);
@@ -172,15 +173,16 @@ impl Desk for SimDesk<'_, '_, '_> {
     }
 
     fn keys(&self, _: &Run, work: Work) -> Keys {
-        Keys { worker: ledger::key(work), checks: Vec::new() }
+        let task = self.session.tasks[work.task.get()].id.clone();
+        Keys { work, task, worker: ledger::key(work), checks: Vec::new() }
     }
 
     fn patience(&self) -> Duration {
         PATIENCE
     }
 
-    fn harvested(&mut self, _: &Run, work: Work, exit: Option<&Exit>) -> Result<(Outcome, bool), Failure> {
-        Ok(self.concluded(work, exit))
+    fn harvested(&mut self, _: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure> {
+        Ok(self.concluded(work, end.exit.as_ref()))
     }
 
     fn recovered(&mut self, _: &Run, due: Vec<(usize, Work, Outcome)>) {

@@ -27,8 +27,10 @@ use team_executor_files::findings_text::cut_to;
 pub(crate) use self::agent::from_usage;
 pub(crate) use self::demands::{Demands, Discovery, Known, Reports};
 pub(crate) use self::gaps::Gaps;
-pub(crate) use self::outcome::{Delivery, Found, conclude};
-pub(crate) use self::report::{REPORTED_BY, RESULT_BYTES, WorkerReport};
+pub use self::outcome::Found;
+pub(crate) use self::outcome::{Delivery, conclude};
+pub(crate) use self::report::{REPORTED_BY, RESULT_BYTES};
+pub use self::report::{Refused, WorkerReport};
 pub(crate) use self::results::{RESULT, Results};
 pub(crate) use self::review::{is_supervised, with_checkpoints};
 pub(crate) use self::take_over::TakeOver;
@@ -64,9 +66,8 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Concludes an attempt whose worker ended so. To conclude it again after a crash changes nothing.
-    pub(crate) fn by_exit(&self, exit: &Exit) -> Result<Concluded, Failure> {
-        let result = self.run.results.read(&self.task.id, self.work.attempt)?;
+    /// Concludes an attempt whose worker ended so and handed this in. To conclude it again after a crash changes nothing.
+    pub(crate) fn by_exit(&self, exit: &Exit, result: Option<Found>) -> Result<Concluded, Failure> {
         if !matches!(exit.ended, Ended::Stopped | Ended::Interrupted) {
             return self.by_itself(exit, result);
         }
@@ -83,9 +84,8 @@ impl Attempt<'_> {
     }
 
     /// Concludes an attempt whose worker was lost.
-    pub(crate) fn lost(&self, exit: Option<&Exit>) -> Result<Concluded, Failure> {
-        let result = self.run.results.read(&self.task.id, self.work.attempt)?;
-        Ok(self.by_report(result, exit))
+    pub(crate) fn lost(&self, exit: Option<&Exit>, result: Option<Found>) -> Concluded {
+        self.by_report(result, exit)
     }
 
     /// Concludes an attempt that was ended from outside. It is interrupted, unless it had reported by a tool or a command of

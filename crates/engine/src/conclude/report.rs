@@ -17,7 +17,7 @@ pub(crate) const REPORTED_BY: &str = "reported_by";
 
 /// What a worker reported: in its result, in its discovery, or in the last words of its agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WorkerReport {
+pub struct WorkerReport {
     /// As it was written.
     pub(super) text: String,
     status: Option<String>,
@@ -69,21 +69,30 @@ pub(super) enum Severity {
 
 /// Why a result cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// A link, a folder, a pipe, or something that may not be opened.
     #[error("{0}")]
     NoFile(String),
+    /// It has so many bytes.
     #[error("it has {0} bytes, and at most {RESULT_BYTES} are read")]
     TooLarge(u64),
+    /// It is no text from this byte on.
     #[error("it is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
+    /// It is empty.
     #[error("it is empty")]
     Empty,
+    /// It is JSON, and no object.
     #[error("it is not an object")]
     NotAnObject,
     /// It is no JSON, or nested too deep.
     #[error("{message} (line {line})")]
-    Malformed { line: usize, message: String },
+    Malformed {
+        /// Where.
+        line: usize,
+        /// Why.
+        message: String,
+    },
 }
 
 impl Refused {

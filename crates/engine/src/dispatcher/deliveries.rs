@@ -11,6 +11,7 @@ use super::desk::RealDesk;
 use super::tell_problems;
 use crate::checking::{Checking, Scene};
 use crate::conclude::{Attempt, Concluded, Demands, Discovery, Reports, WorkerReport};
+use crate::crew::{Found, WorkerEnd};
 use crate::desk::Next;
 use crate::options::Failure;
 use crate::worker::Worker;
@@ -23,8 +24,9 @@ impl RealDesk<'_> {
         rules: &Run,
         slot: usize,
         work: Work,
-        exit: Option<&Exit>,
+        WorkerEnd { exit, result }: WorkerEnd,
     ) -> Result<Next, Failure> {
+        let exit = exit.as_ref();
         if self.checking.has(slot) {
             if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
                 self.tell_check_waits(rules, slot, reason, *lack);
@@ -40,8 +42,8 @@ impl RealDesk<'_> {
             tell_problems(vec![format!("{task}: rejected files are copied to {to}")], self.tell);
         }
         let outcome = match exit {
-            Some(exit) => self.outcome(rules, work, exit)?,
-            None => self.lost(rules, work, None)?,
+            Some(exit) => self.outcome(rules, work, exit, result)?,
+            None => self.lost(rules, work, None, result)?,
         };
         let (checking, scene) = self.checks(rules);
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
@@ -69,18 +71,25 @@ impl RealDesk<'_> {
     }
 
     /// What an attempt came to, with what its dialect demands.
-    pub(super) fn outcome(&mut self, rules: &Run, work: Work, exit: &Exit) -> Result<Outcome, Failure> {
+    pub(super) fn outcome(
+        &mut self,
+        rules: &Run,
+        work: Work,
+        exit: &Exit,
+        result: Option<Found>,
+    ) -> Result<Outcome, Failure> {
         if let Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) }) = &exit.ended {
             if *lack == Lack::Room {
                 self.is_full = true;
             }
+            self.live.remove(&work);
             let error = format!("could not start: {reason}");
             return Ok(Outcome::Failed { class: ErrorClass::Shortage, error });
         }
         if exit.undurable.as_ref().is_some_and(|obstacle| obstacle.lack == Some(Lack::Room)) {
             self.is_full = true;
         }
-        let concluded = self.attempt(rules, work).by_exit(exit)?;
+        let concluded = self.attempt(rules, work).by_exit(exit, result)?;
         let outcome = self.concluded(rules, work, concluded)?;
         Ok(self.unless_overspent(rules, work, outcome))
     }
@@ -117,8 +126,14 @@ impl RealDesk<'_> {
     }
 
     /// A worker was lost; what it used is not, nor what it had reported.
-    pub(super) fn lost(&mut self, rules: &Run, work: Work, exit: Option<&Exit>) -> Result<Outcome, Failure> {
-        let concluded = self.attempt(rules, work).lost(exit)?;
+    pub(super) fn lost(
+        &mut self,
+        rules: &Run,
+        work: Work,
+        exit: Option<&Exit>,
+        result: Option<Found>,
+    ) -> Result<Outcome, Failure> {
+        let concluded = self.attempt(rules, work).lost(exit, result);
         self.concluded(rules, work, concluded)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use team_executor_agents::{Ended, Exit};
+use team_executor_agents::Ended;
 use team_executor_beneath::ours;
 use team_executor_core::run::{Ending, Input, Live, Outcome, Run, Stage, Work};
 use team_executor_core::{Session, TaskIndex, Timestamp};
@@ -15,7 +15,7 @@ use crate::checking::{self, Checking};
 use crate::conclude::{Gaps, Known};
 use crate::conductor::Happened;
 use crate::control::{Answer, Permission, Request};
-use crate::crew::{Job, Keys, WorkerEvent};
+use crate::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::desk::{Desk, News, Next};
 use crate::event;
 use crate::following::Following;
@@ -24,7 +24,6 @@ use crate::inbox::Outbox;
 use crate::job;
 use crate::options::{Failure, Options};
 use crate::prompt::Knowledge;
-use crate::prompts::Prompts;
 use crate::report::Report;
 use crate::resident::Residents;
 use crate::run_at::RunAt;
@@ -45,7 +44,6 @@ pub(super) struct RealDesk<'t> {
     pub(super) gaps: Gaps,
     /// What the results of all tasks must be, if they are the rows of a table.
     pub(super) job: Option<job::Job>,
-    pub(super) prompts: Prompts,
     pub(super) residents: Residents,
     pub(super) knowledge: Knowledge,
     /// For what it tells the dispatcher.
@@ -106,12 +104,12 @@ impl Desk for RealDesk<'_> {
         self.at.must_be_there(&self.options.folder)
     }
 
-    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure> {
+    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Job, Failure> {
         self.prepared(rules, work, slot)
     }
 
-    fn ended(&mut self, rules: &Run, slot: usize, work: Work, exit: Option<&Exit>) -> Result<Next, Failure> {
-        let next = self.goes_on(rules, slot, work, exit)?;
+    fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
+        let next = self.goes_on(rules, slot, work, end)?;
         Ok(self.over(Some(work), next))
     }
 
@@ -153,8 +151,9 @@ impl Desk for RealDesk<'_> {
     }
 
     fn keys(&self, rules: &Run, work: Work) -> Keys {
-        let worker = self.at.key(self.id(work.task), work.attempt);
-        Keys { worker, checks: checking::keys(&self.scene(rules), work) }
+        let task = self.session.tasks[work.task.get()].id.clone();
+        let worker = self.at.key(task.as_str(), work.attempt);
+        Keys { work, task, worker, checks: checking::keys(&self.scene(rules), work) }
     }
 
     fn patience(&self) -> Duration {
@@ -162,11 +161,13 @@ impl Desk for RealDesk<'_> {
         KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0))
     }
 
-    fn harvested(&mut self, rules: &Run, work: Work, exit: Option<&Exit>) -> Result<(Outcome, bool), Failure> {
+    fn harvested(&mut self, rules: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure> {
+        let WorkerEnd { exit, result } = end;
+        let exit = exit.as_ref();
         self.doers.extend(rules.view(work.task).map(|view| (work.task, view.choice)));
         let outcome = match exit {
-            Some(exit) if exit.well || exit.ended != Ended::Interrupted => self.outcome(rules, work, exit)?,
-            exit => self.lost(rules, work, exit)?,
+            Some(exit) if exit.well || exit.ended != Ended::Interrupted => self.outcome(rules, work, exit, result)?,
+            exit => self.lost(rules, work, exit, result)?,
         };
         let (checking, scene) = self.checks(rules);
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {

@@ -13,10 +13,10 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         let rules = self.conductor.rules();
         let at_work: Vec<(usize, Work)> = rules.slots().collect();
         let keys: Vec<Keys> = at_work.iter().map(|(_, work)| self.desk.keys(rules, *work)).collect();
-        let exits = self.crew.harvest(&keys, self.desk.patience())?;
+        let ends = self.crew.harvest(&keys, self.desk.patience())?;
         let (mut harvested, mut due) = (Vec::new(), Vec::new());
-        for ((slot, work), exit) in at_work.into_iter().zip(exits) {
-            match self.desk.harvested(rules, work, exit.as_ref())? {
+        for ((slot, work), end) in at_work.into_iter().zip(ends) {
+            match self.desk.harvested(rules, work, end)? {
                 (outcome, true) => due.push((slot, work, outcome)),
                 (outcome, false) => harvested.push(WorkEnded { work, outcome }),
             }

@@ -30,7 +30,6 @@ use crate::local_crew::LocalCrew;
 use crate::options::{Failure, Options};
 use crate::plan::Plan;
 use crate::prompt::Knowledge;
-use crate::prompts::Prompts;
 use crate::replay::Before;
 use crate::report::Report;
 use crate::resident::Residents;
@@ -139,14 +138,12 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     }
     talk::close_doors(&at);
     guard_executor(depth > 0);
-    let crew = LocalCrew::new(options, &at, conductor.epoch());
-    let agents = at.agents();
-    let prompts = Prompts::new(&agents).map_err(Failure::disk("open", &agents))?;
+    let crew = LocalCrew::new(options, &at, conductor.epoch())?;
     let workspace = Project(project_root(&options.folder, &options.current));
     let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
     let job = Job::of(&options.folder)?;
     let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
-    set_aside.map_err(Failure::disk("look for results in", agents))?;
+    set_aside.map_err(Failure::disk("look for results in", at.agents()))?;
     let desk = RealDesk {
         checking,
         options,
@@ -155,7 +152,6 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         session,
         gaps: Gaps::from_now(&options.folder),
         job,
-        prompts,
         following: Following::default(),
         residents: Residents::default(),
         outbox: outbox.clone(),
