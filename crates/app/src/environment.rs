@@ -128,3 +128,48 @@ impl Place {
 pub fn project_of(session: &Path, current: &Path) -> PathBuf {
     project_root(session, current)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Flags;
+    use crate::open::Reading;
+
+    fn app(current: &Path) -> App {
+        let variables = vec![("HOME".into(), current.join("home").into())];
+        let current = Ok(current.to_owned());
+        App::new(Environment { current, exe: Ok("/x".into()), started_as: None, variables })
+    }
+
+    #[test]
+    fn apps_of_one_process_see_their_own_folder_and_home() {
+        let dirs = [("one", 1), ("two", 2)].map(|(id, retries)| {
+            let dir = tempfile::tempdir().unwrap();
+            let tasks = format!(r#"{{"session_id": "{id}", "tasks": []}}"#);
+            std::fs::create_dir_all(dir.path().join("S")).unwrap();
+            std::fs::write(dir.path().join("S/tasks.json"), tasks).unwrap();
+            std::fs::create_dir_all(dir.path().join("home/.config/team-executor")).unwrap();
+            let config = format!("[defaults]\nretries = {retries}\n");
+            std::fs::write(dir.path().join("home/.config/team-executor/config.toml"), config).unwrap();
+            dir
+        });
+        for (dir, retries) in dirs.iter().zip([1, 2]) {
+            let app = app(dir.path());
+            let opened = app.open(Some(Path::new("S")), Reading::default()).unwrap();
+            assert_eq!(opened.path, "S");
+            let config = app.config(None, &Flags::default()).unwrap();
+            let set = config.entries.iter().find(|entry| entry.key == "defaults.retries").unwrap();
+            assert_eq!(set.value, retries);
+            assert!(app.open(Some(Path::new("T")), Reading::default()).is_err());
+        }
+    }
+
+    #[test]
+    fn without_a_current_folder_only_what_needs_it_is_refused() {
+        let env =
+            Environment { current: Err("gone".into()), exe: Ok("/x".into()), started_as: None, variables: vec![] };
+        let app = App::new(env);
+        assert!(app.current().is_err_and(|error| error.to_string().contains("gone")));
+        assert_eq!(app.path(Path::new("/a")), Path::new("/a"));
+    }
+}

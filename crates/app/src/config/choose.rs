@@ -261,21 +261,7 @@ impl<'a> Chooser<'a> {
         };
         let typed = agent.kind.program();
         let Agent { kind, mut pass_env, mut env, .. } = agent;
-        let setup = match kind {
-            Kind::Agent { setup, converse, .. } => {
-                let must = setup.adapter == Adapter::Acp || setup.permissions == Permissions::Ask;
-                // Only in a conversation Codex says what it uses before it ends.
-                let owns = [own, role];
-                let bound = setup.adapter == Adapter::Codex && budget::binds(&self.config.settings, self.flags, owns);
-                let converses = must || converse.unwrap_or(bound || task.exec_mode == ExecMode::Interactive);
-                Some(self.setup(Setup { converses, ..setup }, &name, own, role)?)
-            }
-            Kind::Command(_) => {
-                self.not_for_commands(&name, own, role);
-                None
-            }
-            Kind::Rehearsal { .. } => None,
-        };
+        let setup = self.conversation(kind, task, &name, own, role)?;
         if let Some(Setup { adapter, .. }) = setup {
             pass_env.extend(adapter.passes().iter().map(|name| (*name).to_owned()));
             let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -285,6 +271,32 @@ impl<'a> Chooser<'a> {
         let pool = self.pool(&worker);
         self.chosen.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
+    }
+
+    /// How a known coding agent is asked about a task, and whether it converses; nothing for other kinds.
+    fn conversation(
+        &mut self,
+        kind: Kind,
+        task: &Task,
+        name: &str,
+        own: Option<&Own>,
+        role: Option<&Own>,
+    ) -> Result<Option<Setup>, Error> {
+        match kind {
+            Kind::Agent { setup, converse, .. } => {
+                let must = setup.adapter == Adapter::Acp || setup.permissions == Permissions::Ask;
+                // Only in a conversation Codex says what it uses before it ends.
+                let owns = [own, role];
+                let bound = setup.adapter == Adapter::Codex && budget::binds(&self.config.settings, self.flags, owns);
+                let converses = must || converse.unwrap_or(bound || task.exec_mode == ExecMode::Interactive);
+                self.setup(Setup { converses, ..setup }, name, own, role).map(Some)
+            }
+            Kind::Command(_) => {
+                self.not_for_commands(name, own, role);
+                Ok(None)
+            }
+            Kind::Rehearsal { .. } => Ok(None),
+        }
     }
 
     /// How a known coding agent is asked, with what the task and its role settle.

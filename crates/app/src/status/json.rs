@@ -1,7 +1,7 @@
 //! How a run stands, for programs. Fields are added, never renamed or removed, within one `version`.
 
 use serde::Serialize;
-use team_executor_core::{Graph, Session, TaskId, TaskIndex, Verdict, joining};
+use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
 use team_executor_engine::artifacts::Shelved;
 use team_executor_engine::event::Activity;
 use team_executor_engine::{Running, Status};
@@ -116,8 +116,7 @@ fn asks<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonAsked<'a>> {
 
 /// How a run stands, for programs.
 pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> JsonStatus<'a> {
-    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
-    let statuses = status.map_or(&[][..], |status| &status.statuses);
+    let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     JsonStatus {
         version: 1,
         session: session.id.as_str(),
@@ -127,77 +126,85 @@ pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>)
         reason: status.and_then(|status| status.reason.as_deref()),
         executor: status.is_some_and(|status| status.is_heard),
         finished: status.is_some_and(|status| status.finished),
-        tasks: (0..)
-            .map(TaskIndex)
-            .zip(statuses)
-            .map(|(task, stands)| {
-                let judged = status.and_then(|status| status.judged.get(task.get()));
-                JsonTask {
-                    id: id(task),
-                    wave: graph.wave(task),
-                    status: stands.word(),
-                    rounds: judged.map_or(0, |judged| judged.rounds),
-                    verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
-                    why: judged.and_then(|judged| judged.why.as_deref()),
-                    wait_s: judged.and_then(|judged| judged.wait),
-                }
-            })
-            .collect(),
-        running: status
-            .map_or(&[][..], |status| &status.running)
-            .iter()
-            .map(|running| {
-                let doing = status.and_then(|status| status.doing(id(running.task), running.attempt));
-                JsonRunning {
-                    task: id(running.task),
-                    role: session.tasks[running.task.get()].role.as_str(),
-                    attempt: running.attempt,
-                    seconds: running.seconds,
-                    agent: doing.map(|one| one.agent.as_str()),
-                    doing: doing.and_then(|one| one.doing.as_deref()),
-                    attach: doing.and_then(|one| one.attach.as_deref()),
-                    activity: doing.map(|one| &one.activity),
-                }
-            })
-            .collect(),
+        tasks: status.map(|status| tasks(session, graph, status)).unwrap_or_default(),
+        running: status.map(|status| running(session, status)).unwrap_or_default(),
         asks: status.map(|status| asks(session, status)).unwrap_or_default(),
-        ready: status.map_or(&[][..], |status| &status.ready).iter().map(|task| id(*task)).collect(),
+        ready: status.map_or(&[][..], |status| &status.ready).iter().map(id).collect(),
         rounds: status.map_or(0, |status| status.rounds),
-        checkpoint: status.and_then(|status| status.checkpoint.as_ref()).map(|checkpoint| JsonCheckpoint {
-            task: id(checkpoint.task),
-            cause: checkpoint.cause.word(),
-            judges: checkpoint
-                .judges
-                .iter()
-                .map(|(task, folder)| JsonJudged {
-                    task: id(*task),
-                    folder: folder.as_ref().map(|folder| folder.display().to_string()),
-                })
-                .collect(),
-            critique: checkpoint.critique.as_deref(),
-        }),
-        artifacts: status
-            .map_or(&[][..], |status| &status.artifacts)
-            .iter()
-            .map(|Shelved { artifact, .. }| JsonArtifact {
-                id: artifact.id.as_str(),
-                task: artifact.task.as_ref().map(TaskId::as_str),
-                state: artifact.validation.word(),
-                version: artifact.version.as_deref(),
-            })
-            .collect(),
-        decisions: status
-            .map_or(&[][..], |status| &status.decisions)
-            .iter()
-            .map(|decision| JsonDecision {
-                checkpoint: decision.checkpoint.map(id),
-                action: decision.action.word(),
-                tasks: decision.tasks.iter().map(|task| id(*task)).collect(),
-                text: &decision.text,
-                at: time::format(decision.at),
-            })
-            .collect(),
+        checkpoint: status.and_then(|status| checkpoint(session, status)),
+        artifacts: status.map_or(&[][..], |status| &status.artifacts).iter().map(artifact).collect(),
+        decisions: status.map(|status| decisions(session, status)).unwrap_or_default(),
         usage: JsonUsage::of(status.map_or(&[][..], |status| &status.used)),
         injected_roles: crate::joining::json(&joining(session, None, &[])),
     }
+}
+
+fn tasks<'a>(session: &'a Session, graph: &Graph, status: &'a Status) -> Vec<JsonTask<'a>> {
+    let one = |(task, stands): (TaskIndex, &TaskStatus)| {
+        let judged = status.judged.get(task.get());
+        JsonTask {
+            id: session.tasks[task.get()].id.as_str(),
+            wave: graph.wave(task),
+            status: stands.word(),
+            rounds: judged.map_or(0, |judged| judged.rounds),
+            verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
+            why: judged.and_then(|judged| judged.why.as_deref()),
+            wait_s: judged.and_then(|judged| judged.wait),
+        }
+    };
+    (0..).map(TaskIndex).zip(&status.statuses).map(one).collect()
+}
+
+fn running<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonRunning<'a>> {
+    let one = |running: &Running| {
+        let task = &session.tasks[running.task.get()];
+        let doing = status.doing(task.id.as_str(), running.attempt);
+        JsonRunning {
+            task: task.id.as_str(),
+            role: task.role.as_str(),
+            attempt: running.attempt,
+            seconds: running.seconds,
+            agent: doing.map(|one| one.agent.as_str()),
+            doing: doing.and_then(|one| one.doing.as_deref()),
+            attach: doing.and_then(|one| one.attach.as_deref()),
+            activity: doing.map(|one| &one.activity),
+        }
+    };
+    status.running.iter().map(one).collect()
+}
+
+fn checkpoint<'a>(session: &'a Session, status: &'a Status) -> Option<JsonCheckpoint<'a>> {
+    let checkpoint = status.checkpoint.as_ref()?;
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let judges = checkpoint.judges.iter().map(|(task, folder)| JsonJudged {
+        task: id(*task),
+        folder: folder.as_ref().map(|folder| folder.display().to_string()),
+    });
+    Some(JsonCheckpoint {
+        task: id(checkpoint.task),
+        cause: checkpoint.cause.word(),
+        judges: judges.collect(),
+        critique: checkpoint.critique.as_deref(),
+    })
+}
+
+fn artifact(Shelved { artifact, .. }: &Shelved) -> JsonArtifact<'_> {
+    JsonArtifact {
+        id: artifact.id.as_str(),
+        task: artifact.task.as_ref().map(TaskId::as_str),
+        state: artifact.validation.word(),
+        version: artifact.version.as_deref(),
+    }
+}
+
+fn decisions<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonDecision<'a>> {
+    let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
+    let decisions = status.decisions.iter().map(|decision| JsonDecision {
+        checkpoint: decision.checkpoint.map(id),
+        action: decision.action.word(),
+        tasks: decision.tasks.iter().map(|task| id(*task)).collect(),
+        text: &decision.text,
+        at: time::format(decision.at),
+    });
+    decisions.collect()
 }

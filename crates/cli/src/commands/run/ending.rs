@@ -73,21 +73,7 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
     }
     field(out, "Session", &near(&report.session))?;
     field(out, "Files", &near(&report.folder))?;
-    for (nth, one) in report.deliverables.iter().take(SHOWN).enumerate() {
-        let label = if nth == 0 { "Deliverables" } else { "" };
-        let by = one.task.as_deref().map_or_else(|| one.role.clone(), |task| format!("{task}, {}", one.role));
-        let in_files = one.path.strip_prefix(&report.folder).map(|path| path.display().to_string());
-        field(out, label, &format!("{} ({by})", in_files.unwrap_or_else(|_| near(&one.path))))?;
-    }
-    if report.deliverables.len() > SHOWN {
-        field(out, "", &format!("… and {} more", report.deliverables.len() - SHOWN))?;
-    }
-    for (nth, fault) in report.faults.iter().take(SHOWN).enumerate() {
-        field(out, if nth == 0 { "Not right" } else { "" }, fault)?;
-    }
-    if report.faults.len() > SHOWN {
-        field(out, "", &format!("… and {} more: team-executor artifacts verify", report.faults.len() - SHOWN))?;
-    }
+    delivered(report, out)?;
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
         joined(out, &report.joining, width)?;
@@ -106,7 +92,35 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
             writeln!(out, "help: {}", escape::line(&help))?;
         }
     }
-    let Some(Again { app, resume, session }) = again else { return Ok(()) };
+    if let Some(again) = again {
+        next(report, &again, out)?;
+    }
+    Ok(())
+}
+
+/// What was delivered, and what of it is not right.
+fn delivered(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
+    for (nth, one) in report.deliverables.iter().take(SHOWN).enumerate() {
+        let label = if nth == 0 { "Deliverables" } else { "" };
+        let by = one.task.as_deref().map_or_else(|| one.role.clone(), |task| format!("{task}, {}", one.role));
+        let in_files = one.path.strip_prefix(&report.folder).map(|path| path.display().to_string());
+        field(out, label, &format!("{} ({by})", in_files.unwrap_or_else(|_| near(&one.path))))?;
+    }
+    if report.deliverables.len() > SHOWN {
+        field(out, "", &format!("… and {} more", report.deliverables.len() - SHOWN))?;
+    }
+    for (nth, fault) in report.faults.iter().take(SHOWN).enumerate() {
+        field(out, if nth == 0 { "Not right" } else { "" }, fault)?;
+    }
+    if report.faults.len() > SHOWN {
+        field(out, "", &format!("… and {} more: team-executor artifacts verify", report.faults.len() - SHOWN))?;
+    }
+    Ok(())
+}
+
+/// What can be typed next.
+fn next(report: &Report, again: &Again<'_>, out: &mut impl Write) -> std::io::Result<()> {
+    let Again { app, resume, session } = again;
     if let Some(task) = report.first_failed.as_ref().filter(|_| report.is_complete()) {
         let (typed, task) = (app.typed(), escape::shell_word(task));
         let tried = format!("{typed} logs {task} {session} shows what it printed");

@@ -25,7 +25,15 @@ pub(super) fn text(
     brief: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
-    let Watched { session, graph, path, .. } = *shown;
+    head(shown, status, width, out)?;
+    tasks(shown, status, width, brief, out)?;
+    summary(shown, status, width, out)?;
+    decisions(shown, status, width, out)
+}
+
+/// How far a run is.
+fn head(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write) -> Result<(), Failure> {
+    let session = shown.session;
     const BAR: usize = 30;
     let (counts, total) = (status.counts, session.tasks.len());
     let full = (BAR * counts.completed).checked_div(total).unwrap_or(BAR);
@@ -43,9 +51,18 @@ pub(super) fn text(
     if !others.is_empty() {
         writeln!(out, "{}", others.join(", "))?;
     }
+    Ok(())
+}
+
+/// How long a worker has been at work. Nobody knows when those ended whose executor was killed.
+fn lasts(status: &Status, running: &Running) -> String {
+    if status.is_heard { format!(", {} s", running.seconds) } else { String::new() }
+}
+
+/// Each task, wave by wave.
+fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let Watched { session, graph, .. } = *shown;
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
-    // Nobody knows when those ended whose executor was killed.
-    let lasts = |running: &Running| if status.is_heard { format!(", {} s", running.seconds) } else { String::new() };
     let mut wave = 0;
     let is_shown = |task: &&TaskIndex| {
         !brief || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
@@ -57,7 +74,7 @@ pub(super) fn text(
         }
         let (sign, style) = mark(status.statuses[task.get()]);
         let of_worker = status.running.iter().find(|running| running.task == *task);
-        let since = of_worker.map(|running| format!("  attempt {}{}", running.attempt, lasts(running)));
+        let since = of_worker.map(|running| format!("  attempt {}{}", running.attempt, lasts(status, running)));
         let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
         let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
         let note = note(&status.judged[task.get()]);
@@ -67,10 +84,17 @@ pub(super) fn text(
             worker(shown, status, running, width, out)?;
         }
     }
+    Ok(())
+}
+
+/// What there is of the run as a whole.
+fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write) -> Result<(), Failure> {
+    let session = shown.session;
+    let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
     writeln!(out)?;
     let running = status.running.iter().map(|running| {
         let role = escape::line(session.tasks[running.task.get()].role.as_str());
-        format!("{} ({role}{})", id(running.task), lasts(running))
+        format!("{} ({role}{})", id(running.task), lasts(status, running))
     });
     let label = if status.is_heard || status.running.is_empty() { "Running" } else { "Cut off" };
     list(out, label, running, ", ", width)?;
@@ -92,6 +116,13 @@ pub(super) fn text(
         }
         conversations(status, out)?;
     }
+    Ok(())
+}
+
+/// What was decided, and what is to be.
+fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write) -> Result<(), Failure> {
+    let Watched { session, path, .. } = *shown;
+    let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
         let text = if decision.text.is_empty() { String::new() } else { format!(": {}", decision.text) };
