@@ -13,10 +13,10 @@ use crate::shell::{Outcome, command, root, succeeds};
 
 /// What is changed. A mistake in here costs finished work, or leaves processes behind.
 const FILES: [&str; 7] = [
-    "crates/engine/src/dispatcher.rs",
-    "crates/engine/src/dispatcher/*.rs",
-    "crates/engine/src/conductor.rs",
-    "crates/engine/src/checking.rs",
+    "crates/engine/src/dispatch/dispatcher.rs",
+    "crates/engine/src/dispatch/dispatcher/*.rs",
+    "crates/engine/src/dispatch/conductor.rs",
+    "crates/engine/src/conclude/checking.rs",
     "crates/engine/src/conclude/*.rs",
     "crates/agents/src/keeper/*.rs",
     "crates/agents/src/keepers/*.rs",

@@ -10,8 +10,8 @@ use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
 
 use crate::control::Checkpoints;
-use crate::prices::Prices;
-use crate::worker::Workers;
+use crate::cost::prices::Prices;
+use crate::prepare::worker::Workers;
 
 /// What is run and how.
 #[derive(Debug)]

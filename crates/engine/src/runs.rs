@@ -9,7 +9,7 @@ use team_executor_files::json::{self, Value};
 use team_executor_store::recover;
 use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
 
-use crate::run_at;
+use crate::begin::run_at;
 
 /// A run of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]

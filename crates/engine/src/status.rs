@@ -7,20 +7,20 @@ use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run,
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{History, records, run_folder};
 
-use crate::artifacts::{Shelf, Shelved};
-use crate::budget::Halted;
+use crate::begin::plan::Plan;
+use crate::begin::replay;
+use crate::begin::run_at;
 use crate::clock;
+use crate::conclude::artifacts::{Shelf, Shelved};
 use crate::control;
+use crate::cost::budget::Halted;
+use crate::cost::usage::{self, Spent};
 use crate::event::AtWork;
 use crate::options::Failure;
-use crate::plan::Plan;
-use crate::prompt::Knowledge;
-use crate::replay;
-use crate::resident::Residents;
-use crate::run_at;
-use crate::talk::{self, Talk};
-use crate::usage::{self, Spent};
-use crate::views::state;
+use crate::prepare::prompt::Knowledge;
+use crate::prepare::resident::Residents;
+use crate::prepare::talk::{self, Talk};
+use crate::render::views::state;
 
 /// How a run stands.
 #[derive(Debug)]
@@ -212,7 +212,7 @@ pub fn prompt(
     };
     let path = newest.as_ref().map(|(path, _)| path.as_path());
     let before = Residents::default().take(session, &run, task);
-    Ok(crate::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
+    Ok(crate::prepare::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
 }
 
 /// The plan of a run, and the rules after all of its records.

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use team_executor_core::run::Run;
-use team_executor_engine::conductor::Conductor;
-use team_executor_engine::dispatcher::{Beginning, Dispatcher};
-use team_executor_engine::hold::{Hold, Reopened};
-use team_executor_engine::{Failure, inbox, rules};
+use team_executor_engine::begin::hold::{Hold, Reopened};
+use team_executor_engine::dispatch::conductor::Conductor;
+use team_executor_engine::dispatch::dispatcher::{Beginning, Dispatcher};
+use team_executor_engine::dispatch::inbox;
+use team_executor_engine::{Failure, rules};
 use team_executor_store::run_folder::JOURNAL;
 use team_executor_store::sim_disk::{SimDisk, SimFile};
 use team_executor_store::sim_sync::SimSyncer;

@@ -12,7 +12,7 @@ use team_executor_core::{
 use team_executor_core::SessionStatus;
 use team_executor_core::run::AtCheckpoint;
 use team_executor_engine::control::Checkpoints;
-use team_executor_engine::prices::Prices;
+use team_executor_engine::cost::prices::Prices;
 use team_executor_engine::{Options, Workers};
 use team_executor_files::Dialect;
 

@@ -12,8 +12,9 @@ use team_executor_store::run_folder::{AGENTS, EXECUTOR, JOURNAL, folder_name};
 use team_executor_store::{DiskFolder, glance, records};
 
 use super::Refusal;
-use crate::plan::Plan;
-use crate::{control, run_at, shell};
+use crate::begin::plan::Plan;
+use crate::begin::run_at;
+use crate::{control, shell};
 
 /// An attempt at a task, as the environment of a worker names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +136,7 @@ mod tests {
     use team_executor_store::{Disk as _, Journal, RealDisk};
 
     use super::*;
-    use crate::plan::digest;
+    use crate::begin::plan::digest;
 
     const TRUE: [(&str, &str); 5] = [
         ("SESSION", "/p/S"),

@@ -10,9 +10,9 @@ use team_executor_store::DiskFolder;
 
 use super::shown::{ShownMessage, ShownState, ShownTask};
 use super::{Attempt, Filter, Heard, Refusal, state};
-use crate::artifacts::Shelf;
-use crate::prompt;
-use crate::wisdom::Book;
+use crate::conclude::artifacts::Shelf;
+use crate::conclude::wisdom::Book;
+use crate::prepare::prompt;
 
 /// Tasks that are shown with what they found.
 const TASKS: usize = 50;

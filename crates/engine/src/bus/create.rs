@@ -10,8 +10,9 @@ use team_executor_store::run_folder::{folder_name, project_root};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
-use crate::views::{OwnFile, own_file};
-use crate::{clock, run_at, runs, shell};
+use crate::begin::run_at;
+use crate::render::views::{OwnFile, own_file};
+use crate::{clock, runs, shell};
 
 /// The task that is wanted.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use team_executor_store::append::TURN;
 use team_executor_store::{Disk as _, Durability, Kind as DiskKind, Log, RealDisk, Turn, replace};
 
 use super::{Attempt, Refusal};
-use crate::wisdom::{self, Book};
+use crate::conclude::wisdom::{self, Book};
 use crate::{clock, control};
 
 /// The longest line that is written.

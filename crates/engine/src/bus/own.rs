@@ -8,9 +8,10 @@ use team_executor_files::{MemoryFolder, discovery, findings_text, time};
 use team_executor_store::{Durability, RealDisk, replace};
 
 use super::{Attempt, Refusal, log};
+use crate::begin::run_at;
+use crate::clock;
 use crate::conclude::{REPORTED_BY, RESULT_BYTES, Results, WorkerReport};
-use crate::job::Job;
-use crate::{clock, run_at};
+use crate::prepare::job::Job;
 
 /// How a task ended, in its worker's words.
 #[derive(Debug, Clone, Copy)]

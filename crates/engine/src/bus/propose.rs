@@ -13,7 +13,8 @@ use team_executor_store::{Log, RealDisk};
 use super::create::{self, NewTask};
 use super::log::{LINE_BYTES, turn};
 use super::{Attempt, Refusal};
-use crate::{clock, run_at};
+use crate::begin::run_at;
+use crate::clock;
 
 /// What tells a worker how many tasks may be proposed in its run, by all workers together.
 pub(crate) const MOST: &str = "TEAM_EXECUTOR_PROPOSALS";

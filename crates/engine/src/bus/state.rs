@@ -9,9 +9,10 @@ use team_executor_files::reading::Reading;
 use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::{component, project_root};
 
+use crate::begin::run_at;
 use crate::options::Failure;
-use crate::views::state::refresh;
-use crate::{run_at, status};
+use crate::render::views::state::refresh;
+use crate::status;
 
 /// The session as its newest run says it is, or as its own files do if it was never run.
 pub fn now(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Session, Failure> {

@@ -15,9 +15,9 @@ use team_executor_core::run::{ErrorClass, Outcome, Used};
 use super::outcome::{Delivery, Found, conclude};
 use super::report::WorkerReport;
 use super::{Attempt, Concluded, complaint, logs};
+use crate::conclude::patience::{Patient, patiently};
 use crate::options::{Failure, Options};
-use crate::patience::{Patient, patiently};
-use crate::worker::Worker;
+use crate::prepare::worker::Worker;
 
 impl Attempt<'_> {
     /// Concludes an attempt of an agent that ended, with the result that was found.

@@ -14,8 +14,8 @@ use team_executor_store::{Disk, Kind};
 
 use super::WorkerReport;
 use super::review::{review, unknown_verdict};
-use crate::job::Job;
-use crate::patience::patiently;
+use crate::conclude::patience::patiently;
+use crate::prepare::job::Job;
 
 /// The reports of attempts until their ends are told: nobody reads them again.
 pub(crate) type Known = BTreeMap<Work, Option<Box<Reports>>>;

@@ -11,7 +11,7 @@ use team_executor_files::findings_text::cut_to;
 use team_executor_files::json::{self, Value};
 use team_executor_files::messages;
 
-use crate::report::one_line;
+use crate::render::run_report::one_line;
 
 /// What a gap is called, in results and on the bus.
 pub(super) const NAME: &str = "capability_gap";

@@ -5,15 +5,19 @@
 //! `review` (what it says of others), `gaps` (what no role can do), `take_over` (what is kept of a report when the end is durable).
 
 mod agent;
+pub mod artifacts;
+pub(crate) mod checking;
 mod demands;
 mod gaps;
 mod outcome;
+pub(crate) mod patience;
 mod report;
 mod results;
 mod review;
 mod take_over;
 #[cfg(test)]
 mod tests;
+pub mod wisdom;
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -34,9 +38,9 @@ pub use self::report::{Refused, WorkerReport};
 pub(crate) use self::results::{RESULT, Results};
 pub(crate) use self::review::{is_supervised, with_checkpoints};
 pub(crate) use self::take_over::TakeOver;
+use crate::begin::run_at::{RunAt, logs};
 use crate::options::{Failure, Options};
-use crate::run_at::{RunAt, logs};
-use crate::worker::Worker;
+use crate::prepare::worker::Worker;
 
 /// How much of what an agent complains about is looked at.
 const COMPLAINT_BYTES: u64 = 4096;

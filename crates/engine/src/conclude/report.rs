@@ -8,7 +8,7 @@ use team_executor_files::fields::text_of;
 use team_executor_files::json::{self, Document, Kind, Malformed, Value};
 
 use super::gaps;
-use crate::wisdom::Book;
+use crate::conclude::wisdom::Book;
 
 /// The most that is read of a result.
 pub(crate) const RESULT_BYTES: u64 = 1 << 20;

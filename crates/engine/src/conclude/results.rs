@@ -15,9 +15,9 @@ use team_executor_store::{Durability, RealDisk, replace};
 
 use super::outcome::Found;
 use super::report::{RESULT_BYTES, Refused, WorkerReport};
+use crate::begin::run_at::result_name;
+use crate::conclude::patience::patiently;
 use crate::options::Failure;
-use crate::patience::patiently;
-use crate::run_at::result_name;
 
 /// How the name of a result ends.
 pub(crate) const RESULT: &str = ".result.json";

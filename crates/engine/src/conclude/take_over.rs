@@ -11,8 +11,8 @@ use team_executor_store::{Disk, Durability, Kind, replace};
 
 use super::demands::{Discovery, Known, Reports, file_name};
 use super::report::{Severity, WorkerReport};
-use crate::run_at::RunAt;
-use crate::wisdom;
+use crate::begin::run_at::RunAt;
+use crate::conclude::wisdom;
 
 /// Where reports come from and where they go.
 pub(crate) struct TakeOver<'a, D> {
@@ -145,7 +145,7 @@ mod tests {
     use team_executor_core::TaskId;
 
     use super::*;
-    use crate::wisdom::Book;
+    use crate::conclude::wisdom::Book;
 
     fn report(text: &str) -> WorkerReport {
         WorkerReport::parse(text, &TaskId::parse("A").unwrap()).unwrap()

@@ -15,9 +15,11 @@ use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
 
 use super::{Answer, Request};
+use crate::begin::replay;
+use crate::begin::run_at::{self, Opened, RunAt};
+use crate::clock;
 use crate::options::Failure;
-use crate::run_at::{self, Opened, RunAt};
-use crate::{clock, replay, views};
+use crate::render::views;
 
 /// How long the keepers of a killed executor have to end their workers.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_store::run_folder::{project_root, run_path};
 
-use crate::run_at;
+use crate::begin::run_at;
 
 /// How one thing stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use team_executor_store::run_folder::{EXECUTOR, JOURNAL, LOCK};
 use team_executor_store::{DiskError, Holder, Lock, LockError, cut_damage, sweep};
 
 use super::run::{is_alive, open};
+use crate::begin::run_at;
 use crate::options::Failure;
-use crate::run_at;
 
 /// What was done.
 #[derive(Debug, PartialEq, Eq)]

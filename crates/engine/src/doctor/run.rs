@@ -13,11 +13,11 @@ use team_executor_store::run_folder::{EXECUTOR, JOURNAL, KEEPERS, LOCK, RESERVE}
 use team_executor_store::{Disk as _, Examined, Flaw, RESERVE_BYTES, RealDisk, examine, held_by, strays};
 
 use super::Check;
+use crate::begin::plan::Plan;
+use crate::begin::replay;
+use crate::begin::run_at;
 use crate::options::Failure;
-use crate::plan::Plan;
-use crate::replay;
-use crate::run_at;
-use crate::views::{state, table_text};
+use crate::render::views::{state, table_text};
 
 /// How a run stands.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
 
 use super::{Counts, Event, Judged, Kind, VERSION};
-use crate::budget::Halted;
-use crate::conductor::Happened;
 use crate::control::question;
-use crate::report::warning;
+use crate::cost::budget::Halted;
+use crate::dispatch::conductor::Happened;
+use crate::render::run_report::warning;
 
 /// What is known of a run besides its records.
 pub(crate) struct Scene<'a> {

@@ -10,10 +10,10 @@ use team_executor_store::{Seq, records};
 
 use super::Event;
 use super::derive::{self, Scene};
-use crate::conductor::Happened;
+use crate::begin::plan::Plan;
+use crate::begin::run_at;
+use crate::dispatch::conductor::Happened;
 use crate::options::Failure;
-use crate::plan::Plan;
-use crate::run_at;
 
 /// Makes events of records, which it is given in order, from the first on.
 #[derive(Debug)]

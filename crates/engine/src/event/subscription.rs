@@ -13,9 +13,9 @@ use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
 use team_executor_store::{Feed, History, JournalError, Seq};
 
 use super::{Event, Reader};
+use crate::begin::run_at;
 use crate::control::{client, holder};
 use crate::options::Failure;
-use crate::run_at;
 
 /// How long is waited for the next event before it is asked whether anybody wants it.
 const TICK: Duration = Duration::from_secs(1);

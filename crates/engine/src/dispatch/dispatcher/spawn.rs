@@ -1,0 +1,57 @@
+//! How a worker starts: with its prompt, its contract and the conversation that it takes up.
+
+use team_executor_agents::{Assignment, Leftover};
+use team_executor_core::run::{Run, Used, Work};
+
+use super::desk::RealDesk;
+use super::tell_problems;
+use crate::dispatch::crew::Job;
+use crate::options::Failure;
+use crate::prepare::workspace::Workspace as _;
+use crate::prepare::{assign, prompt, resident, slot_prompts, talk};
+
+impl RealDesk<'_> {
+    /// What the worker of an attempt in a slot is given.
+    pub(super) fn prepared(&mut self, rules: &Run, work: Work, slot: usize) -> Result<Job, Failure> {
+        let problems = self.views.starts(&mut self.session, rules, work.task);
+        tell_problems(problems, self.tell);
+        let before = self.residents.take(&self.session, rules, work.task);
+        let options = self.options;
+        let taken_up = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+        let leftover = taken_up.as_ref().map(|taken_up| taken_up.leftover).unwrap_or_default();
+        let keeps = leftover != Leftover::Moves;
+        let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
+        tell_problems(moved, self.tell);
+        let prompt = prompt::of(
+            &self.session,
+            rules,
+            work.task,
+            (&self.options.folder, &mut self.knowledge),
+            Some(&self.at.path),
+            &before,
+            keeps,
+        );
+        let task = &self.session.tasks[work.task.get()];
+        let cwd = self.workspace.enter(work)?;
+        let worker = options.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let assignment = assign::of(
+            self.options,
+            &self.at,
+            cwd,
+            task,
+            worker,
+            work.attempt,
+            slot_prompts::path(&self.at.agents(), slot),
+        )?;
+        let assignment = assign::bounded(assignment, worker, rules, work.task, &self.live);
+        let resume = taken_up.map(|taken_up| taken_up.session);
+        let assignment = talk::driven(assignment, options, &self.at, task, work.attempt, worker, resume)?;
+        let (task, is_known) = (task.id.clone(), worker.setup.is_some());
+        self.follow(rules, slot, work);
+        if is_known {
+            self.live.insert(work, Used::default());
+        }
+        let assignment = Assignment { leftover, ..assignment };
+        Ok(Job { work, task, prompt: Some(prompt), assignment })
+    }
+}

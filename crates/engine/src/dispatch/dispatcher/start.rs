@@ -1,0 +1,227 @@
+//! Everything that a run needs is opened, in the order in which it is needed; then the loop begins.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use team_executor_agents::environment::depth;
+use team_executor_agents::guard_executor;
+use team_executor_core::run::{Live, Run};
+use team_executor_core::{Reconciliation, Session, SessionStatus};
+use team_executor_files::Dialect;
+use team_executor_store::run_folder::{EXECUTOR, project_root};
+use team_executor_store::{RESERVE_BYTES, SyncThread};
+
+use super::desk::RealDesk;
+use super::{Beginning, Dispatcher, tell_problems};
+use crate::begin::edits::Resumed;
+use crate::begin::plan::Plan;
+use crate::begin::replay::Before;
+use crate::begin::run_at::{self, Opened};
+use crate::begin::{edits, layout, replay};
+use crate::conclude::checking::Checking;
+use crate::conclude::{Gaps, Known, TakeOver};
+use crate::control::server::Server;
+use crate::control::subscribers::News;
+use crate::dispatch::conductor::Conductor;
+use crate::dispatch::desk::Desk as _;
+use crate::dispatch::following::Following;
+use crate::dispatch::inbox::{self, Message};
+use crate::dispatch::local_crew::LocalCrew;
+use crate::dispatch::signals::Listening;
+use crate::event::{self, Event, Kind, derive};
+use crate::options::{Failure, Options};
+use crate::prepare::job::Job;
+use crate::prepare::prompt::Knowledge;
+use crate::prepare::resident::Residents;
+use crate::prepare::talk;
+use crate::prepare::workspace::Project;
+use crate::render::run_report::Report;
+use crate::render::views;
+use crate::{clock, diagnostics};
+
+/// How many changes to the session's own state are told one by one.
+const CHANGES_TOLD: usize = 20;
+
+/// Runs a session to its end, or to where it must stop. The same call continues what an earlier one left. The tasks of the
+/// options may be changed by it.
+pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report, Failure> {
+    let depth = depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
+    must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
+    let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
+    let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
+    let anew = match before {
+        Some(Before::Report(report)) => return Ok(*report),
+        Some(Before::Anew { .. }) if options.run.is_some() => {
+            return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
+        }
+        Some(Before::Anew { told }) => Some(told),
+        None => None,
+    };
+    let options = &*options;
+    let news = Arc::new(News::default());
+    let tell = &mut |event: Event| {
+        news.publish(&event);
+        tell(event);
+    };
+    if options.session.status == SessionStatus::Archived {
+        return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
+    }
+    let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
+        run_at::open(options, anew.is_some())?;
+    let _span = diagnostics::run(&at.id, &at.path);
+    if torn {
+        tell(event::warning("the end of the journal was not finished and was cut off".to_owned()));
+    }
+    at.hold.keep_room(&mut journal, RESERVE_BYTES);
+    journal.tell_readers(Arc::clone(&news.tide));
+    let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
+    let has_begun = replay::events(&history).next().is_some();
+    drop(history);
+    let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
+    let resumption = Resumed {
+        stated: &options.session,
+        rules: &rules,
+        before: &|length| replay::when(options, &at, &plan, length),
+        journal: at.journal_length(),
+        now: clock::now(),
+    };
+    let adopted = edits::adopt(&mut views, &mut session, &resumption)?;
+    tell(begins(&at.id, &plan, &rules, resumed));
+    if !resumed {
+        tell_changes(&options.session, tell);
+    }
+    tell_adopted(anew.unwrap_or_default(), tell);
+    adopted.told.into_iter().for_each(|line| tell(Event::live(Kind::Adopted { message: line })));
+    let mut problems = adopted.warnings;
+    let started = Instant::now();
+    if resumed {
+        let discoveries = views.discoveries();
+        let reports = TakeOver { run: &at, session: &options.folder, discoveries };
+        problems.extend(reports.catch_up(&mut session, &rules));
+    }
+    let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
+    let syncs = outbox.clone();
+    let synced = move |took| {
+        syncs.send(Message::Synced { took }).ok(); // nobody waits for it when the run is over
+    };
+    // Without a thread for them, syncs are waited for.
+    if let Ok(thread) = journal.file().and_then(|file| SyncThread::start(file, synced)) {
+        journal.sync_beside(Box::new(thread));
+    }
+    let mut conductor = Conductor::new(&session.tasks, rules, journal);
+    conductor.name_agents(options.workers.clone());
+    // What a person wants is durable before the file that says so is known to be ours, and is written over.
+    let taken = conductor.take(adopted.input.into_iter().collect(), clock::now())?;
+    if adopted.is_accepted {
+        edits::remember(&views)?;
+    }
+    problems.extend(taken.refused.into_iter().flatten().map(|refused| refused.to_string()));
+    problems.extend(views.begin(&mut session, conductor.rules(), at.journal_length()));
+    problems.extend(views.render(&mut session, conductor.rules(), at.journal_length()));
+    let rendered = started.elapsed();
+    tell_problems(problems, tell);
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(event::warning(format!("an optional folder of the session was not made: {error}")));
+    }
+    if let Err(error) = layout::begin_board(&options.folder) {
+        tell(event::warning(format!("the board of the session was not made: {error}")));
+    }
+
+    let (signals, requests) = (outbox.clone(), outbox.clone());
+    let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
+    let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
+    let hand_over = move |asked| requests.send(Message::Asked(asked)).is_ok();
+    let server = Server::open(&at.path.join(EXECUTOR), Arc::clone(&news), hand_over);
+    if let Err(error) = &server {
+        tell(event::warning(format!("the run cannot be asked anything while it goes on: {error}")));
+    }
+    talk::close_doors(&at);
+    guard_executor(depth > 0);
+    let crew = LocalCrew::new(options, &at, conductor.epoch())?;
+    let workspace = Project(project_root(&options.folder, &options.current));
+    let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
+    let job = Job::of(&options.folder)?;
+    let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
+    set_aside.map_err(Failure::disk("look for results in", at.agents()))?;
+    let desk = RealDesk {
+        checking,
+        options,
+        at,
+        views,
+        session,
+        gaps: Gaps::from_now(&options.folder),
+        job,
+        following: Following::default(),
+        residents: Residents::default(),
+        outbox: outbox.clone(),
+        workspace,
+        reports: Known::new(),
+        used: Vec::new(),
+        is_full: false,
+        live: Live::default(),
+        going_on: BTreeSet::new(),
+        overspent: BTreeMap::new(),
+        doers: BTreeMap::new(),
+        unpriced: BTreeSet::new(),
+        told_shortage: false,
+        told_at_first: options.budgets.are_open(),
+        permissions: VecDeque::new(),
+        knowledge: Knowledge::default(),
+        since: started,
+        tell,
+    };
+    let beginning = Beginning { has_begun, rebooted, edited: taken.effects, rendered: (Duration::ZERO, rendered) };
+    let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox));
+    let result = dispatcher.drive(beginning);
+    let Dispatcher { desk, crew, inbox, .. } = dispatcher;
+    // What was missing, if the folders are gone, is only what was needed next.
+    let result = result.map_err(|failure| desk.must_be_there().err().unwrap_or(failure));
+    drop(listening);
+    drop(inbox); // who asked too late is told so
+    drop(server); // while the lock is held
+    drop(crew); // so is what ends every worker after a failure
+    result
+}
+
+/// Fails if a path cannot be told to workers, to their keepers and in records: all of these are text.
+fn must_be_text(session: &Path, project: &Path) -> Result<(), Failure> {
+    match [session, project].into_iter().find(|path| path.to_str().is_none()) {
+        None => Ok(()),
+        Some(path) => {
+            Err(Failure::InTheWay(format!("the path {} is not UTF-8, so no worker can be told it", path.display())))
+        }
+    }
+}
+
+/// Says that a run begins, as its first record does, or that it goes on: then a record will say so when it can.
+fn begins(run: &str, plan: &Plan, rules: &Run, is_resumed: bool) -> Event {
+    let mut event = derive::started(run, rules.counts(), plan.at);
+    if let Kind::RunStarted { resumed, statuses, .. } = &mut event.kind {
+        (*resumed, *statuses) = (is_resumed, rules.statuses());
+    }
+    if is_resumed { Event::live(event.kind) } else { event }
+}
+
+/// Tells where the session and the beginning of the run differ, and why.
+fn tell_changes(session: &Session, tell: &mut dyn FnMut(Event)) {
+    let changes = Reconciliation::of(session).changes;
+    for change in changes.iter().take(CHANGES_TOLD) {
+        tell(Event::live(Kind::Reconciled { message: change.describe(session) }));
+    }
+    if changes.len() > CHANGES_TOLD {
+        let message = format!("and {} more changes", changes.len() - CHANGES_TOLD);
+        tell(Event::live(Kind::Reconciled { message }));
+    }
+}
+
+/// Tells what begins anew with what a person has set back.
+fn tell_adopted(mut told: Vec<String>, tell: &mut dyn FnMut(Event)) {
+    let more = told.len().saturating_sub(CHANGES_TOLD);
+    told.truncate(CHANGES_TOLD);
+    told.extend((more > 0).then(|| format!("and {more} more that depend on what was set back")));
+    told.into_iter().for_each(|line| tell(Event::live(Kind::Adopted { message: line })));
+}

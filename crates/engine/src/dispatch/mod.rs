@@ -1,0 +1,10 @@
+//! The loop of a run: the rules decide inputs, the journal makes them durable, the crew and the desk carry them out.
+
+pub mod conductor;
+pub mod crew;
+pub mod desk;
+pub mod dispatcher;
+pub(crate) mod following;
+pub mod inbox;
+pub(crate) mod local_crew;
+pub(crate) mod signals;

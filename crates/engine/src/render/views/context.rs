@@ -1,0 +1,42 @@
+//! `context.md`: the report for people.
+
+use std::fmt::Write as _;
+
+use team_executor_core::{Graph, Session};
+use team_executor_files::time;
+
+use crate::render::run_report::one_line;
+
+/// The text of the report: how the run came out, then every task.
+pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str) -> String {
+    let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
+    if !session.requirement.is_empty() {
+        writeln!(text, "{}\n", one_line(&session.requirement)).ok();
+    }
+    writeln!(text, "Run `{run_id}`. {summary}").ok();
+    let mut wave = 0;
+    for index in graph.order() {
+        let task = &session.tasks[index.get()];
+        if graph.wave(*index) != wave {
+            wave = graph.wave(*index);
+            writeln!(text, "## Wave {wave}\n").ok();
+        }
+        writeln!(text, "### {}: {}\n", one_line(task.id.as_str()), one_line(task.label())).ok();
+        writeln!(text, "- status: {}", task.status).ok();
+        writeln!(text, "- role: {}", one_line(task.role.as_str())).ok();
+        if let Some(verdict) = task.verdict {
+            writeln!(text, "- verdict: {verdict}").ok();
+        }
+        if let Some(at) = task.updated_at {
+            writeln!(text, "- at: {}", time::format(at)).ok();
+        }
+        if let Some(findings) = task.findings.as_deref().filter(|findings| !findings.is_empty()) {
+            writeln!(text, "- findings: {}", one_line(findings)).ok();
+        }
+        if let Some(error) = &task.error {
+            writeln!(text, "- error: {}", one_line(error)).ok();
+        }
+        text.push('\n');
+    }
+    text
+}
