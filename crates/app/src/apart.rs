@@ -1,4 +1,4 @@
-//! A command of this program in a process of its own, which outlives whoever starts it: a run, for a client that may leave.
+//! A command of this program in a process of its own, which outlives its starter: a run, for a client that may leave.
 
 #![expect(clippy::disallowed_methods, reason = "this program itself, for a run that outlives its client")]
 
@@ -75,8 +75,8 @@ impl Events {
     }
 }
 
-/// The other side of [`DETACHED`]: leaves the session of whoever started it, starts the rest of its arguments there, and ends,
-/// so that nobody is the parent of what goes on.
+/// The other side of [`DETACHED`]: leaves the session of its starter, starts the rest of its arguments there, and ends,
+/// so that the command that goes on has no parent of ours.
 pub(crate) fn detached() -> ExitCode {
     let started = rustix::process::setsid().map_err(io::Error::from).and_then(|_| {
         let exe = std::env::current_exe()?;

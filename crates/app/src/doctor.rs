@@ -26,7 +26,7 @@ pub struct Examined {
     session: Option<Opened>,
     /// What protects workers on this machine.
     pub machine: Vec<Check>,
-    /// What is to be known about the project's folder.
+    /// Remarks about the project's folder.
     pub place: Vec<Check>,
     /// Whether the run is whole.
     pub run: Option<RunChecks>,
@@ -58,7 +58,7 @@ impl App {
         Ok(done)
     }
 
-    /// Finds out what is to be looked at.
+    /// Finds the run to look at.
     fn patient(&self, session: Option<&Path>, run: Option<&str>) -> Result<Examined, Error> {
         let current = self.current()?;
         let nothing = Examined {

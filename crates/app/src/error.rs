@@ -92,7 +92,7 @@ impl From<Finding> for Error {
     }
 }
 
-/// What the engine refuses where nobody named the session.
+/// The engine's refusal where no session was named.
 impl From<engine::Failure> for Error {
     fn from(failure: engine::Failure) -> Self {
         Self::of_run(failure, "--session=PATH")

@@ -201,7 +201,7 @@ impl App {
     }
 }
 
-/// Refuses what needs the newest run of a session where somebody else's permissions hide it: it was not "never run".
+/// Refuses what needs the newest run of a session where another user's permissions hide it: it was not "never run".
 pub(crate) fn runs_can_be_read(place: &Place) -> Result<(), Error> {
     let Some(closed) = engine::runs::closed(&place.folder, &place.current) else { return Ok(()) };
     let shown = closed.strip_prefix(&place.current).unwrap_or(&closed).display().to_string();
@@ -210,7 +210,7 @@ pub(crate) fn runs_can_be_read(place: &Place) -> Result<(), Error> {
     Err(Error::io(finding.help("go on as that user, or ask for permission to read it")))
 }
 
-/// Refuses the folder of a run, which looks like a session: whoever runs it would do everything beside the run again.
+/// Refuses the folder of a run, which looks like a session: running it would do everything again beside the run.
 pub(crate) fn must_be_no_run(folder: &Path) -> Result<(), Error> {
     let Some(session) = engine::runs::session_of(folder) else { return Ok(()) };
     let finding = Finding::error(Code::Usage, format!("{} is the folder of a run", folder.display()));

@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::open::Opened;
 use crate::remark::{Remark, warn};
 
-/// Unless it is told how fast, a rehearsal takes about so many seconds.
+/// The seconds that a rehearsal takes by default.
 const SECONDS: u64 = 5;
 /// And never slower than this.
 const LEAST_SPEED: u64 = 60;
@@ -46,7 +46,7 @@ pub struct Wanted<'a> {
     pub speed: Option<u32>,
 }
 
-/// A rehearsal that can begin. Nobody else rehearses in the project meanwhile.
+/// A rehearsal that can begin. It is the only one in the project meanwhile.
 #[derive(Debug)]
 pub struct Rehearsal {
     options: Options,

@@ -1,6 +1,6 @@
-//! What is to be known about something that is done all the same.
+//! A remark about something that is done all the same.
 
-/// What is to be known.
+/// A remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
     /// Something odd that is survived.

@@ -1,4 +1,4 @@
-//! Starts a run of a session, or continues one: prepares it, and once somebody has confirmed it, carries it out.
+//! Starts a run of a session, or continues one: prepares it, and once it is confirmed, carries it out.
 //!
 //! Reading order: [`Prepared`] (who does what; nothing was started), [`Ready`] (agents were asked; a run can begin).
 
@@ -35,7 +35,7 @@ pub struct Wanted {
     pub run: Option<String>,
     /// It is to go on also at a checkpoint.
     pub goes_on: bool,
-    /// Nobody is asked before it starts, so the project's choice of programs must be trusted beforehand.
+    /// It starts without a question, so the project's choice of programs must be trusted beforehand.
     pub is_confirmed: bool,
     /// The project's file may choose programs.
     pub trust_project: bool,
@@ -84,7 +84,7 @@ pub fn waves_move(session: &Session, graph: &Graph) -> Option<Remark> {
 
 impl App {
     /// Chooses who does the tasks of a session that was read, and checks that it can be done; nothing if the session has
-    /// errors. What is to be known is remarked, also if something is refused.
+    /// errors. Remarks are given also if something is refused.
     pub fn prepare(
         &self,
         opened: &mut Opened,
@@ -125,7 +125,7 @@ impl Prepared {
         &self.chosen.programs
     }
 
-    /// Asks agents for their versions, which starts them, and settles the rest: somebody has confirmed it, or is trusted.
+    /// Asks agents for their versions, which starts them, and settles the rest: the run was confirmed, or is trusted.
     pub fn ready(mut self, remarks: &mut Vec<Remark>) -> Result<Ready, Error> {
         if self.done.is_none() {
             warn(remarks, check::agents_are_new_enough(&mut self.chosen.workers, &self.place)?);
@@ -200,7 +200,7 @@ impl Ready {
     }
 
     /// Runs it to its end, and tells what happens. Where a person is to decide, `ask` reads a line that the person types;
-    /// without it nobody is asked.
+    /// without it no question is asked.
     pub fn run(&mut self, ask: Option<fn() -> Option<String>>, tell: &mut dyn FnMut(Event)) -> Result<Report, Error> {
         self.options.ask = ask;
         if let Some(done) = self.done.take() {

@@ -113,7 +113,7 @@ impl App {
         })
     }
 
-    /// A run that only somebody else may look into.
+    /// A run that only another user may look into.
     fn denied(&self, path: &Path) -> Row {
         Row {
             path: path.display().to_string(),

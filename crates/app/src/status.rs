@@ -30,7 +30,7 @@ impl App {
         status.map_err(|failure| unknown(&failure, &place, &opened.path))
     }
 
-    /// The same for somebody who has watched it: where no executor is heard any more, all that the last one did is in it.
+    /// The same after watching it: where no executor is heard any more, all that the last one did is in it.
     pub fn latest_status(&self, opened: &Opened) -> Result<Option<Status>, Error> {
         let found = self.status(opened)?;
         // It may have ended behind what was read first.

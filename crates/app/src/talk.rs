@@ -11,7 +11,7 @@ use crate::App;
 use crate::asking::named;
 use crate::error::Error;
 
-/// What somebody says to a conversation.
+/// A message to a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// A text.

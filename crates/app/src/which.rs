@@ -20,7 +20,7 @@ const NAMED: usize = 10;
 pub enum Meant {
     /// This one, and why.
     One(PathBuf, String),
-    /// One of these: somebody has to choose.
+    /// One of these: the user has to choose.
     Several(Vec<PathBuf>),
     /// None: there is no session here, or a worker asks, whose attempt names it.
     None,

@@ -1,4 +1,4 @@
-//! The log of the program itself, for whoever looks into a mistake of it: off, unless `--log` or `TEAM_EXECUTOR_LOG` ask for it.
+//! The log of the program itself, for its bugs: off, unless `--log` or `TEAM_EXECUTOR_LOG` ask for it.
 //! The last lines are kept in memory for the report of a crash; those that come with every task only if the log has them.
 
 use std::collections::VecDeque;

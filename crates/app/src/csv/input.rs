@@ -15,7 +15,7 @@ use crate::error::Error;
 /// What an instruction is called where it is pointed at.
 const INSTRUCTION: &str = "--instruction";
 
-/// What is to be done with which table. Each field is the option of its name.
+/// The options for a table. Each field is the option of its name.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "`--help` describes each option")]
 pub struct Wanted<'a> {

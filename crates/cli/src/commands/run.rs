@@ -43,7 +43,7 @@ pub(crate) fn run(
     }
 }
 
-/// Somebody who wants a session to be run.
+/// A user who wants a session to be run.
 struct Asking<'a> {
     app: &'a App,
     options: &'a Run,
@@ -106,7 +106,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Says what will be run, and asks unless the user has said yes. Nobody is asked about what will not be done.
+    /// Says what will be run, and asks unless the user has said yes. There is no question about tasks that will not run.
     fn is_confirmed(&self, prepared: &Prepared, path: &str, printer: &mut Printer) -> Result<bool, Failure> {
         let format = self.options.start.format;
         if prepared.done.is_some() {
@@ -187,13 +187,13 @@ impl Asking<'_> {
         }))
     }
 
-    /// Whether somebody is there who can be asked.
+    /// Whether a person can be asked.
     fn asks(&self) -> bool {
         !self.options.start.yes && std::io::stdin().is_terminal()
     }
 }
 
-/// Does something and tells what is to be known about it, also if it is refused.
+/// Does something and prints the remarks about it, also if it is refused.
 pub(super) fn remarked<T>(
     format: Format,
     printer: &mut Printer,
@@ -248,7 +248,7 @@ pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut
     Ok(Exit::Invalid)
 }
 
-/// Says what is to be known.
+/// Prints remarks.
 pub(super) fn tell_remark(remark: &Remark, format: Format, printer: &mut Printer) -> Result<(), Failure> {
     match (format, remark) {
         (Format::Json, remark) => print_event(&Event::Warning { message: remark.text() }, printer.out())?,

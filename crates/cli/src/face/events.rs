@@ -162,7 +162,7 @@ pub(crate) fn print(event: &Event<'_>, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints an event of the run, so that whoever reads has it at once.
+/// Prints an event of the run, at once.
 pub(crate) fn print_line(event: &RunEvent, out: &mut impl Write) -> io::Result<()> {
     out.write_all((event.to_json() + "\n").as_bytes())?;
     out.flush()

@@ -79,7 +79,7 @@ fn stopped_subscriber_holds_up_neither_the_run_nor_the_other_one() {
     let (mut stopped, mut other) = (gated.follow("stopped", &[]), gated.follow("other", &[]));
     signal(&stopped, Signal::STOP);
     gated.gate.open();
-    assert!(executor.limited_wait().success(), "it ends although somebody takes nothing");
+    assert!(executor.limited_wait().success(), "it ends although one subscriber takes nothing");
     assert!(other.limited_wait().success());
     let seen = gated.read("other");
     let events = parsed(&seen);

@@ -17,7 +17,7 @@ use super::review::{review, unknown_verdict};
 use crate::conclude::patience::patiently;
 use crate::prepare::job::Job;
 
-/// The reports of attempts until their ends are told: nobody reads them again.
+/// The reports of attempts until their ends are told; they are not read again.
 pub(crate) type Known = BTreeMap<Work, Option<Box<Reports>>>;
 
 /// Everything that an attempt reported.

@@ -54,7 +54,7 @@ fn head(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write
     Ok(())
 }
 
-/// How long a worker has been at work. Nobody knows when those ended whose executor was killed.
+/// How long a worker has been at work; unknown for one whose executor was killed.
 fn lasts(status: &Status, running: &Running) -> String {
     if status.is_heard { format!(", {} s", running.seconds) } else { String::new() }
 }
