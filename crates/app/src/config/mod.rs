@@ -1,8 +1,8 @@
 //! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
 //!
-//! Reading order: this file (what can be set), [`read`] (from TOML to settings, with the places of what is wrong; [`values`]
-//! reads single ones, [`time`] and [`command`] their texts, [`checks`] what is demanded of artifacts, [`budget`] what may be used), [`files`] (where the two files are), [`choose`] (who does which
-//! task, and whether the program was chosen by a trusted file), [`check`] and [`installed`] (whether it can be used), [`show`] and [`effective`] (all of it, with where it comes from).
+//! Reading order: this file (what can be set), `read` (from TOML to settings, with the places of what is wrong; `values`
+//! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used), `files` (where the two files are), `choose` (who does which
+//! task, and whether the program was chosen by a trusted file), `check` and `installed` (whether it can be used), `show` and `effective` (all of it, with where it comes from).
 
 pub(crate) mod budget;
 pub(crate) mod check;
