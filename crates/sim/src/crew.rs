@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -11,7 +11,7 @@ use team_executor_agents::Exit;
 use team_executor_core::run::Work;
 use team_executor_engine::Failure;
 use team_executor_engine::conclude::artifacts::Looked;
-use team_executor_engine::control::{Answer, Asked, Request};
+use team_executor_engine::control::{Asked, Request};
 use team_executor_engine::dispatch::crew::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
 use team_executor_engine::dispatch::inbox::{self, Inbox, Outbox};
 use team_executor_store::sim_sync::SimSyncer;
@@ -21,6 +21,9 @@ use crate::incarnation::Shared;
 use crate::keeper::Order;
 use crate::ledger;
 use crate::world::{Message, Stop, World};
+
+/// A request makes durable what was before it, tells that, then tells what follows from it.
+const TOLD: u32 = 2;
 
 /// The keepers of one executor.
 pub(crate) struct SimCrew<'c, 'w, 's> {
@@ -34,14 +37,12 @@ pub(crate) struct SimCrew<'c, 'w, 's> {
     running: BTreeMap<usize, Work>,
     /// The slots whose workers were told to end.
     told: BTreeSet<usize>,
-    /// Where answers to requests come.
-    answers: Vec<Receiver<Answer>>,
 }
 
 impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
     pub(crate) fn new(world: &'c Shared<'w, 's>, outbox: Outbox, syncer: Option<SimSyncer>) -> Self {
         let (keepers, running) = (BTreeMap::new(), BTreeMap::new());
-        Self { world, outbox, syncer, syncs: None, keepers, running, told: BTreeSet::new(), answers: Vec::new() }
+        Self { world, outbox, syncer, syncs: None, keepers, running, told: BTreeSet::new() }
     }
 
     /// What must hold whenever the executor has nothing to do.
@@ -49,17 +50,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
         let syncs = self.syncer.as_ref().is_some_and(SimSyncer::is_under_way);
         let verdict = world.audit.idle(&world.executor, world.busy.len(), syncs);
         world.audited(verdict);
-        self.answers.retain(|answer| match answer.try_recv() {
-            Err(std::sync::mpsc::TryRecvError::Empty) => true,
-            Err(std::sync::mpsc::TryRecvError::Disconnected) => false,
-            Ok(answer) => {
-                if answer.outcome.is_ok() {
-                    let verdict = world.audit.settled(&world.executor, "a request was accepted");
-                    world.audited(verdict);
-                }
-                false
-            }
-        });
+        world.untold = 0;
         if world.audit.is_stopping() && !self.running.keys().all(|slot| self.told.contains(slot)) {
             world.audited(Err("I12: it stops, and a worker is not ended".to_owned()));
         }
@@ -116,8 +107,8 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
 
     fn ask(&mut self, world: &mut World<'_>, request: Request) {
         world.note(|| format!("{request:?}"));
-        let (reply, answer) = channel();
-        self.answers.push(answer);
+        world.untold = TOLD;
+        let (reply, _) = channel();
         self.outbox.send(inbox::Message::Asked(Asked { request, reply })).ok();
     }
 
@@ -140,7 +131,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
             None => return Err(Stop::Broken("I12: nothing will ever happen, and the run is not over".to_owned())),
         }
         let now = world.now;
-        while self.answers.is_empty()
+        while world.untold == 0
             && !world.chance.once_in(4)
             && let Some(message) = world.next(Some(now))?
         {
@@ -148,6 +139,7 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
         }
         if let Some((began, at)) = self.syncs
             && at <= world.now
+            && world.untold == 0
         {
             self.syncs = None;
             world.note(|| "synced".to_owned());

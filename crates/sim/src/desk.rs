@@ -212,6 +212,11 @@ impl Desk for SimDesk<'_, '_, '_> {
         }
         let verdict = world.audit.announce(&world.executor, &happened);
         world.audited(verdict);
+        if world.untold == 1 {
+            let settled = world.audit.settled(&world.executor, "a request is about to be answered");
+            world.audited(settled);
+        }
+        world.untold = world.untold.saturating_sub(1);
     }
 
     fn asks(&mut self) {
