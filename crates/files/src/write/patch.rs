@@ -12,6 +12,8 @@ use crate::span::spliced;
 /// A text and what is to change in it.
 pub(super) struct Patch<'s> {
     text: &'s str,
+    /// How its lines end. It is found once: a list may grow by as many pieces as there are tasks.
+    end: &'static str,
     edits: Vec<(Range<usize>, String)>,
 }
 
@@ -39,7 +41,7 @@ impl<'a> Piece<'a> {
 pub(super) fn patched(text: &str, edit: impl FnOnce(&mut Patch<'_>, Value<'_, '_>) -> Option<()>) -> Option<String> {
     let bare = text.trim_start_matches('\u{FEFF}');
     let document = json::parse(bare).ok()?;
-    let mut patch = Patch { text: bare, edits: Vec::new() };
+    let mut patch = Patch { text: bare, end: if bare.contains("\r\n") { "\r\n" } else { "\n" }, edits: Vec::new() };
     edit(&mut patch, document.root())?;
     Some(format!("{}{}", &text[..text.len() - bare.len()], spliced(bare, patch.edits)))
 }
@@ -142,7 +144,7 @@ impl Patch<'_> {
     fn fill(&mut self, outer: Range<usize>, added: &[Piece<'_>]) {
         let line = self.indent_of(outer.start).to_owned();
         let indent = (self.text.contains('\n') && !added.is_empty()).then(|| format!("{line}  "));
-        let end = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let end = self.end;
         let mut text = String::new();
         for (nth, piece) in added.iter().enumerate() {
             text.push_str(if nth > 0 { "," } else { "" });
@@ -172,7 +174,7 @@ impl Patch<'_> {
         write(&mut out);
         let text = out.finish();
         let text = text.strip_suffix('\n').unwrap_or(&text);
-        let end = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let end = self.end;
         text.split('\n').collect::<Vec<_>>().join(&format!("{end}{}", indent.unwrap_or_default()))
     }
 
