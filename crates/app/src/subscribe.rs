@@ -33,8 +33,8 @@ impl App {
 }
 
 impl Followed<'_> {
-    /// Tells what there is, and, if it follows, what comes, as long as an executor has the run. Whoever takes an event, or nothing
-    /// when there is no more for the moment, says whether more is wanted.
+    /// Tells what there is, and, if it follows, what comes, as long as an executor has the run. `take` gets each event, or nothing
+    /// when there is no more for the moment, and says whether more is wanted.
     pub fn run(&mut self, follow: bool, take: &mut dyn FnMut(Option<Event>) -> bool) -> Result<End, Error> {
         let end = self.events.run(follow, take);
         let place = self.app.place(self.opened.named())?;

@@ -84,7 +84,7 @@ fn text(event: &Event, width: usize) -> String {
         Kind::RunFinished { counts } => format!("Every task is over: {}", count(counts.total, "task")),
         kind => face::line(kind, width.saturating_sub(lead.len())).unwrap_or_default(),
     };
-    // What stands on several lines is indented below the first.
+    // Further lines are indented below the first.
     let words = words.replace('\n', &format!("\n{:1$}", "", lead.len()));
     format!("{lead}{words}")
 }

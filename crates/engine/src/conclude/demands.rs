@@ -111,8 +111,8 @@ impl Reports {
         (!is_empty).then(|| Box::new(self))
     }
 
-    /// What an attempt ends as when everything is there that is demanded, or else fails with. Also tells about words that
-    /// nobody knows.
+    /// What an attempt ends as when everything is there that is demanded, or else fails with. Also tells about unknown
+    /// words.
     pub(crate) fn conclude(&self, outcome: Outcome, demands: &Demands<'_>, told: &mut Vec<String>) -> Outcome {
         let Outcome::Completed { findings, .. } = outcome else { return outcome };
         let failed = |class: ErrorClass, error: String| Outcome::Failed { class, error };

@@ -57,7 +57,7 @@ impl Results {
         Some(Timestamp::from_micros(found.st_mtime.checked_mul(1_000_000)?.checked_add(micros)?))
     }
 
-    /// Makes a result that a worker wrote durable: once its end is, nobody asks it again. Says if that failed.
+    /// Makes a result that a worker wrote durable: once its end is, the worker is not asked again. Says if that failed.
     pub(super) fn make_durable(&self, task: &TaskId, attempt: u32) -> Option<String> {
         let name = result_name(task.as_str(), attempt);
         let synced = retry_on_intr(|| fsync(self.folder.file(&name, How::Read)?)).and_then(|()| self.folder.sync());

@@ -119,7 +119,7 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
     Ok(())
 }
 
-/// What was decided, and what is to be.
+/// Decisions that were made, and open ones.
 fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write) -> Result<(), Failure> {
     let Watched { session, path, .. } = *shown;
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
