@@ -100,13 +100,13 @@ fn build() -> Outcome<Vec<Binary>> {
     if !built.status.success() {
         return Err("the tests cannot be built\nhelp: cargo test --workspace --no-run says why".to_owned());
     }
-    let binaries: Vec<_> = String::from_utf8_lossy(&built.stdout).lines().filter_map(Binary::of).collect();
+    let binaries: Vec<_> = String::from_utf8_lossy(&built.stdout).lines().filter_map(Binary::parse).collect();
     if binaries.is_empty() { Err("there are no tests".to_owned()) } else { Ok(binaries) }
 }
 
 impl Binary {
     /// The test binary that a line of cargo is about.
-    pub(crate) fn of(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_test = message["profile"]["test"] == true;
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
@@ -216,9 +216,9 @@ mod tests {
         };
         let folder = PathBuf::from("/p/crates/cli");
         let path = PathBuf::from("/p/target/debug/deps/it-1");
-        assert_eq!(Binary::of(&message(true)), Some(Binary { name: "cli/it".to_owned(), path, folder }));
-        assert_eq!(Binary::of(&message(false)), None);
-        assert_eq!(Binary::of("no JSON"), None);
+        assert_eq!(Binary::parse(&message(true)), Some(Binary { name: "cli/it".to_owned(), path, folder }));
+        assert_eq!(Binary::parse(&message(false)), None);
+        assert_eq!(Binary::parse("no JSON"), None);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(crate) fn run(runs: u64, seed: u64, only: Option<&str>) -> Outcome {
 }
 
 impl Plant {
-    fn of(name: &str, value: &Value) -> Option<Self> {
+    fn parse(name: &str, value: &Value) -> Option<Self> {
         let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
         let breaks = text("breaks")?;
         (!breaks.is_empty()).then_some(())?;
@@ -83,7 +83,7 @@ impl Plant {
 fn plants() -> Outcome<Vec<Plant>> {
     let table: Table = read(TABLE)?.parse().map_err(|error| format!("{TABLE}: {error}"))?;
     let plants = table.iter().map(|(name, value)| {
-        Plant::of(name, value).ok_or_else(|| format!("{TABLE}: {name} needs file, text, with and breaks"))
+        Plant::parse(name, value).ok_or_else(|| format!("{TABLE}: {name} needs file, text, with and breaks"))
     });
     plants.collect()
 }

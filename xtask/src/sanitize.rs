@@ -81,7 +81,7 @@ fn build() -> Outcome<Vec<Binary>> {
     if !built.status.success() {
         return Err(format!("the tests cannot be built with AddressSanitizer for {host}"));
     }
-    Ok(String::from_utf8_lossy(&built.stdout).lines().filter_map(Binary::of).collect())
+    Ok(String::from_utf8_lossy(&built.stdout).lines().filter_map(Binary::parse).collect())
 }
 
 /// The system that this machine builds for.

@@ -48,7 +48,7 @@ pub struct Peer {
 
 impl Peer {
     /// The process that connected, as the kernel noted it then; nothing if it is gone.
-    pub fn of(socket: impl AsFd) -> Option<Self> {
+    pub fn from_socket(socket: impl AsFd) -> Option<Self> {
         let pid = unix::peer_number(socket.as_fd()).ok()?;
         let held = unix::peer_process(socket.as_fd()).ok()?;
         Some(Self { pid, held })
@@ -252,13 +252,13 @@ mod tests {
         let mut child =
             Command::new(team_executor_testkit::fake_agent()).arg("say").arg(&path).arg("x").spawn().unwrap();
         let (socket, _) = listener.accept().unwrap();
-        let peer = Peer::of(&socket).unwrap();
+        let peer = Peer::from_socket(&socket).unwrap();
         assert_eq!((peer.pid, peer.calls_executor()), (child.id().cast_signed(), Caller::Worker(None)));
         assert_eq!(peer.calls_run(dir.path()), Caller::Outside, "no ledger is there that anybody has locked");
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(peer.calls_executor(), Caller::Unknown);
-        assert_eq!(Peer::of(&socket).map_or(Caller::Unknown, |peer| peer.calls_executor()), Caller::Unknown);
+        assert_eq!(Peer::from_socket(&socket).map_or(Caller::Unknown, |peer| peer.calls_executor()), Caller::Unknown);
     }
 
     #[test]

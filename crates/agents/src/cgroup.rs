@@ -53,7 +53,7 @@ impl Cgroup {
     }
 
     /// The one that a process is in, if it is one of ours.
-    pub(crate) fn of(pid: i32) -> Option<Self> {
+    pub(crate) fn from_pid(pid: i32) -> Option<Self> {
         Self::named(&around(&pid.to_string())?)
     }
 
@@ -216,7 +216,7 @@ mod tests {
             let inside_pid = inside.id().cast_signed();
             assert!(is_within(inside_pid, |name| is_of(name, std::process::id().cast_signed())));
             assert!(!is_within(inside_pid, |name| is_of(name, inside_pid)));
-            assert_eq!(Cgroup::of(inside.id().cast_signed()), Some(cgroup.clone()));
+            assert_eq!(Cgroup::from_pid(inside.id().cast_signed()), Some(cgroup.clone()));
             let path = cgroup.path().to_owned();
             let other = thread::spawn(move || while fs::remove_dir(&path).is_err() {});
             assert_eq!(cgroup.kill().unwrap(), 1);

@@ -104,7 +104,7 @@ pub struct Stream {
 
 impl Lack {
     /// What is lacking, if that is what an error of the system says.
-    pub fn of(error: &std::io::Error) -> Option<Self> {
+    pub fn from_error(error: &std::io::Error) -> Option<Self> {
         match Errno::from_io_error(error)? {
             Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM => Some(Self::Means),
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Some(Self::Room),
@@ -121,13 +121,13 @@ impl Obstacle {
 
     /// What the system says about something.
     pub fn about(what: impl fmt::Display, error: &io::Error) -> Self {
-        Self { reason: format!("{what}: {error}"), lack: Lack::of(error) }
+        Self { reason: format!("{what}: {error}"), lack: Lack::from_error(error) }
     }
 }
 
 impl From<io::Error> for Obstacle {
     fn from(error: io::Error) -> Self {
-        Self { reason: error.to_string(), lack: Lack::of(&error) }
+        Self { reason: error.to_string(), lack: Lack::from_error(&error) }
     }
 }
 

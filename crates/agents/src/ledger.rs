@@ -61,7 +61,7 @@ struct Made {
 }
 
 impl Made {
-    fn of(file: &fs::Metadata) -> Self {
+    fn from_metadata(file: &fs::Metadata) -> Self {
         Self { made: (file.dev(), file.ino()) }
     }
 }
@@ -69,7 +69,7 @@ impl Made {
 /// Whether a keeper wrote into this very file, which says so. One of before that was said does not.
 pub(crate) fn is_original(ledger: &[u8], file: &fs::Metadata) -> bool {
     let made = ledger.split(|byte| *byte == b'\n').find_map(|line| unseal(str::from_utf8(line).ok()?));
-    made == Some(Made::of(file))
+    made == Some(Made::from_metadata(file))
 }
 
 /// What a ledger says, as far as it is whole. Lines that cannot be believed are left out.
@@ -100,7 +100,7 @@ impl Ledger {
     }
 
     fn note_made(&mut self) -> io::Result<()> {
-        let line = seal(&Made::of(&self.file.metadata()?))?;
+        let line = seal(&Made::from_metadata(&self.file.metadata()?))?;
         self.file.write_all(line.as_bytes())
     }
 

@@ -41,7 +41,7 @@ impl Manner {
         words.chain([self.speed.to_string()]).collect()
     }
 
-    fn of(arguments: &[OsString]) -> Self {
+    fn parse(arguments: &[OsString]) -> Self {
         let has = |word: &str| arguments.iter().any(|argument| argument == word);
         let speed = arguments.last().and_then(|speed| speed.to_str()?.parse().ok());
         Self { speed: speed.unwrap_or(1), slow: has(SLOW), fails: has(FAIL) }
@@ -58,7 +58,7 @@ pub fn duration(task: &str, slow: bool) -> Duration {
 /// Rehearses the task in the environment. Its contract is the one of every worker.
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(2).collect();
-    match perform(Manner::of(&arguments), |name| std::env::var_os(format!("TEAM_EXECUTOR_{name}"))) {
+    match perform(Manner::parse(&arguments), |name| std::env::var_os(format!("TEAM_EXECUTOR_{name}"))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // If nobody hears it, the exit status says it.
@@ -136,9 +136,9 @@ mod tests {
         for (slow, fails) in [(false, false), (true, false), (false, true), (true, true)] {
             let manner = Manner { speed: 250, slow, fails };
             let arguments: Vec<OsString> = manner.arguments().into_iter().skip(1).map(Into::into).collect();
-            assert_eq!(Manner::of(&arguments), manner);
+            assert_eq!(Manner::parse(&arguments), manner);
         }
-        assert_eq!(Manner::of(&[]), Manner { speed: 1, slow: false, fails: false });
+        assert_eq!(Manner::parse(&[]), Manner { speed: 1, slow: false, fails: false });
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn without_its_contract_it_says_what_is_missing() {
-        let error = perform(Manner::of(&[]), |_| None).unwrap_err();
+        let error = perform(Manner::parse(&[]), |_| None).unwrap_err();
         assert_eq!(error.to_string(), "TEAM_EXECUTOR_TASK is not set");
     }
 }

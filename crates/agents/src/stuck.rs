@@ -26,7 +26,7 @@ pub(crate) fn wake(ledger: &Path) {
 pub(crate) fn kill(ledger: &Path) -> io::Result<()> {
     for (pid, held) in keepers(ledger) {
         // It cannot have left it: it is still the one that has the ledger.
-        let cgroup = Cgroup::of(processes::number(pid));
+        let cgroup = Cgroup::from_pid(processes::number(pid));
         let _gone_already = pidfd_send_signal(held, Signal::KILL);
         if let Some(cgroup) = cgroup {
             cgroup.kill()?;

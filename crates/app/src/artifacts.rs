@@ -17,7 +17,7 @@ impl App {
         let opened = self.open(session, reading)?;
         let (read, _) = opened.runnable()?;
         let place = self.place(session)?;
-        let Some(shelf) = Shelf::of(&read.artifacts, &place.folder, &place.current)? else {
+        let Some(shelf) = Shelf::read(&read.artifacts, &place.folder, &place.current)? else {
             let shown = escape::line(&opened.path);
             let finding = Finding::error(Code::Usage, format!("the session {shown} was never run"));
             return Err(finding.help(format!("run it with: team-executor {}", escape::session(&opened.path))).into());

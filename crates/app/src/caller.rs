@@ -39,7 +39,7 @@ impl App {
 
     /// The attempt of the worker that asks, if one does.
     pub fn attempt(&self) -> Result<Option<Attempt>, Error> {
-        Ok(Attempt::of(|name| self.variable(name).map(str::to_owned))?)
+        Ok(Attempt::from_environment(|name| self.variable(name).map(str::to_owned))?)
     }
 }
 

@@ -53,8 +53,8 @@ impl App {
 
     /// Makes the session of a job or finds it.
     pub fn csv_begin<'s>(&self, input: Input<'s>, wanted: &Wanted<'_>) -> Result<Begun<'s>, Error> {
-        let place = sessions::of(self, &input, wanted.is_new)?;
-        let output = Output::of(self, &place, &input, wanted.output)?;
+        let place = sessions::find_or_name(self, &input, wanted.is_new)?;
+        let output = Output::locate(self, &place, &input, wanted.output)?;
         output.must_be_ours()?;
         sessions::make(self, &place, &input)?;
         output.is_wanted().map_err(|error| self.not_written(&error, &place.folder))?;

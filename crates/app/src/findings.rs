@@ -62,7 +62,7 @@ pub struct JsonHidden {
 
 impl<'a> FindingsReport<'a> {
     /// Everything that was found in a session.
-    pub fn of(opened: &'a Opened) -> Self {
+    pub fn from_opened(opened: &'a Opened) -> Self {
         let session = opened.session.as_ref();
         Self {
             version: VERSION,

@@ -9,7 +9,7 @@ use crate::environment::Place;
 use crate::error::Error;
 
 /// The roles that join. `asked` are those of the command line; the configuration is read only where it could matter.
-pub(crate) fn of(session: &Session, asked: &[String], place: &Place) -> Result<Vec<Joining>, Error> {
+pub(crate) fn decide(session: &Session, asked: &[String], place: &Place) -> Result<Vec<Joining>, Error> {
     let mut names: Vec<RoleName> = asked.iter().map(|name| known(session, name)).collect::<Result<_, _>>()?;
     if candidates(session).any(|role| role.trigger != InjectionTrigger::Always) {
         let roles = place.config()?.settings.roles;

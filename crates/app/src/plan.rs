@@ -38,11 +38,11 @@ impl App {
     /// Plans a session that was read, with these roles besides; nothing if it has errors.
     pub fn plan(&self, opened: &mut Opened, roles: &[String]) -> Result<Option<Planned>, Error> {
         let Some((session, graph)) = opened.session.take() else { return Ok(None) };
-        let plan = Plan::of(&session, graph);
+        let plan = Plan::make(&session, graph);
         let place = self.around(opened.named())?;
-        let joining = joining::of(&session, roles, &place)?;
+        let joining = joining::decide(&session, roles, &place)?;
         let config = place.config()?;
-        let means = Means::of(&session, &config, self.exe()?);
+        let means = Means::collect(&session, &config, self.exe()?);
         let unused = check::unused(&config, &session);
         Ok(Some(Planned { session, plan, joining, means, unused }))
     }

@@ -140,12 +140,12 @@ struct JsonUnknown<'a> {
 /// What was put away, for programs.
 pub fn json_archive(done: &Archiving) -> JsonArchive<'_> {
     let unknown = done.unknown.iter().map(|(run, failure)| JsonUnknown { run, error: failure.to_string() });
-    let archived = done.archived.iter().map(JsonRun::of).collect();
+    let archived = done.archived.iter().map(JsonRun::from_archived).collect();
     JsonArchive { version: 1, archived, unknown: unknown.collect() }
 }
 
 impl<'a> JsonRun<'a> {
-    fn of(one: &'a Archived) -> Self {
+    fn from_archived(one: &'a Archived) -> Self {
         Self {
             run: &one.run,
             to: one.to.display().to_string(),

@@ -67,7 +67,7 @@ impl App {
             ids.iter().map(|id| Ok(opened.task(id)?.2)).collect()
         };
         let (failing, slow) = (named(wanted.fail)?, named(wanted.slow)?);
-        let statuses = Reconciliation::of(session).statuses(session);
+        let statuses = Reconciliation::compare(session).statuses(session);
         for (flag, tasks) in [("--fail", &failing), ("--slow", &slow)] {
             let over = tasks.iter().map(|index| index.get()).filter(|task| statuses[*task].is_over());
             let remark = |task: usize| {
@@ -82,7 +82,7 @@ impl App {
         let flags = Flags { agent, concurrency: wanted.concurrency, cadence: wanted.cadence, ..Flags::default() };
         // Of what is configured only the numbers count: no agent is run but this program.
         let tasks = choose::choose(&config, &flags, session, self.exe()?)?.tasks;
-        let defaults = Defaults::of(&config, &flags);
+        let defaults = Defaults::choose(&config, &flags);
         let acts = Acts { failing, slow, attempts: defaults.retries.value.saturating_add(1) };
         let speed = wanted.speed.unwrap_or_else(|| speed(session, graph, &acts, defaults.concurrency.value));
         let workers = workers(session, self.exe()?, speed, &acts)?;
@@ -252,7 +252,7 @@ mod tests {
     fn there_are_as_many_workers_as_manners() {
         let workers = workers(&session(1000), Path::new("/x"), 60, &acts(&[1, 2], &[2])).ok().unwrap();
         assert_eq!(workers.iter().count(), 3);
-        let command = |task| workers.of(TaskIndex(task)).map(|worker| worker.command.join(" "));
+        let command = |task| workers.first(TaskIndex(task)).map(|worker| worker.command.join(" "));
         assert_eq!(command(2).as_deref(), Some("/x __rehearsal slow fail 60"));
         assert_eq!(command(999).as_deref(), Some("/x __rehearsal 60"));
     }

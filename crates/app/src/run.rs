@@ -94,7 +94,7 @@ impl App {
         let Some((mut session, graph)) = opened.session.take() else { return Ok(None) };
         let place = self.around(opened.named())?;
         runs_can_be_read(&place)?;
-        let joining = joining::of(&session, &wanted.roles, &place)?;
+        let joining = joining::decide(&session, &wanted.roles, &place)?;
         record(&mut session, &joining);
         let config = place.config()?;
         if !wanted.is_job {
@@ -131,7 +131,7 @@ impl Prepared {
             warn(remarks, check::agents_are_new_enough(&mut self.chosen.workers, &self.place)?);
         }
         let fallbacks = self.chosen.fallbacks(&self.session);
-        let defaults = Defaults::of(&self.config, &self.wanted.flags);
+        let defaults = Defaults::choose(&self.config, &self.wanted.flags);
         let budgets = budget::budgets(&self.config, &self.wanted.flags, &self.session);
         let prices = prices::prices(&self.config.settings);
         if self.done.is_none() {

@@ -51,10 +51,10 @@ struct JsonAttempt<'a> {
 
 impl<'a> JsonUsage<'a> {
     /// Sums up.
-    pub fn of(spent: &'a [Spent]) -> Self {
+    pub fn sum(spent: &'a [Spent]) -> Self {
         let json = |by: BTreeMap<&'a str, Sum>| by.into_iter().map(|(key, sum)| (key, JsonSum::from(sum))).collect();
         Self {
-            total: Sum::of(spent).into(),
+            total: Sum::total(spent).into(),
             roles: json(sums(spent, |one| &one.role)),
             tasks: json(sums(spent, |one| &one.task)),
             attempts: spent.iter().filter(|one| one.is_known()).map(JsonAttempt::from).collect(),
@@ -142,7 +142,7 @@ struct JsonBudget<'a> {
 
 impl<'a> JsonHalted<'a> {
     /// Describes it.
-    pub fn of(halted: &'a Halted) -> Self {
+    pub fn from_halted(halted: &'a Halted) -> Self {
         let reason = halted.words.as_str();
         let no_room = halted.why == Halt::NoRoom;
         let bound = match &halted.why {

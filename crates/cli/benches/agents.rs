@@ -58,7 +58,7 @@ fn measure(world: &World, mut executor: Child, what: &str) -> Result<(), Box<dyn
     let keepers =
         world.living("HOME").into_iter().filter(|(pid, line)| line.contains("__keeper") && !agents.contains(pid));
     let keepers: Vec<u32> = keepers.map(|(pid, _)| pid).collect();
-    let [own, kept, theirs] = [&[executor.id()][..], &keepers, &agents].map(Cost::of);
+    let [own, kept, theirs] = [&[executor.id()][..], &keepers, &agents].map(Cost::read);
     let count = keepers.len();
     let mut out = std::io::stdout();
     writeln!(out, "{AGENTS} {what} have started: {} processes, {:.1} MiB", agents.len(), theirs.mebibytes)?;
@@ -86,7 +86,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(pids: &[u32]) -> Self {
+    fn read(pids: &[u32]) -> Self {
         Self { mebibytes: pids.iter().map(memory).sum(), seconds: pids.iter().map(cpu).sum() }
     }
 }

@@ -120,8 +120,8 @@ pub struct Assessment {
 
 impl Assessment {
     /// What a requirement says about the work.
-    pub fn of(requirement: &str) -> Self {
-        let text = Words::of(requirement);
+    pub fn assess(requirement: &str) -> Self {
+        let text = Words::split(requirement);
         let areas = AREAS.iter().filter(|(_, names)| text.first(names.iter().copied()).is_some());
         let hard = HARD.iter().copied().filter(|word| text.mention(word));
         let areas: Vec<&str> = areas.map(|(area, _)| *area).collect();
@@ -159,7 +159,7 @@ mod tests {
             ),
             ("重构登录接口", Complexity::High, &["backend", "security", "重构"]),
         ] {
-            let assessed = Assessment::of(requirement);
+            let assessed = Assessment::assess(requirement);
             assert_eq!((assessed.level, assessed.reasons.as_slice()), (level, reasons), "{requirement}");
         }
     }

@@ -93,7 +93,7 @@ impl Graph {
         let dependencies = Lists::group(tasks.len(), pairs().map(|(task, on)| (task.0, on)));
         let dependents = Lists::group(tasks.len(), pairs().map(|(task, on)| (on.0, task)));
         let planned: Vec<_> = tasks.iter().map(|task| task.declared_wave).collect();
-        let waves = Waves::of(&dependencies, &dependents, &planned);
+        let waves = Waves::layer(&dependencies, &dependents, &planned);
         if waves.is_none() {
             problems.extend(cycles::find(&links).into_iter().map(Problem::Cycle));
         }

@@ -73,9 +73,9 @@ pub fn joining(session: &Session, complexity: Option<Complexity>, asked: &[RoleN
         let trigger = role.trigger;
         let by_rule = match trigger {
             InjectionTrigger::Always => (role.kind == Some(RoleKind::Specialist)).then_some(Why::Always),
-            InjectionTrigger::Keywords => text.get_or_insert_with(|| Asked::of(session)).keyword(role),
+            InjectionTrigger::Keywords => text.get_or_insert_with(|| Asked::read(session)).keyword(role),
             InjectionTrigger::Complexity => {
-                let level = complexity.unwrap_or_else(|| text.get_or_insert_with(|| Asked::of(session)).level());
+                let level = complexity.unwrap_or_else(|| text.get_or_insert_with(|| Asked::read(session)).level());
                 let threshold = role.complexity_threshold.unwrap_or(Complexity::High);
                 (level >= threshold).then_some(Why::Complex { level, threshold })
             }
@@ -112,7 +112,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(session: &Session) -> Self {
+    fn read(session: &Session) -> Self {
         let requirement = session.requirement.trim();
         let tasks = || {
             // What a specialist is to do is no reason to call it.
@@ -125,11 +125,11 @@ impl Asked {
             "" => (tasks(), "tasks mention"),
             text => (text.to_owned(), "requirement mentions"),
         };
-        Self { words: Words::of(&text), text, by }
+        Self { words: Words::split(&text), text, by }
     }
 
     fn level(&self) -> Complexity {
-        Assessment::of(&self.text).level
+        Assessment::assess(&self.text).level
     }
 
     fn keyword(&self, role: &Role) -> Option<Why> {

@@ -7,7 +7,7 @@ pub(crate) struct Words(Vec<String>);
 
 impl Words {
     /// Takes a text apart.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn split(text: &str) -> Self {
         let mut words = Vec::new();
         let mut word = String::new();
         for c in text.chars() {
@@ -27,7 +27,7 @@ impl Words {
 
     /// Whether these words stand in it, next to each other and in this order. Nothing is never mentioned.
     pub(crate) fn mention(&self, phrase: &str) -> bool {
-        let phrase = Self::of(phrase).0;
+        let phrase = Self::split(phrase).0;
         !phrase.is_empty() && self.0.windows(phrase.len()).any(|window| window == phrase)
     }
 
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn whole_words_count_and_their_case_does_not() {
-        let words = Words::of("Harden the login against the OWASP Top-10; no author is C++, STRAßE.");
+        let words = Words::split("Harden the login against the OWASP Top-10; no author is C++, STRAßE.");
         for phrase in ["owasp", "OWASP top 10", "Login", "c++", "top-10", "straße"] {
             assert!(words.mention(phrase), "{phrase}");
         }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn scripts_without_blanks_are_searched_within() {
-        let words = Words::of("修复登录的安全漏洞API");
+        let words = Words::split("修复登录的安全漏洞API");
         assert!(words.mention("安全") && words.mention("api") && words.mention("安全漏洞"));
         assert!(!words.mention("全安"));
     }
@@ -81,7 +81,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_mentions_each_of_its_words(text in any::<String>()) {
-            let words = Words::of(&text);
+            let words = Words::split(&text);
             for word in &words.0 {
                 prop_assert!(words.mention(word), "{}", word);
             }

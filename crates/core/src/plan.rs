@@ -54,8 +54,8 @@ impl RoleLoad {
 
 impl Plan {
     /// Plans a session; the graph is the one of its tasks.
-    pub fn of(session: &Session, graph: Graph) -> Self {
-        let reconciliation = Reconciliation::of(session);
+    pub fn make(session: &Session, graph: Graph) -> Self {
+        let reconciliation = Reconciliation::compare(session);
         let mut statuses = reconciliation.statuses(session);
         let ready = ready(session, &graph, &statuses);
         for status in statuses.iter_mut().filter(|status| **status == TaskStatus::Ready) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn plan(session: &Session) -> Plan {
-        Plan::of(session, Graph::seal(&session.tasks).graph.unwrap())
+        Plan::make(session, Graph::seal(&session.tasks).graph.unwrap())
     }
 
     fn ids(session: &Session, tasks: &[TaskIndex]) -> String {
@@ -237,7 +237,7 @@ mod tests {
         let plan = plan(&over);
         assert_eq!((plan.ready, plan.critical_path), (vec![], vec![]));
         let none = session(&[]);
-        assert!(Plan::of(&none, Graph::seal(&[]).graph.unwrap()).waves.is_empty());
+        assert!(Plan::make(&none, Graph::seal(&[]).graph.unwrap()).waves.is_empty());
     }
 
     /// The number of tasks on the longest chain of tasks that are not over, by walking all chains.

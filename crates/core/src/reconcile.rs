@@ -79,7 +79,7 @@ pub enum Unlisting {
 
 impl Reconciliation {
     /// Compares what a session says in one place with what it says in others. Of two tasks with one id the first counts.
-    pub fn of(session: &Session) -> Self {
+    pub fn compare(session: &Session) -> Self {
         let mut ids: Map<&str, TaskIndex> = Map::default();
         for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
             ids.entry(task.id.as_str()).or_insert(index);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn describe(session: &Session) -> Vec<String> {
-        Reconciliation::of(session).changes.iter().map(|change| change.describe(session)).collect()
+        Reconciliation::compare(session).changes.iter().map(|change| change.describe(session)).collect()
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
                 "G: added to the list of completed tasks (it is completed)",
             ]
         );
-        let statuses = Reconciliation::of(&session).statuses(&session);
+        let statuses = Reconciliation::compare(&session).statuses(&session);
         assert_eq!(statuses, [Completed, Completed, Completed, Completed, Failed, Skipped, Completed]);
     }
 
@@ -297,13 +297,13 @@ mod tests {
             describe(&session),
             ["B: in_progress -> completed (B.csv reports it)", "A: pending -> completed (A.csv reports it)"]
         );
-        let statuses = Reconciliation::of(&session).statuses(&session);
+        let statuses = Reconciliation::compare(&session).statuses(&session);
         assert_eq!(statuses, [Completed, Completed, Failed, Pending]);
     }
 
     #[test]
     fn a_session_without_a_list_of_completed_tasks_gets_none() {
-        assert!(Reconciliation::of(&session(&[("A", Completed), ("B", Pending)], &[])).is_empty());
+        assert!(Reconciliation::compare(&session(&[("A", Completed), ("B", Pending)], &[])).is_empty());
     }
 
     proptest! {
@@ -320,7 +320,7 @@ mod tests {
             session.active_workers = vec![ActiveWorker { task: None, agent: "w".to_owned() }; workers];
             session.missing_from_state = missing.iter().map(|n| id(&names[*n])).collect();
 
-            let reconciliation = Reconciliation::of(&session);
+            let reconciliation = Reconciliation::compare(&session);
             let mut after = session.clone();
             for change in &reconciliation.changes {
                 match change {
@@ -339,7 +339,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(Reconciliation::of(&after), Reconciliation::default());
+            prop_assert_eq!(Reconciliation::compare(&after), Reconciliation::default());
             let statuses: Vec<_> = after.tasks.iter().map(|task| task.status).collect();
             prop_assert_eq!(reconciliation.statuses(&session), statuses);
         }

@@ -23,7 +23,7 @@ pub(crate) struct Waves {
 
 impl Waves {
     /// Nothing if some tasks wait for each other. The planned waves are counted without gaps.
-    pub(crate) fn of(
+    pub(crate) fn layer(
         dependencies: &Lists<TaskIndex>,
         dependents: &Lists<TaskIndex>,
         planned: &[Option<u32>],

@@ -152,7 +152,7 @@ impl Failure {
         let path = path.into();
         move |error| {
             let words = || format!("cannot {action} {}: {error}", path.display());
-            match Lack::of(&error) {
+            match Lack::from_error(&error) {
                 Some(Lack::Means) => Self::Shortage(words()),
                 Some(Lack::Room) => Self::NoRoom(words()),
                 None => Self::Disk { action, reason: error.to_string(), path },

@@ -170,11 +170,11 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
         talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
         is_heard,
-        used: usage::of(&run, session),
+        used: usage::collect(&run, session),
         folder: path,
         stage: run.stage().word(),
         reason: match (run.halt(), run.pause()) {
-            (Some(why), _) => Some(Halted::of(why, &run, session).words),
+            (Some(why), _) => Some(Halted::describe(why, &run, session).words),
             (None, Some(PauseReason::Told(reason))) => Some(reason.clone()),
             (None, Some(PauseReason::WaveFailed(wave))) => Some(format!("every task of wave {wave} failed")),
             (None, Some(PauseReason::Checkpoint { task, .. })) => {
@@ -212,7 +212,7 @@ pub fn prompt(
     };
     let path = newest.as_ref().map(|(path, _)| path.as_path());
     let before = Residents::default().take(session, &run, task);
-    Ok(crate::prepare::prompt::of(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
+    Ok(crate::prepare::prompt::render(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
 }
 
 /// The plan of a run, and the rules after all of its records.

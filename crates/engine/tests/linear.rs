@@ -89,7 +89,7 @@ fn cost(tasks: usize, layered: bool) -> Cost {
     let (loaded, load) = measured(|| load(&folder, "S", None));
     let (session, graph) = loaded.session.unwrap();
     assert_eq!(session.tasks.len(), tasks);
-    let (_, plan) = measured(|| Plan::of(&session, graph.clone()));
+    let (_, plan) = measured(|| Plan::make(&session, graph.clone()));
     let dir = tempfile::tempdir().unwrap();
     let disk = RealDisk::open_folder(dir.path()).unwrap();
     let ((), run) = measured(|| run(&session, &graph, &disk));

@@ -76,7 +76,7 @@ fn bench(c: &mut Criterion) {
     group.bench_function("validate and plan", |b| {
         b.iter(|| {
             let (session, graph) = load(&folder, "bench", None).session.expect("valid");
-            black_box(Plan::of(&session, graph))
+            black_box(Plan::make(&session, graph))
         });
     });
     group.finish();

@@ -149,7 +149,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
     task.status = TaskStatus::from_word(fields::status_word(&status)).unwrap_or(TaskStatus::Pending);
     task.findings = field(value, &STEP, "findings").and_then(filled);
     task.error = field(value, &STEP, "error").and_then(filled);
-    task.details = details::of(value, &STEP, &TOLD);
+    task.details = details::collect(value, &STEP, &TOLD);
     Some(task)
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Beside<'f> {
 
 impl<'f> Beside<'f> {
     /// Nothing was looked for yet.
-    pub(crate) fn of(folder: &'f dyn Folder) -> Self {
+    pub(crate) fn new(folder: &'f dyn Folder) -> Self {
         Self { folder, tables: None, found: HashMap::new() }
     }
 
@@ -111,7 +111,7 @@ pub(crate) fn give(folder: &dyn Folder, drafts: &mut Drafts) {
         return;
     }
     let ids: HashSet<_> = drafts.tasks.iter().map(|task| task.id.clone()).collect();
-    let mut beside = Beside::of(folder);
+    let mut beside = Beside::new(folder);
     for task in &mut drafts.tasks {
         let strangers: Vec<_> = task.context_from.iter().filter(|id| !ids.contains(*id)).cloned().collect();
         for entry in strangers {

@@ -12,7 +12,7 @@ use crate::shape::Object;
 const TEXTS: [&str; 3] = ["title", "description", "role"];
 
 /// The fields of an object, in its order, without those that are told already.
-pub(crate) fn of(object: Value<'_, '_>, shape: &Object, told: &[&str]) -> Vec<Detail> {
+pub(crate) fn collect(object: Value<'_, '_>, shape: &Object, told: &[&str]) -> Vec<Detail> {
     let mut read = Vec::new();
     let mut details = Vec::new();
     for entry in object.entries() {
@@ -82,7 +82,7 @@ mod tests {
         let json = r#"{"scope": "src/", "title": "T", "n": 1.50, "no": null, "empty": [], "name": "beside", "deps": [],
             "list": ["a\n\"b", 2, {"x" : [ "y: z", null ] }], "object": {"k": "v", "deep": {"a": "q\\\" r"}}, "ok": false}"#;
         let document = parse(json).unwrap();
-        let details = of(document.root(), &TASK, &["title", "deps"]);
+        let details = collect(document.root(), &TASK, &["title", "deps"]);
         let told: Vec<_> = details.iter().map(|detail| (&*detail.name, &*detail.text)).collect();
         assert_eq!(
             told,

@@ -190,7 +190,7 @@ mod tests {
             let mut last_end = 0;
             for heading in headings(&body, 0) {
                 let Heading { level, text, start, end } = heading;
-                let line = Span { start, end }.of(&body);
+                let line = Span { start, end }.slice(&body);
                 prop_assert!(start >= last_end && line.starts_with('#') && line.contains(&text));
                 prop_assert!((1..=6).contains(&level) && !line.contains(['\r', '\n']));
                 last_end = end;

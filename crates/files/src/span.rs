@@ -24,7 +24,7 @@ impl Span {
 
     /// The text that it covers, or nothing if it is not a range of this text.
     #[cfg(test)]
-    pub(crate) fn of(self, text: &str) -> &str {
+    pub(crate) fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 

@@ -47,10 +47,10 @@ impl<'c, 'w, 's> SimDesk<'c, 'w, 's> {
     /// What an attempt came to, and whether what it delivered is to be checked first. What it used is noted.
     fn concluded(&mut self, work: Work, exit: Option<&Exit>) -> (Outcome, bool) {
         let scenario = self.world.borrow().scenario;
-        let end = exit.map_or(End::Interrupted, |exit| End::of(&exit.ended));
+        let end = exit.map_or(End::Interrupted, |exit| End::from_ended(&exit.ended));
         let used = end.used(scenario, work);
         self.used.extend(used.map(|used| Input::Used { work, used: Box::new(used) }));
-        let is_checked = end == End::Completed && Script::of(scenario, work).says.checked.is_some();
+        let is_checked = end == End::Completed && Script::draw(scenario, work).says.checked.is_some();
         (end.outcome(scenario, work), is_checked)
     }
 

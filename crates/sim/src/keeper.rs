@@ -107,7 +107,7 @@ impl World<'_> {
     }
 
     fn begin(&mut self, keeper: usize, work: Work) -> Result<(), Stop> {
-        let script = Script::of(self.scenario, work);
+        let script = Script::draw(self.scenario, work);
         let could =
             !matches!(script.end, End::CouldNotStart | End::Shortage) && self.record(keeper, work, Line::Started)?;
         if !self.keepers[keeper].alive {

@@ -76,7 +76,7 @@ const WORDS: [(End, &str); 9] = [
 
 impl Script {
     /// What the worker of an attempt will do.
-    pub fn of(scenario: &Scenario, work: Work) -> Self {
+    pub fn draw(scenario: &Scenario, work: Work) -> Self {
         let weather = &scenario.weather;
         let attempt = if weather.steady { 0 } else { u64::from(work.attempt) };
         let mut chance = Chance::new(&[scenario.seed, 2, u64::from(work.task.0), attempt]);
@@ -95,13 +95,13 @@ impl Script {
             takes: chance.below(if quick { 3_000 } else { 3_000_000 }),
             deaf: rough && chance.once_in(4),
             leaves: if rough && chance.once_in(4) { chance.below(2_000_000) } else { 0 },
-            says: if weather.judges { Says::of(&mut chance) } else { Says::default() },
+            says: if weather.judges { Says::draw(&mut chance) } else { Says::default() },
         }
     }
 }
 
 impl Says {
-    fn of(chance: &mut Chance) -> Self {
+    fn draw(chance: &mut Chance) -> Self {
         Self {
             checked: chance.once_in(2).then(|| !chance.once_in(3)),
             verdict: chance.once_in(4).then(|| chance.pick(Verdict::ALL)),
@@ -145,7 +145,7 @@ impl End {
     }
 
     /// What a keeper wrote down.
-    pub fn of(ended: &Ended) -> Self {
+    pub fn from_ended(ended: &Ended) -> Self {
         match ended {
             Ended::Exit(code) => CODES.iter().find(|(_, known)| known == code).map_or(Self::Transient, |(end, _)| *end),
             Ended::Limit(_) => Self::TimedOut,
@@ -183,7 +183,7 @@ impl End {
         let error = self.word().to_owned();
         let failed = |class| Outcome::Failed { class, error: error.clone() };
         match self {
-            Self::Completed => Script::of(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
+            Self::Completed => Script::draw(scenario, work).says.outcome(scenario.graph.dependencies(work.task)),
             Self::Transient => failed(ErrorClass::Transient),
             Self::Quota => failed(ErrorClass::Quota { until: None }),
             Self::Auth => failed(ErrorClass::Auth),
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn every_end_is_read_as_it_was_written() {
         for (end, word) in WORDS {
-            assert_eq!((end.word(), End::of(&end.ended())), (word, end));
+            assert_eq!((end.word(), End::from_ended(&end.ended())), (word, end));
         }
     }
 }

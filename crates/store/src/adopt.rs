@@ -46,7 +46,7 @@ pub enum Standing {
 
 impl Rendered {
     /// What is about to be written.
-    pub fn of(bytes: &[u8], journal: u64) -> Self {
+    pub fn hash(bytes: &[u8], journal: u64) -> Self {
         Self { journal, sha256: Sha256::digest(bytes).into() }
     }
 }
@@ -211,8 +211,8 @@ mod tests {
         let mut derived = Derived::default();
         let mut there = None;
         for bytes in versions {
-            derived.next("tasks.csv", Rendered::of(bytes, 7), there);
-            there = Some(Rendered::of(bytes, 7));
+            derived.next("tasks.csv", Rendered::hash(bytes, 7), there);
+            there = Some(Rendered::hash(bytes, 7));
         }
         derived
     }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(standing(None), Standing::Missing);
         assert_eq!(Derived::default().standing("tasks.csv", Some(b"x")), Standing::Unchanged);
         let mut at_rest = derived(&[b"old", b"new"]);
-        at_rest.is("tasks.csv", Rendered::of(b"new", 8));
+        at_rest.is("tasks.csv", Rendered::hash(b"new", 8));
         assert_eq!(at_rest.standing("tasks.csv", Some(b"old")), Standing::Edited);
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("tasks.csv");
@@ -243,25 +243,28 @@ mod tests {
     #[test]
     fn what_is_there_stays_known_however_often_it_was_not_replaced() {
         let mut derived = Derived::default();
-        derived.is("tasks.csv", Rendered::of(b"there", 7));
+        derived.is("tasks.csv", Rendered::hash(b"there", 7));
         for nth in 8..20 {
-            derived.next("tasks.csv", Rendered::of(&[nth], nth.into()), Some(Rendered::of(b"there", nth.into())));
+            derived.next("tasks.csv", Rendered::hash(&[nth], nth.into()), Some(Rendered::hash(b"there", nth.into())));
             assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Unchanged);
-            assert_eq!(derived.versions("tasks.csv"), [Rendered::of(&[nth], nth.into()), Rendered::of(b"there", 7)]);
+            assert_eq!(
+                derived.versions("tasks.csv"),
+                [Rendered::hash(&[nth], nth.into()), Rendered::hash(b"there", 7)]
+            );
         }
-        derived.next("tasks.csv", Rendered::of(b"new", 20), Some(Rendered::of(b"by others, and copied", 20)));
+        derived.next("tasks.csv", Rendered::hash(b"new", 20), Some(Rendered::hash(b"by others, and copied", 20)));
         assert_eq!(derived.standing("tasks.csv", Some(b"by others, and copied")), Standing::Unchanged);
         assert_eq!(derived.standing("tasks.csv", Some(b"there")), Standing::Edited);
-        derived.next("tasks.csv", Rendered::of(b"new", 21), Some(Rendered::of(b"new", 21)));
-        assert_eq!(derived.versions("tasks.csv"), [Rendered::of(b"new", 21)]);
+        derived.next("tasks.csv", Rendered::hash(b"new", 21), Some(Rendered::hash(b"new", 21)));
+        assert_eq!(derived.versions("tasks.csv"), [Rendered::hash(b"new", 21)]);
     }
 
     #[test]
     fn the_journal_is_as_long_as_it_was_unless_a_power_cut_may_have_taken_of_it() {
         let mut derived = Derived::default();
         assert_eq!(derived.journal("this"), 0);
-        derived.is("tasks.csv", Rendered::of(b"old", 7));
-        derived.next("tasks.csv", Rendered::of(b"new", 9), Some(Rendered::of(b"old", 9)));
+        derived.is("tasks.csv", Rendered::hash(b"old", 7));
+        derived.next("tasks.csv", Rendered::hash(b"new", 9), Some(Rendered::hash(b"old", 9)));
         for (boot, length) in [(None, 9), (Some("this"), 9), (Some("earlier"), 0), (Some(""), 0)] {
             derived.boot = boot.map(str::to_owned);
             assert_eq!(derived.journal("this"), length, "{boot:?}");
@@ -277,9 +280,9 @@ mod tests {
         let mut derived = derived(&[]);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         derived.boot = Some("a \"boot\"\n".to_owned());
-        derived.next("tasks.csv", Rendered::of(b"abc", u64::MAX), None);
-        derived.next("tasks.csv", Rendered::of(b"abd", 1), Some(Rendered::of(b"abc", 1)));
-        derived.next("odd \"name\"\n", Rendered::of(b"", 1), None);
+        derived.next("tasks.csv", Rendered::hash(b"abc", u64::MAX), None);
+        derived.next("tasks.csv", Rendered::hash(b"abd", 1), Some(Rendered::hash(b"abc", 1)));
+        derived.next("odd \"name\"\n", Rendered::hash(b"", 1), None);
         assert_eq!(Derived::from_text(&derived.to_text()), Some(derived.clone()));
         assert!(!derived.to_text().contains('\n'));
         // The SHA-256 of "abc", as FIPS 180 gives it.

@@ -49,7 +49,7 @@ pub struct Changes(Option<OwnedFd>);
 impl Changes {
     /// Those in folders from now on. One that is missing is noticed when it appears, if the folder that it is in comes before
     /// it.
-    pub fn of<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Self {
+    pub fn watch<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Self {
         let Ok(changes) = notifier() else { return Self(None) };
         let is_watched = |folder| matches!(add_watch(&changes, folder, ALL), Ok(_) | Err(Errno::NOENT));
         let all = folders.into_iter().all(is_watched);
@@ -120,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (dir.path().join("one"), dir.path().join("other"));
         fs::write(&other, "").unwrap();
-        let from_now = || Changes::of([]).and_of(dir.path(), "one");
+        let from_now = || Changes::watch([]).and_of(dir.path(), "one");
         let changes = from_now();
         fs::write(&other, "grows").unwrap();
         assert!(changes.are_none());
@@ -138,7 +138,7 @@ mod tests {
     fn whatever_changes_is_noticed_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let (top, below) = (dir.path(), dir.path().join("below"));
-        let from_now = || Changes::of([top, below.as_path()]);
+        let from_now = || Changes::watch([top, below.as_path()]);
         let file = below.join("file");
         let all: [&dyn Fn(); 8] = [
             &|| fs::create_dir(&below).unwrap(),

@@ -19,7 +19,7 @@ pub struct Tree(BTreeMap<PathBuf, Entry>);
 impl Tree {
     /// Looks at everything below a folder now; links are not followed.
     #[track_caller]
-    pub fn of(folder: &Path) -> Self {
+    pub fn read(folder: &Path) -> Self {
         let mut entries = BTreeMap::new();
         let mut waiting = vec![folder.to_owned()];
         while let Some(path) = waiting.pop() {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_text_is_stable_and_complete() {
         assert_eq!(
-            Tree::of(old().path()).to_string(),
+            Tree::read(old().path()).to_string(),
             "a 0 cbf29ce484222325\nlink -> sub/b\nsub/\nsub/b 1 af63dc4c8601ec8c\n"
         );
     }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn looking_changes_nothing() {
         let dir = old();
-        assert_eq!(Tree::of(dir.path()), Tree::of(dir.path()));
+        assert_eq!(Tree::read(dir.path()), Tree::read(dir.path()));
     }
 
     #[test]
@@ -132,9 +132,9 @@ mod tests {
         ];
         for (n, write) in writes.iter().enumerate() {
             let dir = old();
-            let before = Tree::of(dir.path());
+            let before = Tree::read(dir.path());
             write(dir.path());
-            assert_ne!(Tree::of(dir.path()), before, "write number {n}");
+            assert_ne!(Tree::read(dir.path()), before, "write number {n}");
         }
     }
 }

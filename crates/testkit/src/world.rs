@@ -103,7 +103,7 @@ impl World {
     /// Everything in the folder now.
     #[track_caller]
     pub fn tree(&self) -> Tree {
-        Tree::of(&self.dir)
+        Tree::read(&self.dir)
     }
 
     /// The program with these arguments, for a test that wants to start it in its own way.
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(file, world.dir().join("a/b/c.txt"));
         std::os::unix::fs::symlink("b/c.txt", world.dir().join("a/link")).unwrap();
         world.copy_tree(world.dir().join("a"), "x/y");
-        let copy = Tree::of(&world.dir().join("x/y")).to_string();
-        assert_eq!(copy, Tree::of(&world.dir().join("a")).to_string());
+        let copy = Tree::read(&world.dir().join("x/y")).to_string();
+        assert_eq!(copy, Tree::read(&world.dir().join("a")).to_string());
         assert!(copy.contains("link -> b/c.txt\n"), "{copy}");
     }
 

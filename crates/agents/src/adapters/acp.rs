@@ -51,7 +51,7 @@ fn answer(stream: &mut Stream, event: &Value, ended_at: u64) {
         let details = text(error, "data").or_else(|| text(&error["data"], "details")).unwrap_or_default();
         let words = if details.is_empty() { message.to_owned() } else { format!("{message}: {details}") };
         (stream.finished, stream.ok) = (true, false);
-        stream.error = Some(Trouble::of(None, &words, ended_at));
+        stream.error = Some(Trouble::classify(None, &words, ended_at));
     } else if text(result, "sessionId").is_some() {
         // What went wrong before does not matter any more.
         (stream.finished, stream.error) = (false, None);

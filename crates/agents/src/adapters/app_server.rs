@@ -22,7 +22,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("item/completed") => item(stream, &params["item"]),
         Some("thread/tokenUsage/updated") => used(stream, &params["tokenUsage"]["total"]),
         Some("error") => {
-            stream.error = text(&params["error"], "message").map(|words| Trouble::of(None, words, ended_at));
+            stream.error = text(&params["error"], "message").map(|words| Trouble::classify(None, words, ended_at));
         }
         Some("turn/completed") => turn(stream, &params["turn"], ended_at),
         Some(_) => {}
@@ -53,7 +53,7 @@ fn turn(stream: &mut Stream, turn: &Value, ended_at: u64) {
     (stream.finished, stream.ok) = (true, status == "completed");
     stream.error = match text(&turn["error"], "message") {
         _ if stream.ok => None,
-        Some(words) => Some(Trouble::of(None, words, ended_at)),
+        Some(words) => Some(Trouble::classify(None, words, ended_at)),
         None => Some(Trouble { class: Class::Transient, words: format!("the turn ended as {status}") }),
     };
 }
@@ -65,6 +65,6 @@ fn answer(stream: &mut Stream, event: &Value, ended_at: u64) {
         stream.usage.model = text(&event["result"], "model").or_else(|| text(thread, "model")).map(str::to_owned);
         stream.error = None;
     } else if let Some(words) = event.get("error").and_then(|error| text(error, "message")) {
-        stream.error = Some(Trouble::of(None, words, ended_at));
+        stream.error = Some(Trouble::classify(None, words, ended_at));
     }
 }

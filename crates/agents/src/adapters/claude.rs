@@ -124,7 +124,7 @@ fn result(stream: &mut Stream, event: &Value, subtype: &str, ended_at: u64) {
         stream.error = Some(Trouble { class: Class::Overspent, words: words.to_owned() });
         return;
     }
-    let mut trouble = Trouble::of(number(event, "api_error_status"), words, ended_at);
+    let mut trouble = Trouble::classify(number(event, "api_error_status"), words, ended_at);
     if let (Class::Quota { until }, Some(at)) = (&mut trouble.class, stream.resets_at) {
         *until = until.or(Some(at.saturating_mul(1000)));
     }

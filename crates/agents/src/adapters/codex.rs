@@ -73,7 +73,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("item.started") => stream.calls(length(&event["item"]["command"])),
         Some("item.completed") => item(stream, &event["item"]),
         // A retry says the same; what it comes to is said by the end of the turn.
-        Some("error") => stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at)),
+        Some("error") => stream.error = text(event, "message").map(|words| Trouble::classify(None, words, ended_at)),
         Some("turn.completed") => {
             (stream.finished, stream.ok, stream.error) = (true, true, None);
             let of = |key| number(&event["usage"], key).unwrap_or(0);
@@ -85,7 +85,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         Some("turn.failed") => {
             (stream.finished, stream.ok) = (true, false);
             let words = text(&event["error"], "message").unwrap_or("the turn failed");
-            stream.error = Some(Trouble::of(None, words, ended_at));
+            stream.error = Some(Trouble::classify(None, words, ended_at));
         }
         _ => {}
     }

@@ -69,7 +69,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
         }
         // It ends its turn then, and calls that a success.
         Some("error") => {
-            stream.error = text(event, "message").map(|words| Trouble::of(None, words, ended_at));
+            stream.error = text(event, "message").map(|words| Trouble::classify(None, words, ended_at));
         }
         Some("tool_result") if text(&event["error"], "type") == Some("policy_violation") => {
             let tool = text(event, "tool_id").and_then(|id| id.split("__").next()).unwrap_or("a tool");
@@ -86,7 +86,7 @@ pub(super) fn event(stream: &mut Stream, event: &Value, ended_at: u64) {
             stream.settle(Counts { input, cached, stored: 0, output, requests: stream.open().requests });
             if !is_well {
                 let words = text(&event["error"], "message").unwrap_or("the agent reports an error");
-                stream.error = Some(Trouble::of(None, words, ended_at));
+                stream.error = Some(Trouble::classify(None, words, ended_at));
             }
         }
         _ => {}

@@ -132,7 +132,7 @@ fn for_codex(name: &str, settings: &[(&str, String)]) -> Vec<String> {
 
 impl Server {
     /// For the worker that is given an environment; nothing if the path of the program is no text.
-    pub fn of(program: &Path, environment: &[(String, String)]) -> Option<Self> {
+    pub fn for_worker(program: &Path, environment: &[(String, String)]) -> Option<Self> {
         // Everybody can read the arguments of a process. Below its keeper the server needs no secret.
         let ours = environment.iter().filter(|(name, _)| name.starts_with(OURS) && name != TOKEN);
         Some(Self { program: program.to_str()?.to_owned(), env: ours.cloned().collect() })
@@ -169,7 +169,7 @@ mod tests {
         let environment =
             [("PATH", "/bin"), ("TEAM_EXECUTOR_TASK", "it's \"A\"\n"), ("KEY", "secret"), (TOKEN, "secret")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Server::of(Path::new("/bin/team executor"), &environment).unwrap()
+        Server::for_worker(Path::new("/bin/team executor"), &environment).unwrap()
     }
 
     #[test]

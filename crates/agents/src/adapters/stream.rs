@@ -217,7 +217,7 @@ impl Stream {
 
     /// That it ended without a report, with what it said instead: an error, perhaps.
     pub fn unreported(&self, ended_at: u64) -> Trouble {
-        let said = Trouble::of(None, self.text.trim(), ended_at);
+        let said = Trouble::classify(None, self.text.trim(), ended_at);
         let words = if said.words.is_empty() { "nothing".to_owned() } else { said.words };
         Trouble { class: said.class, words: format!("it ended without a report, and said: {words}") }
     }
@@ -235,7 +235,7 @@ impl Stream {
         }
         if !self.finished {
             let said = self.error.as_ref().map_or(complaint, |error| &error.words);
-            let class = Trouble::of(None, said, ended_at).class;
+            let class = Trouble::classify(None, said, ended_at).class;
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
             return Some(Trouble { class, words: format!("it ended without saying that it was done ({how}){said}") });
         }

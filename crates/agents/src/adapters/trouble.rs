@@ -91,7 +91,7 @@ const BEFORE_WAIT: &[&str] = &[
 
 impl Trouble {
     /// Sorts what was said. `status` is that of the service, where it was said apart.
-    pub(super) fn of(status: Option<u64>, words: &str, now_ms: u64) -> Self {
+    pub(super) fn classify(status: Option<u64>, words: &str, now_ms: u64) -> Self {
         let small = words.to_lowercase();
         let says = |list: &[&str]| list.iter().any(|one| small.contains(one));
         let class = match status.or_else(|| status_in(words)) {
@@ -168,7 +168,7 @@ mod tests {
     const NOW: u64 = 1_794_768_000_000;
 
     fn class(status: Option<u64>, words: &str) -> Class {
-        Trouble::of(status, words, NOW).class
+        Trouble::classify(status, words, NOW).class
     }
 
     #[test]
@@ -223,6 +223,6 @@ mod tests {
 
     #[test]
     fn a_flood_of_words_is_cut() {
-        assert_eq!(Trouble::of(None, &"ä".repeat(5000), 0).words.chars().count(), WORDS);
+        assert_eq!(Trouble::classify(None, &"ä".repeat(5000), 0).words.chars().count(), WORDS);
     }
 }

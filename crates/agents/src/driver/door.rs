@@ -165,7 +165,7 @@ fn connect(door: &Path) -> io::Result<UnixStream> {
 
 /// Hears one line, and answers it.
 fn serve(stream: &UnixStream, ledgers: &Path, outbox: &Sender<Heard>, answering: &Mutex<()>) {
-    let peer = Peer::of(stream);
+    let peer = Peer::from_socket(stream);
     let mut line = Vec::new();
     let read = stream
         .set_read_timeout(Some(PATIENCE))

@@ -17,7 +17,7 @@ struct Scene<D> {
 }
 
 impl<D: Dialogue> Scene<D> {
-    fn of(dialogue: D) -> Self {
+    fn new(dialogue: D) -> Self {
         let mut scene = Self { dialogue, out: Vec::new() };
         scene.dialogue.open(&mut scene.out);
         scene
@@ -42,11 +42,11 @@ impl<D: Dialogue> Scene<D> {
 }
 
 fn acp(resume: Option<&str>) -> Scene<Acp> {
-    Scene::of(Acp::new(resume.map(str::to_owned), PathBuf::from("/p"), "note", Vec::new()))
+    Scene::new(Acp::new(resume.map(str::to_owned), PathBuf::from("/p"), "note", Vec::new()))
 }
 
 fn codex(resume: Option<&str>) -> Scene<Codex> {
-    Scene::of(Codex::new(resume.map(str::to_owned), PathBuf::from("/p"), "note", None, Permissions::Edit))
+    Scene::new(Codex::new(resume.map(str::to_owned), PathBuf::from("/p"), "note", None, Permissions::Edit))
 }
 
 const LOADS: &str = r#"{"id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}"#;
@@ -116,7 +116,7 @@ fn a_question_is_answered_with_the_narrowest_of_what_is_offered() {
     let outcome = |id: &str| json!({"outcome": {"outcome": "selected", "optionId": id}});
     assert_eq!([&acp.out[0]["result"], &acp.out[1]["result"]], [&outcome("o"), &outcome("r")]);
 
-    let mut claude = Scene::of(Claude::default());
+    let mut claude = Scene::new(Claude::default());
     let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "cargo test"}});
     let asked = json!({"type": "control_request", "request_id": "r", "request": request});
     let Some(News::Asks(question)) = claude.hear(asked) else { panic!("it asks") };
@@ -151,7 +151,7 @@ fn what_joins_a_turn_too_late_is_said_again() {
     let late = json!({"id": 4, "error": {"message": "no active turn"}});
     assert_eq!(codex.hear(late), Some(News::TooLate("faster".to_owned())));
 
-    let mut claude = Scene::of(Claude::default());
+    let mut claude = Scene::new(Claude::default());
     claude.say("do it");
     claude.say("faster");
     assert_eq!(claude.hear(json!({"type": "result", "queued_turn_count": 1})), None, "another turn follows");

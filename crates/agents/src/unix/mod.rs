@@ -60,7 +60,7 @@ struct Prepared {
 
 impl Prepared {
     /// What the program names must live as long.
-    fn of(program: &Program<'_>) -> io::Result<Self> {
+    fn new(program: &Program<'_>) -> io::Result<Self> {
         let of = |path: &Path| Ok::<_, io::Error>(CString::new(path.as_os_str().as_bytes())?);
         let streams = program.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|stream| *stream < STANDARD) {

@@ -50,7 +50,7 @@ impl Spawner {
     /// Starts a program in a process group of its own, with no signal blocked, and none ignored that only this program ignores;
     /// what whoever started it ignores, as `nohup` does, stays so. Descriptors that are not marked to be closed go with it. The caller has no other thread, and must wait for the child.
     pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Pid, NotStarted> {
-        let prepared = Prepared::of(program).map_err(NotStarted::Other)?;
+        let prepared = Prepared::new(program).map_err(NotStarted::Other)?;
         let mut errand = Errand { gives_way: self.gives_way, ..prepared.errand() };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         // SAFETY: the stack grows down from the end of a buffer that nothing else uses until this returns, which is when the

@@ -38,7 +38,7 @@ struct CloneArgs {
 /// Starts a program in a cgroup, whose folder is handed in. Nothing if the kernel does not do that, or not with this one.
 /// Descriptors that are not marked to be closed go with it. Its parent must wait for it.
 pub(crate) fn start_within(cgroup: BorrowedFd<'_>, program: &Program<'_>) -> io::Result<Option<Pid>> {
-    let prepared = Prepared::of(program)?;
+    let prepared = Prepared::new(program)?;
     let (mut told, tell) = io::pipe()?;
     let mut errand = Errand { leads: false, tell: Some(tell.as_raw_fd()), ..prepared.errand() };
     let Some(pid) = forked(cgroup, &mut errand) else { return Ok(None) };

@@ -175,7 +175,7 @@ fn blind_spot(worker: &Worker, in_dollars: bool, prices: &Prices) -> Option<Stri
     let table =
         |model: &str| format!("help: add [prices.{}] with input and output to team-executor.toml", quoted(model));
     match &setup.model {
-        Some(model) if in_dollars && setup.adapter != Adapter::Claude && prices.of(model).is_none() => Some(format!(
+        Some(model) if in_dollars && setup.adapter != Adapter::Claude && prices.find(model).is_none() => Some(format!(
             "the budget in dollars does not count {agent}: its model `{model}` has no price; {}",
             table(model)
         )),

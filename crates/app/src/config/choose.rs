@@ -57,7 +57,7 @@ pub(crate) struct Defaults {
 
 impl Defaults {
     /// The command line, then the files, then what is built in. The total limit stays open: it differs by mode.
-    pub(crate) fn of(config: &Config, flags: &Flags) -> Self {
+    pub(crate) fn choose(config: &Config, flags: &Flags) -> Self {
         let (all, built_in) = (&config.settings, |value| Set { value, from: Origin::BuiltIn });
         let concurrency = flag(flags.concurrency, "--concurrency").or(all.concurrency.clone());
         let cadence = flag(flags.cadence, "--cadence").or(all.cadence.clone());
@@ -168,7 +168,7 @@ pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Pa
         ignored: false,
         unheard: Vec::new(),
     };
-    let defaults = Defaults::of(config, flags);
+    let defaults = Defaults::choose(config, flags);
     let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, known_pools: BTreeMap::new() };
     let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {

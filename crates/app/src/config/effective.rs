@@ -40,7 +40,7 @@ impl Effective {
     /// All of it, for programs.
     pub fn json(&self) -> JsonConfig<'_> {
         let files = self.files.iter().map(|file| JsonFile { owner: file.owner, path: &file.path, found: file.found });
-        let settings = self.entries.iter().map(JsonEntry::of).collect();
+        let settings = self.entries.iter().map(JsonEntry::from_entry).collect();
         JsonConfig { version: 1, files: files.collect(), settings, warnings: &self.unused }
     }
 }
@@ -72,7 +72,7 @@ struct JsonEntry<'a> {
 }
 
 impl<'a> JsonEntry<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn from_entry(entry: &'a Entry) -> Self {
         Self {
             key: &entry.key,
             value: &entry.value,

@@ -25,7 +25,7 @@ pub struct Entry {
 pub(crate) fn entries(config: &Config, flags: &Flags) -> Vec<Entry> {
     let mut list = List(Vec::new());
     let all = &config.settings;
-    list.defaults(all, flags, Defaults::of(config, flags));
+    list.defaults(all, flags, Defaults::choose(config, flags));
     Budget::of_flags(flags).or(all.budget.clone()).show(&mut list, "budget");
     all.agents.iter().for_each(|(name, agent)| list.agent(&format!("agents.{}", quoted(name)), agent));
     prices::show(&mut list, &all.prices);

@@ -32,7 +32,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Where the user wants it, or beside the input.
-    pub(super) fn of(app: &App, place: &Place, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn locate(app: &App, place: &Place, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Error> {
         let path = wanted.map_or_else(|| beside(&input.path, &place.suffix), Path::to_owned);
         let path = std::path::absolute(app.path(&path)).map_err(|error| {
             let finding = Finding::error(Code::Usage, format!("{} cannot be written: {error}", path.display()));
@@ -77,9 +77,9 @@ impl Output {
     pub(super) fn write(&self, rows: &Rows<'_>, states: &[RowState]) -> io::Result<()> {
         let text = csv_job::write(rows, &self.job_id, states);
         self.check()?;
-        let rendered = Rendered::of(text.as_bytes(), 0);
+        let rendered = Rendered::hash(text.as_bytes(), 0);
         let mut written = self.written();
-        let there = self.there().ok().map(|bytes| Rendered::of(&bytes, rendered.journal));
+        let there = self.there().ok().map(|bytes| Rendered::hash(&bytes, rendered.journal));
         written.next(&self.name(), rendered, there);
         self.note(&written)?;
         let name = self.path.file_name().and_then(|name| name.to_str());
@@ -92,7 +92,7 @@ impl Output {
 
     fn check(&self) -> io::Result<()> {
         let is_ours = |bytes: &[u8]| {
-            let sha256 = Rendered::of(bytes, 0).sha256;
+            let sha256 = Rendered::hash(bytes, 0).sha256;
             self.written().versions(&self.name()).iter().any(|version| version.sha256 == sha256)
         };
         let folder = self.path.parent().unwrap_or(Path::new("/"));

@@ -29,7 +29,7 @@ pub(super) struct Place {
 }
 
 /// Where the newest session of a job is, or where there will be one.
-pub(super) fn of(app: &App, input: &Input<'_>, is_new: bool) -> Result<Place, Error> {
+pub(super) fn find_or_name(app: &App, input: &Input<'_>, is_new: bool) -> Result<Place, Error> {
     let text = input.job.to_text();
     let prefix = prefix(&input.path);
     let digest = sha256(text.as_bytes());

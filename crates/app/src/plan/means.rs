@@ -25,7 +25,7 @@ pub struct Means {
 
 impl Means {
     /// As the configuration says. `exe` is this program.
-    pub(super) fn of(session: &Session, config: &Config, exe: &Path) -> Self {
+    pub(super) fn collect(session: &Session, config: &Config, exe: &Path) -> Self {
         let flags = Flags::default();
         // Who is to do the work may be said later, with a flag of `run`.
         let workers = choose::choose(config, &flags, session, exe).map(|chosen| chosen.workers);
@@ -48,7 +48,7 @@ impl Means {
     /// For people: `the run $20.00 and 5000 tokens`.
     pub fn budgets(&self, session: &Session) -> Vec<String> {
         let line = |(of, name, budget): (&str, String, &Budget)| {
-            let amounts = Measure::ALL.iter().filter_map(|measure| Some(amount(*measure, budget.of(*measure)?)));
+            let amounts = Measure::ALL.iter().filter_map(|measure| Some(amount(*measure, budget.limit(*measure)?)));
             let name = if name.is_empty() { name } else { format!(" {name}") };
             format!("{of}{name} {}", amounts.collect::<Vec<_>>().join(" and "))
         };
@@ -65,7 +65,7 @@ impl Means {
             let mut value = Map::from_iter([("of".to_owned(), json!(of.trim_start_matches("the ")))]);
             value.insert("name".to_owned(), if name.is_empty() { Value::Null } else { json!(name) });
             let keys = ["usd_micros", "tokens", "turns", "wall_ms"].into_iter().zip(Measure::ALL);
-            value.extend(keys.map(|(key, measure)| (key.to_owned(), json!(budget.of(*measure)))));
+            value.extend(keys.map(|(key, measure)| (key.to_owned(), json!(budget.limit(*measure)))));
             Value::Object(value)
         };
         (self.roles.iter().map(role).collect(), self.each(session).into_iter().map(budget).collect())

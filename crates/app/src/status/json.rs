@@ -134,7 +134,7 @@ pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>)
         checkpoint: status.and_then(|status| checkpoint(session, status)),
         artifacts: status.map_or(&[][..], |status| &status.artifacts).iter().map(artifact).collect(),
         decisions: status.map(|status| decisions(session, status)).unwrap_or_default(),
-        usage: JsonUsage::of(status.map_or(&[][..], |status| &status.used)),
+        usage: JsonUsage::sum(status.map_or(&[][..], |status| &status.used)),
         injected_roles: crate::joining::json(&joining(session, None, &[])),
     }
 }

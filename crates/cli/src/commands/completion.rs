@@ -37,7 +37,7 @@ enum Choice {
 
 impl Action {
     /// What the flag says, else the session. Who said yes to everything is not asked, and nothing is moved then.
-    pub(crate) const fn of(flag: Option<OnComplete>, session: CompletionAction, yes: bool, terminal: bool) -> Self {
+    pub(crate) const fn choose(flag: Option<OnComplete>, session: CompletionAction, yes: bool, terminal: bool) -> Self {
         match (flag, session) {
             (Some(OnComplete::Leave), _) => Self::Leave,
             (Some(OnComplete::AutoArchive), _) | (None, CompletionAction::AutoArchive) => Self::Archive,
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_flag_counts_then_the_session_and_nobody_is_asked_without_a_terminal() {
         use CompletionAction::{AutoArchive, AutoKeep, Interactive};
-        let of = |flag, session, yes, terminal| Action::of(flag, session, yes, terminal);
+        let of = |flag, session, yes, terminal| Action::choose(flag, session, yes, terminal);
         assert_eq!(of(None, Interactive, false, true), Action::Ask);
         assert_eq!(of(None, Interactive, false, false), Action::Keep);
         assert_eq!(of(None, Interactive, true, true), Action::Leave);

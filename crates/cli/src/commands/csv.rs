@@ -35,7 +35,7 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Csv, printer: &mu
     let input = app.csv_input(&text, &wanted)?;
     tell_warnings(&input, format, printer)?;
     let begun = app.csv_begin(input, &wanted)?;
-    let exit = running::run(app, Some(&begun.session), &of(options), false, printer)?;
+    let exit = running::run(app, Some(&begun.session), &run_options(options), false, printer)?;
     tell(app.csv_end(&begun, is_over(exit))?, format, printer)?;
     Ok(exit)
 }
@@ -93,7 +93,7 @@ fn text(job: &JobReport, out: &mut impl Write) -> std::io::Result<()> {
 }
 
 /// The same as `run` is told.
-fn of(options: &Csv) -> Run {
+fn run_options(options: &Csv) -> Run {
     let settings = &options.settings;
     let time_limit = options.max_runtime_seconds.map(Time::seconds).or(settings.time_limit);
     Run {

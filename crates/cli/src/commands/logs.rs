@@ -15,7 +15,7 @@ use crate::printer::Printer;
 /// Finds the newest run and the last attempts in it, and prints both streams of each.
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Logs, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = app.open(session, options.reading.into())?;
-    let form = Form::of(options);
+    let form = Form::choose(options);
     let mut logs = app.logs(&opened, options.task.as_deref(), options.follow, form != Form::Raw)?;
     // The attempt and its stream that left a line open: bytes of it belong to that line.
     let mut open = None;
@@ -52,7 +52,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(options: &Logs) -> Self {
+    fn choose(options: &Logs) -> Self {
         let is_visible = std::io::stdout().is_terminal();
         match options.format {
             Format::Json => Self::Json,

@@ -91,7 +91,7 @@ fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<S
     }
     let opened = caller.open(options.reading.into())?;
     let Some((session, _)) = &opened.session else { return Ok(None) };
-    let heard = Heard::of(caller.folder())?;
+    let heard = Heard::read(caller.folder())?;
     let roles = ShownRole::all(&heard, Some(session));
     let of_tasks = session.tasks.iter().map(|task| task.role.as_str());
     let names: BTreeSet<&str> = roles.iter().map(|known| known.role).chain(of_tasks).collect();
@@ -125,15 +125,15 @@ fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut 
 fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let heard = heard(caller, format, printer)?;
     let last = wanted.last.or((format == Format::Text).then_some(LISTED));
-    let messages = Filter { last, ..filter(wanted) }.of(&heard);
+    let messages = Filter { last, ..filter(wanted) }.select(&heard);
     if format == Format::Json {
-        let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
+        let messages = messages.iter().map(|said| ShownMessage::from_message(&said.value)).collect();
         printer.json(&JsonHeard { version: 1, messages, warnings: &heard.warnings })?;
         return Ok(Exit::Fine);
     }
     let width = printer.width();
     for said in &messages {
-        writeln!(printer.out(), "{}", escape::cut(&line(&ShownMessage::of(&said.value)), width))?;
+        writeln!(printer.out(), "{}", escape::cut(&line(&ShownMessage::from_message(&said.value)), width))?;
     }
     if messages.is_empty() {
         writeln!(printer.out(), "No messages")?;
@@ -143,7 +143,7 @@ fn list(caller: &Caller, wanted: &MsgFilter, format: Format, printer: &mut Print
 
 fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let heard = heard(caller, format, printer)?;
-    let mut messages = filter(&wanted.filter).of(&heard);
+    let mut messages = filter(&wanted.filter).select(&heard);
     if let Some(id) = &wanted.id {
         messages.retain(|said| said.value.id == *id);
         if messages.is_empty() {
@@ -152,12 +152,12 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
         }
     }
     if format == Format::Json {
-        let messages = messages.iter().map(|said| ShownMessage::of(&said.value)).collect();
+        let messages = messages.iter().map(|said| ShownMessage::from_message(&said.value)).collect();
         printer.json(&JsonHeard { version: 1, messages, warnings: &heard.warnings })?;
         return Ok(Exit::Fine);
     }
     for said in messages {
-        writeln!(printer.out(), "{}", escape::line(&line(&ShownMessage::of(&said.value))))?;
+        writeln!(printer.out(), "{}", escape::line(&line(&ShownMessage::from_message(&said.value))))?;
         if let Some(data) = &said.value.data {
             writeln!(printer.out(), "  {}", escape::line(data))?;
         }
@@ -190,7 +190,7 @@ fn status(caller: &Caller, options: &Msg, printer: &mut Printer) -> Result<Exit,
 
 /// Everything that was said. What could not be read is told on standard error, or with the rest as data.
 fn heard(caller: &Caller, format: Format, printer: &mut Printer) -> Result<Heard, Failure> {
-    let heard = Heard::of(caller.folder())?;
+    let heard = Heard::read(caller.folder())?;
     if format == Format::Text {
         tell(&heard.warnings, printer)?;
     }
@@ -207,7 +207,7 @@ fn filter(wanted: &MsgFilter) -> Filter {
 }
 
 fn show_one(message: &Message, warnings: &[String], format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
-    let message = ShownMessage::of(message);
+    let message = ShownMessage::from_message(message);
     match format {
         Format::Json => printer.json(&JsonSaid { version: 1, message, warnings })?,
         Format::Text => {

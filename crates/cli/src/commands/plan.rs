@@ -41,7 +41,7 @@ pub(crate) fn run(
     }
     let Some(planned) = app.plan(&mut opened, &options.role)? else {
         if is_json {
-            printer.json(&FindingsReport::of(&opened))?;
+            printer.json(&FindingsReport::from_opened(&opened))?;
         } else {
             let errors = count(opened.findings.error_count(), "error");
             writeln!(printer.err(), "No plan: the session has {errors}")?;

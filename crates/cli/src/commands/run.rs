@@ -77,7 +77,7 @@ impl Asking<'_> {
         let Some((read, _)) = &opened.session else {
             return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
         };
-        let action = Action::of(options.on_complete, read.completion, options.start.yes, terminal);
+        let action = Action::choose(options.on_complete, read.completion, options.start.yes, terminal);
         let is_open = read.status == SessionStatus::Active && opened.dialect.has_session_status();
         let wanted = self.wanted(action, continued.map(|run| run.id));
         let prepared = remarked(format, printer, |remarks| app.prepare(&mut opened, wanted, remarks))?;

@@ -148,7 +148,7 @@ fn list(caller: &Caller, options: &TaskOf, wanted: &TaskList, printer: &mut Prin
     };
     let tasks: Vec<&Task> = now.tasks.iter().filter(is_wanted).collect();
     if options.format == Format::Json {
-        let tasks = tasks.iter().map(|task| ShownTask::of(task, graph)).collect();
+        let tasks = tasks.iter().map(|task| ShownTask::from_task(task, graph)).collect();
         printer.json(&JsonTasks { version: 1, tasks })?;
         return Ok(Exit::Fine);
     }
@@ -171,7 +171,7 @@ fn get(caller: &Caller, options: &TaskOf, wanted: &TaskGet, printer: &mut Printe
 
 fn show(session: &Session, graph: &Graph, id: &str, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let Some(task) = session.tasks.iter().find(|task| task.id.as_str() == id) else { return Ok(Exit::Invalid) };
-    let task = ShownTask::of(task, graph);
+    let task = ShownTask::from_task(task, graph);
     if format == Format::Json {
         printer.json(&JsonOne { version: 1, task })?;
         return Ok(Exit::Fine);

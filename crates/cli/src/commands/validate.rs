@@ -29,7 +29,7 @@ pub(crate) fn run(
     };
     match options.format {
         Format::Text => text(&opened, printer)?,
-        Format::Json => printer.json(&FindingsReport::of(&opened))?,
+        Format::Json => printer.json(&FindingsReport::from_opened(&opened))?,
     }
     Ok(if opened.findings.has_errors() { Exit::Invalid } else { Exit::Fine })
 }

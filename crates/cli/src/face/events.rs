@@ -138,8 +138,8 @@ impl<'a> Event<'a> {
             rounds: report.rounds,
             decisions: &report.decisions,
             artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
-            usage: JsonUsage::of(&report.used),
-            halted: report.halt.as_ref().map(JsonHalted::of),
+            usage: JsonUsage::sum(&report.used),
+            halted: report.halt.as_ref().map(JsonHalted::from_halted),
             resume,
             exit_code: exit.code(),
         }))

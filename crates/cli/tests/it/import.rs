@@ -26,7 +26,7 @@ fn world() -> World {
 #[test]
 fn tasks_of_other_tools_become_sessions_that_run() {
     let world = world();
-    let before = team_executor_testkit::Tree::of(&world.dir().join("from"));
+    let before = team_executor_testkit::Tree::read(&world.dir().join("from"));
     for (path, tool, tasks, done) in TOOLS {
         for dialect in ["tc", "tls", "tasks-json", "tasks-csv"] {
             let (from, dir) = (format!("from/{path}"), format!("{}-{dialect}", path.replace(['/', '.'], "-")));
@@ -43,7 +43,7 @@ fn tasks_of_other_tools_become_sessions_that_run() {
             assert_eq!(ran.lines().count() as u32, tasks - done, "{dir}: {ran}");
         }
     }
-    assert_eq!(team_executor_testkit::Tree::of(&world.dir().join("from")), before);
+    assert_eq!(team_executor_testkit::Tree::read(&world.dir().join("from")), before);
 }
 
 /// R: P-07

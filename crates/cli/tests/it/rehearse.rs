@@ -33,11 +33,11 @@ fn folder(world: &World) -> PathBuf {
 #[test]
 fn a_rehearsal_shows_the_run_and_leaves_the_session_as_it_is() {
     let world = example();
-    let before = Tree::of(&world.dir().join(EXAMPLE));
+    let before = Tree::read(&world.dir().join(EXAMPLE));
     for _ in 0..2 {
         let run = rehearse(&world, EXAMPLE, &[]);
         assert_eq!(run.code, Some(0), "{run}");
-        assert_eq!(Tree::of(&world.dir().join(EXAMPLE)), before);
+        assert_eq!(Tree::read(&world.dir().join(EXAMPLE)), before);
         let lines: Vec<&str> = run.stdout.lines().collect();
         assert!(lines[0].starts_with("Rehearsed: no model was called and no work was done"), "{run}");
         assert_eq!(lines.iter().filter(|line| line.starts_with("Wave ")).count(), 5, "{run}");
@@ -154,9 +154,9 @@ fn the_golden_session_is_rehearsed_in_both_cadences() {
 
 #[track_caller]
 fn to_its_end(world: &World, session: &str) {
-    let before = Tree::of(&world.dir().join(session));
+    let before = Tree::read(&world.dir().join(session));
     let run = rehearse(world, session, &["-c", "8"]);
     assert!(matches!(run.code, Some(0 | 1)), "{run}");
     assert!(run.stdout.contains("\nPipeline complete: "), "{run}");
-    assert_eq!(Tree::of(&world.dir().join(session)), before, "{session}");
+    assert_eq!(Tree::read(&world.dir().join(session)), before, "{session}");
 }

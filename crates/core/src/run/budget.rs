@@ -48,7 +48,7 @@ pub struct Budget {
 
 impl Budget {
     /// How much of one measure.
-    pub const fn of(&self, measure: Measure) -> Option<u64> {
+    pub const fn limit(&self, measure: Measure) -> Option<u64> {
         match measure {
             Measure::Usd => self.usd,
             Measure::Tokens => self.tokens,
@@ -157,7 +157,7 @@ impl Run {
             let used = account.map_or(0, |account| account.sum(measure));
             let others = self.uncounted(&scope).filter(|work| work.task != task);
             let reserved = others.map(|work| self.reserved(work, measure, live));
-            Some(budget.of(measure)?.saturating_sub(reserved.fold(used, u64::saturating_add)))
+            Some(budget.limit(measure)?.saturating_sub(reserved.fold(used, u64::saturating_add)))
         });
         left.min()
     }
@@ -170,16 +170,16 @@ impl Run {
         let all = scopes.iter().flat_map(|(scope, budget, account)| {
             let measures = [Measure::Usd, Measure::Tokens, Measure::Turns].into_iter();
             measures.filter_map(move |measure| {
-                let (budget, counted) = (budget.of(measure)?, account.map_or(0, |account| account.sum(measure)));
+                let (budget, counted) = (budget.limit(measure)?, account.map_or(0, |account| account.sum(measure)));
                 Some((scope, measure, budget, counted))
             })
         });
         let mut ended: Vec<(Work, Bound)> = Vec::new();
         for (scope, measure, budget, counted) in all {
             let running = || self.uncounted(scope);
-            let now = |work: &Work| live.get(work).map_or(0, |used| used.of(measure));
+            let now = |work: &Work| live.get(work).map_or(0, |used| used.amount(measure));
             let request =
-                |work: &Work| live.get(work).map_or(0, |used| used.of(measure) / used.turns.unwrap_or(0).max(1));
+                |work: &Work| live.get(work).map_or(0, |used| used.amount(measure) / used.turns.unwrap_or(0).max(1));
             let used = running().map(|work| now(&work)).fold(counted, u64::saturating_add);
             let next = running().map(|work| request(&work)).max().unwrap_or(0);
             let reserved = running().map(|work| self.reserved(work, measure, live));
@@ -229,7 +229,7 @@ impl Run {
 
     /// What an attempt that runs has used, or probably will.
     fn reserved(&self, work: Work, measure: Measure, live: &Live) -> u64 {
-        live.get(&work).map_or(0, |used| used.of(measure)).max(self.expected(work, measure))
+        live.get(&work).map_or(0, |used| used.amount(measure)).max(self.expected(work, measure))
     }
 
     /// The first budget that one more attempt of a pool does not fit into: the run's, the role's, the task's.
@@ -261,7 +261,7 @@ impl Run {
         comes_under: impl Fn(&Work) -> bool,
     ) -> Option<Bound> {
         let bound = |measure: &Measure| {
-            let (measure, budget) = (*measure, budget.of(*measure)?);
+            let (measure, budget) = (*measure, budget.limit(*measure)?);
             let used = account.map_or(0, |account| account.sum(measure));
             let next = self.probably(role, measure);
             let running = self.at_work().filter(|work| comes_under(work) && !self.is_counted(*work));

@@ -90,7 +90,7 @@ pub(super) enum WaveTurn {
 
 impl Facts {
     /// The graph is the one of these tasks.
-    pub(super) fn of(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
+    pub(super) fn collect(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
         let mut residents: Map<&RoleName, ()> = Map::default();
         let mut quotas: Map<u32, ()> = Map::default();
         let mut chains: Map<Vec<usize>, ()> = Map::default();
@@ -120,7 +120,7 @@ impl Facts {
                 priority: task.priority,
                 run_on: task.run_on,
                 wave: if policy.waves == KeptWaves::Computed { graph.depth(index) } else { graph.wave(index) },
-                turn: WaveTurn::of(task),
+                turn: WaveTurn::from_task(task),
                 retries: own.retries.unwrap_or(policy.retries),
                 rounds: own.rounds.unwrap_or(policy.rounds),
                 asks: own.asks,
@@ -171,7 +171,7 @@ fn by_wave(facts: &[TaskFacts]) -> (Vec<TaskIndex>, Vec<usize>) {
 }
 
 impl WaveTurn {
-    const fn of(task: &Task) -> Self {
+    const fn from_task(task: &Task) -> Self {
         match (task.exec_mode, task.position) {
             (ExecMode::CsvWave, _) => Self::Together,
             (ExecMode::Interactive, Position::PreWave) => Self::Before,

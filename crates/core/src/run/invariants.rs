@@ -55,7 +55,8 @@ pub fn check(run: &Run) -> Result<(), Broken> {
     }
     let statuses = || run.state.tasks.iter().map(|task| task.status);
     let counts = run.state.counts;
-    let right = TaskStatus::ALL.iter().all(|status| counts.of(*status) == statuses().filter(|s| s == status).count());
+    let right =
+        TaskStatus::ALL.iter().all(|status| counts.count(*status) == statuses().filter(|s| s == status).count());
     let queued = run.state.tasks.iter().filter(|task| task.place == Place::Queue).count();
     let waiting = run.state.tasks.iter().filter(|task| matches!(task.place, Place::Waiting(_))).count();
     let doomed = run.state.tasks.iter().filter(|task| task.place == Place::Doomed).count();

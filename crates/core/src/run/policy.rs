@@ -34,7 +34,7 @@ words! {
 
 impl KeptWaves {
     /// What a run of a session keeps.
-    pub fn of(session: &Session, graph: &Graph, cadence: Cadence) -> Self {
+    pub fn plan(session: &Session, graph: &Graph, cadence: Cadence) -> Self {
         match cadence {
             _ if session.waves_are_barriers && graph.is_planned() => Self::Barriers,
             Cadence::Wave if graph.is_planned() => Self::Planned,

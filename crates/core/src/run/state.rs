@@ -180,7 +180,7 @@ impl Run {
         if !graph.is_of(tasks) {
             return Err(NotTheGraph);
         }
-        let facts = Facts::of(tasks, &graph, &policy);
+        let facts = Facts::collect(tasks, &graph, &policy);
         let state = State {
             stage: Stage::NotBegun,
             pause: None,

@@ -38,7 +38,7 @@ pub struct Used {
 
 impl Used {
     /// How much of one measure.
-    pub fn of(&self, measure: Measure) -> u64 {
+    pub fn amount(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Usd => self.cost_micros.unwrap_or(0),
             Measure::Tokens => self.input.saturating_add(self.output),
@@ -73,7 +73,7 @@ impl Account {
     fn add(&mut self, used: &Used) {
         self.attempts += 1;
         for (sum, measure) in self.sums.iter_mut().zip(Measure::ALL) {
-            *sum = sum.saturating_add(used.of(*measure));
+            *sum = sum.saturating_add(used.amount(*measure));
         }
     }
 

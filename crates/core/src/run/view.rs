@@ -33,7 +33,7 @@ impl Counts {
     }
 
     /// How many tasks of that status there are.
-    pub const fn of(&self, status: TaskStatus) -> usize {
+    pub const fn count(&self, status: TaskStatus) -> usize {
         match status {
             TaskStatus::Pending => self.pending,
             TaskStatus::Ready => self.ready,

@@ -156,7 +156,7 @@ fn a_task_has_a_budget_for_all_its_attempts_and_each_measure_is_one() {
         assert_eq!(drive.started(&step), "B");
         drive.complete("B");
         let expected =
-            Bound { scope: Scope::Task(index(0)), measure, used, budget: budget.of(measure).unwrap(), next: used };
+            Bound { scope: Scope::Task(index(0)), measure, used, budget: budget.limit(measure).unwrap(), next: used };
         assert_eq!(bound(&drive), Some(expected));
     }
 }

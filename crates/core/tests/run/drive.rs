@@ -67,7 +67,7 @@ impl Drive {
 
     /// Whether every task has this status.
     pub(crate) fn all(&self, status: TaskStatus) -> bool {
-        self.run.counts().of(status) == self.plan.tasks.len()
+        self.run.counts().count(status) == self.plan.tasks.len()
     }
 }
 

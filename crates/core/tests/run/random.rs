@@ -135,7 +135,7 @@ fn happen(plan: &Plan, acts: &[Act]) -> Result<(Vec<Event>, Option<Ending>), Tes
         world.act(act)?;
     }
     world.finish()?;
-    let completed = world.run.counts().of(TaskStatus::Completed) + world.run.not_needed() == plan.tasks.len();
+    let completed = world.run.counts().count(TaskStatus::Completed) + world.run.not_needed() == plan.tasks.len();
     let expected = if completed { Ending::AllCompleted } else { Ending::WithFailures };
     prop_assert_eq!(world.over, Some(expected));
     Ok((world.durable, world.over))

@@ -248,7 +248,7 @@ impl<'a> World<'a> {
         let statuses: Vec<_> = statuses.collect();
         let counts = self.run.counts();
         let count = |status: &TaskStatus| statuses.iter().filter(|s| *s == status).count();
-        check(TaskStatus::ALL.iter().all(|status| counts.of(*status) == count(status)), "a count is wrong")
+        check(TaskStatus::ALL.iter().all(|status| counts.count(*status) == count(status)), "a count is wrong")
     }
 
     /// What is refused changes nothing; what is not refused was legal.

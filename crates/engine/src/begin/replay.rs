@@ -87,7 +87,7 @@ pub fn finished(
     let mut tasks = session.tasks.clone();
     done.plan.put_into(&mut tasks);
     let rules = rules(&tasks, graph, &done.id, done.plan.policy(session), events(&done.history)).ok()?;
-    let report = Report::of(&rules, session, done.plan.at, ending(&rules)?).at(&done.id, &done.path, folder);
+    let report = Report::from_rules(&rules, session, done.plan.at, ending(&rules)?).at(&done.id, &done.path, folder);
     Some(Report { already: true, ..report })
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>
     };
     // What was read before the run wrote its last files says nothing: only what is there now counts.
     if edits::is_edited(&done.path, &options.folder, &own_file::all(options.dialect, &options.folder)) {
-        let stated = Reconciliation::of(&options.session).statuses(&options.session);
+        let stated = Reconciliation::compare(&options.session).statuses(&options.session);
         let reset: Vec<_> = (0..).map(TaskIndex).zip(stated.iter().copied()).filter(|task| is_reset(*task)).collect();
         if reset.is_empty() {
             return Ok(None);
@@ -160,7 +160,8 @@ pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>
         let told = take_along(options, reset.into_iter().map(|(task, _)| task).collect(), &stated, &rules);
         return Ok(Some(Before::Anew { told }));
     }
-    let report = Report::of(&rules, &options.session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
+    let report =
+        Report::from_rules(&rules, &options.session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
     Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
 }
 

@@ -35,7 +35,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// The attempt that an environment names; nothing outside of a run.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Refusal> {
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Refusal> {
         let Some(key) = variable(ATTEMPT) else { return Ok(None) };
         let ours = |name: &str| variable(&format!("TEAM_EXECUTOR_{name}"));
         let named = || {
@@ -146,8 +146,8 @@ mod tests {
         ("ATTEMPT", "EX-s-1~5f/a/b/2"),
     ];
 
-    fn of(changed: &str, to: Option<&str>) -> Result<Option<Attempt>, Refusal> {
-        Attempt::of(|name| {
+    fn with(changed: &str, to: Option<&str>) -> Result<Option<Attempt>, Refusal> {
+        Attempt::from_environment(|name| {
             let name = name.strip_prefix("TEAM_EXECUTOR_")?;
             let told = TRUE.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
             if name == changed { to } else { told }.map(str::to_owned)
@@ -156,11 +156,11 @@ mod tests {
 
     #[test]
     fn an_environment_names_an_attempt_or_none_and_nothing_in_between() {
-        let attempt = of("", None).unwrap().unwrap();
+        let attempt = with("", None).unwrap().unwrap();
         assert_eq!((attempt.task.as_str(), attempt.number), ("a/b", 2));
         assert_eq!(attempt.run, Path::new("/p/EX-s-1"));
         assert_eq!(attempt.result(), Path::new(TRUE[3].1));
-        assert_eq!(of("ATTEMPT", None), Ok(None));
+        assert_eq!(with("ATTEMPT", None), Ok(None));
         for (name, value) in [
             ("TASK", "other"),
             ("RUN", "EX-s-2"),
@@ -171,9 +171,9 @@ mod tests {
             ("ATTEMPT", "EX-s-1~5f/a/b/x"),
             ("ATTEMPT", ""),
         ] {
-            assert!(of(name, Some(value)).is_err(), "{name}={value}");
+            assert!(with(name, Some(value)).is_err(), "{name}={value}");
         }
-        assert!(of("SESSION", None).is_err());
+        assert!(with("SESSION", None).is_err());
     }
 
     /// A call costs the same however long the journal is: what stands between its ends is not read.

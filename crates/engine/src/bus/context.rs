@@ -30,7 +30,7 @@ pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task)
     let help = "go on with what your prompt says";
     let now = state::of_run(session, graph, &attempt.run).map_err(|error| Refusal::new(error.to_string(), help))?;
     let built_on: Vec<&Task> = state::built_on(&now, graph, &attempt.task);
-    let upstream = built_on.iter().take(TASKS).map(|task| ShownState::of(task, &attempt.session, true)).collect();
+    let upstream = built_on.iter().take(TASKS).map(|task| ShownState::read(task, &attempt.session, true)).collect();
     let shelf = Shelf::at(&session.artifacts, &attempt.run, &attempt.session).ok();
     let delivered = shelf.iter().flat_map(|shelf| shelf.artifacts.iter().map(move |one| (shelf, one)));
     let is_built_on =
@@ -52,13 +52,15 @@ pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task)
         kind: found.kind.clone(),
         data: serde_json::from_str(&found.data).unwrap_or_default(),
     });
-    let heard = Heard::of(&attempt.session)?;
+    let heard = Heard::read(&attempt.session)?;
     let filter = Filter { to: Some(task.role.to_string()), last: Some(MESSAGES), ..Filter::default() };
-    let messages =
-        filter.of(&heard).into_iter().map(|said| ShownMessage { data: None, ..ShownMessage::of(&said.value) });
+    let messages = filter
+        .select(&heard)
+        .into_iter()
+        .map(|said| ShownMessage { data: None, ..ShownMessage::from_message(&said.value) });
     let own = now.tasks.iter().find(|own| own.id == task.id).unwrap_or(task);
     let context = Context {
-        task: ShownTask::of(own, graph),
+        task: ShownTask::from_task(own, graph),
         upstream,
         artifacts: artifacts.collect(),
         wisdom: Wisdom { learnings, decisions, issues },

@@ -37,7 +37,7 @@ pub struct Filter {
 
 impl Heard {
     /// Listens to a session. Lines that cannot be read are skipped and named.
-    pub fn of(session: &Path) -> Result<Self, Refusal> {
+    pub fn read(session: &Path) -> Result<Self, Refusal> {
         let folder = DiskFolder::open(session).map_err(|_| {
             Refusal::new(format!("the session {} cannot be opened", session.display()), "check the path with: ls -ld")
         })?;
@@ -59,7 +59,7 @@ impl Heard {
 
 impl Filter {
     /// The messages that are wanted, in their order.
-    pub fn of<'h>(&self, heard: &'h Heard) -> Vec<&'h Logged<Message>> {
+    pub fn select<'h>(&self, heard: &'h Heard) -> Vec<&'h Logged<Message>> {
         let fits = |wanted: &Option<String>, said: &str| wanted.as_ref().is_none_or(|wanted| wanted == said);
         let is_told = |to: &str| fits(&self.to, to) || matches!(to, "" | log::ALL);
         let is_wanted = |message: &&Logged<Message>| {
@@ -87,7 +87,7 @@ mod tests {
         bytes.extend(b"\xff\xfe\n[]\n");
         bytes.extend((line("a", "all", "x") + &line("c", "", "y") + "{\"to").into_bytes());
         std::fs::write(dir.path().join(messages::FILE), bytes).unwrap();
-        let heard = Heard::of(dir.path()).unwrap();
+        let heard = Heard::read(dir.path()).unwrap();
         assert_eq!(
             heard.warnings,
             [
@@ -96,7 +96,7 @@ mod tests {
                 ".msg/messages.jsonl: line 7, the last one, is torn off and was skipped (the string is never closed)",
             ]
         );
-        let ids = |filter: Filter| filter.of(&heard).iter().map(|said| said.value.id.clone()).collect::<Vec<_>>();
+        let ids = |filter: Filter| filter.select(&heard).iter().map(|said| said.value.id.clone()).collect::<Vec<_>>();
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(ids(Filter::default()), ["ab", "ba", "aall", "c"]);
         assert_eq!(ids(Filter { from: some("a"), ..Filter::default() }), ["ab", "aall"]);

@@ -104,7 +104,7 @@ impl OwnReport<'_> {
         }
         let text = self.text(attempt, task, findings);
         if self.status == TaskStatus::Completed
-            && let Ok(Some(job)) = Job::of(&attempt.session)
+            && let Ok(Some(job)) = Job::read(&attempt.session)
         {
             let help = "report it again, with the object that is asked for in `result`";
             let report =

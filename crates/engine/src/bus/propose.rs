@@ -47,7 +47,7 @@ impl Proposal {
         NewTask { id, title, description, role, dependencies, wave: None }
     }
 
-    fn of(line: &Value) -> Option<Self> {
+    fn parse(line: &Value) -> Option<Self> {
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         Some(Self {
             id: text("id")?,
@@ -72,7 +72,7 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
     let folder = RealDisk::open_folder(&attempt.run).map_err(|errno| disk(&io_error(errno)))?;
     let mut log = Log::open(&folder, FILE, &turn).map_err(|error| disk(&error))?;
     let lines = lines(&log.end(LOG_BYTES).map_err(|error| disk(&error))?);
-    let proposed: Vec<Proposal> = lines.iter().filter_map(Proposal::of).collect();
+    let proposed: Vec<Proposal> = lines.iter().filter_map(Proposal::parse).collect();
     let is_same = |other: &&Proposal| {
         other.id == new.id || other.role == new.role && other.title.trim().eq_ignore_ascii_case(new.title.trim())
     };
@@ -102,7 +102,7 @@ pub fn proposals(run: &Path) -> Vec<Proposal> {
     let lines = lines(&read.unwrap_or_default());
     let is_open =
         |proposal: &Proposal| !lines.iter().any(|line| line["decided"].is_string() && line["id"] == *proposal.id);
-    lines.iter().filter_map(Proposal::of).filter(is_open).collect()
+    lines.iter().filter_map(Proposal::parse).filter(is_open).collect()
 }
 
 /// The newest run of a session, with what waits in it to be decided on.

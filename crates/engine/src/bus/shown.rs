@@ -118,7 +118,7 @@ pub struct ShownDiscovery {
 
 impl<'a> ShownMessage<'a> {
     /// Of a message.
-    pub fn of(message: &'a Message) -> Self {
+    pub fn from_message(message: &'a Message) -> Self {
         Self {
             id: &message.id,
             ts: message.timestamp.map(time::format),
@@ -145,7 +145,7 @@ impl<'a> ShownRole<'a> {
         }
         let shown = |(role, (messages, last)): (&'a str, (usize, Option<&'a Message>))| {
             let state = heard.state.get(role).and_then(|state| serde_json::from_str(state).ok());
-            Self { role, messages, last: last.map(ShownMessage::of), state }
+            Self { role, messages, last: last.map(ShownMessage::from_message), state }
         };
         roles.into_iter().map(shown).collect()
     }
@@ -153,7 +153,7 @@ impl<'a> ShownRole<'a> {
 
 impl<'a> ShownTask<'a> {
     /// Of a task.
-    pub fn of(task: &'a Task, graph: &Graph) -> Self {
+    pub fn from_task(task: &'a Task, graph: &Graph) -> Self {
         Self {
             id: task.id.as_str(),
             title: &task.title,
@@ -174,7 +174,7 @@ impl<'a> ShownTask<'a> {
 
 impl<'a> ShownState<'a> {
     /// Of a task of the session in a folder, with the details of its discovery or without.
-    pub fn of(task: &'a Task, folder: &Path, with_details: bool) -> Self {
+    pub fn read(task: &'a Task, folder: &Path, with_details: bool) -> Self {
         let some = |items: Vec<String>| {
             let items = items.into_iter().take(ITEMS);
             items.map(|item| item.chars().take(ITEM_CHARS).collect()).collect()

@@ -101,7 +101,7 @@ impl Checking {
         }
         let task = &scene.session.tasks[work.task.get()];
         artifacts > 0
-            || scene.options.workers.of(work.task).is_some_and(|worker| worker.demands.of_nothing())
+            || scene.options.workers.first(work.task).is_some_and(|worker| worker.demands.of_nothing())
             || scene.reports.get(&work).is_some_and(Option::is_some)
             || work.attempt > 1 && self.checker.registry().has(&task.id)
     }
@@ -339,7 +339,7 @@ impl Checking {
 /// The names of the commands that may have judged an attempt.
 pub(crate) fn keys(scene: &Scene<'_>, work: Work) -> Vec<String> {
     let task = scene.session.tasks[work.task.get()].id.as_str();
-    let commands = scene.options.workers.of(work.task).map_or(0, |worker| worker.demands.all_commands().count());
+    let commands = scene.options.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
 }
 
@@ -357,7 +357,7 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
         priority: task.priority,
         at: clock::now(),
         named: named(scene, work),
-        demands: scene.options.workers.of(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
+        demands: scene.options.workers.first(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
         is_durable: false,
         others: None,
     }
@@ -378,9 +378,9 @@ fn named(scene: &Scene<'_>, work: Work) -> Vec<String> {
 
 fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
     let Scene { options, run, session, cwd, .. } = *scene;
-    let worker = options.workers.of(work.task)?;
+    let worker = options.workers.first(work.task)?;
     let check = Check { attempt: work.attempt, nth, verify };
-    assign::of_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()
+    assign::for_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()
 }
 
 /// What a log ends with, from the begin of a line.

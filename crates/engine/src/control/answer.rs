@@ -26,7 +26,7 @@ impl Answer {
     }
 
     /// What came of a request by what the rules said to it.
-    pub(crate) fn of<'i>(
+    pub(crate) fn from_events<'i>(
         request: &Request,
         events: &[Event],
         refused: Option<Refused>,

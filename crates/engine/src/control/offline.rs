@@ -90,11 +90,11 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     }
     let (events, refused) = decided(&rules, lost, input);
     keep(&mut rules, &events)?;
-    let answer = Answer::of(request, &events, refused, &rules, id);
+    let answer = Answer::from_events(request, &events, refused, &rules, id);
     if events.is_empty() {
         return Ok(Applied { answer, warnings: Vec::new() });
     }
-    let mut views = views::of(&at, folder, dialect, plan.cadence)?;
+    let mut views = views::open(&at, folder, dialect, plan.cadence)?;
     let (_, warnings) = views::leave(&mut views, &at, folder, &mut session, &rules, SessionStatus::Completed);
     Ok(Applied { answer, warnings })
 }

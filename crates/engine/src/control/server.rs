@@ -125,7 +125,7 @@ fn serve(
                     if callers.len() == PLACES {
                         callers.remove(0);
                     }
-                    let caller = Peer::of(&stream);
+                    let caller = Peer::from_socket(&stream);
                     callers.push(Calling { stream, caller, heard: Vec::new() });
                 }
                 Err(error) => resting = !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),

@@ -20,7 +20,7 @@ pub struct Halted {
 
 impl Halted {
     /// Describes it with the names of a session.
-    pub(crate) fn of(why: &Halt, rules: &Run, session: &Session) -> Self {
+    pub(crate) fn describe(why: &Halt, rules: &Run, session: &Session) -> Self {
         let id = |task: TaskIndex| session.tasks.get(task.get()).map(|task| task.id.to_string());
         let bound = match why {
             Halt::Budget(bound) => bound,

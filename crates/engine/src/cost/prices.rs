@@ -74,7 +74,7 @@ impl Prices {
     }
 
     /// The price of a model. A prefix before a slash and a date behind the name make no difference.
-    pub fn of(&self, model: &str) -> Option<&Price> {
+    pub fn find(&self, model: &str) -> Option<&Price> {
         let name = model.rsplit('/').next().unwrap_or(model);
         let exact = self.0.get(model).or_else(|| self.0.get(name));
         let is_same = |known: &str| name.strip_prefix(known).is_some_and(is_of_version);
@@ -84,7 +84,7 @@ impl Prices {
 
     /// What so much costs, in millionths of a dollar, if the model has a price.
     pub fn cost(&self, used: &Used) -> Option<u64> {
-        Some(self.of(used.model.as_deref()?)?.cost(used))
+        Some(self.find(used.model.as_deref()?)?.cost(used))
     }
 }
 
@@ -108,15 +108,15 @@ mod tests {
         let own = Price { input: 1, cached: 1, stored: 1, output: 1 };
         let prices = Prices::built_in_and([("scripted".to_owned(), own), ("gpt-5".to_owned(), own)]);
         assert_eq!(
-            (prices.of("scripted"), prices.of("gpt-5"), prices.of("openai/gpt-5")),
+            (prices.find("scripted"), prices.find("gpt-5"), prices.find("openai/gpt-5")),
             (Some(&own), Some(&own), Some(&own))
         );
-        let opus = prices.of("claude-opus-5-5").unwrap();
-        assert_eq!(prices.of("claude-opus-5-5-20261001"), Some(opus));
-        assert_eq!(prices.of("claude-opus-5-5[1m]"), Some(opus));
-        assert_eq!(prices.of("gemini-3-pro-preview").map(|price| price.input), Some(2_000_000));
+        let opus = prices.find("claude-opus-5-5").unwrap();
+        assert_eq!(prices.find("claude-opus-5-5-20261001"), Some(opus));
+        assert_eq!(prices.find("claude-opus-5-5[1m]"), Some(opus));
+        assert_eq!(prices.find("gemini-3-pro-preview").map(|price| price.input), Some(2_000_000));
         for unknown in ["gpt-5-pro", "gpt-6", "claude", "", "opus", "claude-opus-5-6"] {
-            assert_eq!(prices.of(unknown), None, "{unknown}");
+            assert_eq!(prices.find(unknown), None, "{unknown}");
         }
     }
 

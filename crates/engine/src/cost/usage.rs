@@ -55,7 +55,7 @@ pub struct Sum {
 
 impl Sum {
     /// All of them together.
-    pub fn of<'s>(spent: impl IntoIterator<Item = &'s Spent>) -> Self {
+    pub fn total<'s>(spent: impl IntoIterator<Item = &'s Spent>) -> Self {
         let mut all = Self::default();
         for Spent { used, .. } in spent {
             all.attempts += 1;
@@ -114,7 +114,7 @@ pub fn table(spent: &[Spent]) -> Vec<[String; COLUMNS.len()]> {
         known.push(one);
     }
     let row = |key: (&str, &str, &str)| {
-        let sum = Sum::of(by.get(&key).into_iter().flatten().copied());
+        let sum = Sum::total(by.get(&key).into_iter().flatten().copied());
         let (task, agent, model) = key;
         let about = if sum.is_estimated { "~" } else { "" };
         let cost = sum.cost_micros.map_or_else(|| "-".to_owned(), |micros| format!("{about}{}", dollars(micros)));
@@ -128,11 +128,11 @@ pub fn table(spent: &[Spent]) -> Vec<[String; COLUMNS.len()]> {
 pub fn sums<'s>(spent: &'s [Spent], key: impl Fn(&'s Spent) -> &'s str) -> BTreeMap<&'s str, Sum> {
     let mut by: BTreeMap<&str, Vec<&Spent>> = BTreeMap::new();
     spent.iter().for_each(|one| by.entry(key(one)).or_default().push(one));
-    by.into_iter().map(|(key, spent)| (key, Sum::of(spent))).collect()
+    by.into_iter().map(|(key, spent)| (key, Sum::total(spent))).collect()
 }
 
 /// What the attempts of a run used, by task and attempt; nothing if no agent said so. Where some did, the others are unknown.
-pub(crate) fn of(rules: &Run, session: &Session) -> Vec<Spent> {
+pub(crate) fn collect(rules: &Run, session: &Session) -> Vec<Spent> {
     let known: BTreeMap<Work, &Used> = rules.used().filter(|(_, used)| !is_unknown(used)).collect();
     if known.is_empty() {
         return Vec::new();
@@ -186,11 +186,17 @@ mod tests {
             [spent("A", "dev", 1, Some(140_000)), spent("A", "dev", 2, None), spent("B", "qa", 1, Some(2_000_000))];
         let roles = sums(&all, |spent| &spent.role);
         assert_eq!((roles["dev"].attempts, roles["dev"].cost_micros, roles["dev"].turns), (2, Some(140_000), Some(4)));
-        assert_eq!(Sum::of(&all).words(), "300 tokens in (30 cached), 15 out, $2.14 (1 of 3 attempts without a price)");
+        assert_eq!(
+            Sum::total(&all).words(),
+            "300 tokens in (30 cached), 15 out, $2.14 (1 of 3 attempts without a price)"
+        );
         let mut some = all.to_vec();
         some[0].used.is_estimated = true;
         some[1].used = Used::default();
-        assert_eq!(Sum::of(&some).words(), "200 tokens in (20 cached), 10 out, about $2.14 (1 of 3 attempts unknown)");
-        assert_eq!(Sum::of(&[spent("A", "dev", 2, None)]).words(), "100 tokens in (10 cached), 5 out");
+        assert_eq!(
+            Sum::total(&some).words(),
+            "200 tokens in (20 cached), 10 out, about $2.14 (1 of 3 attempts unknown)"
+        );
+        assert_eq!(Sum::total(&[spent("A", "dev", 2, None)]).words(), "100 tokens in (10 cached), 5 out");
     }
 }

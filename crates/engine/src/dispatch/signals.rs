@@ -26,7 +26,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    const fn of(signal: c_int) -> Self {
+    const fn from_number(signal: c_int) -> Self {
         if signal == SIGHUP { Self::HangUp } else { Self::End }
     }
 }
@@ -54,7 +54,7 @@ impl Listening {
         let handle = signals.handle();
         nobody.store(false, Ordering::SeqCst);
         let listening = Self(handle);
-        let listen = move || signals.forever().try_for_each(|signal| tell(Signal::of(signal)).map_err(drop));
+        let listen = move || signals.forever().try_for_each(|signal| tell(Signal::from_number(signal)).map_err(drop));
         thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
         Ok(listening)
     }

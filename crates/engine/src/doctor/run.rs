@@ -112,7 +112,7 @@ fn journal(found: &Examined, texts: &[&str], named: &str) -> Check {
 
 /// Whether workers could finish if the disk got full. A finished run has none left to care about.
 fn reserve(executor: &Path, texts: &[&str]) -> Option<Check> {
-    let is_finished = texts.last().and_then(|last| Fields::of(last)).is_some_and(|last| last.kind == "finished");
+    let is_finished = texts.last().and_then(|last| Fields::parse(last)).is_some_and(|last| last.kind == "finished");
     if is_finished || texts.is_empty() {
         return None;
     }
@@ -196,7 +196,7 @@ fn given_up(bytes: &[u8], found: &Examined) -> Vec<String> {
         .behind
         .iter()
         .filter_map(|record| str::from_utf8(&bytes[record.clone()]).ok())
-        .map(|record| match Fields::of(record) {
+        .map(|record| match Fields::parse(record) {
             Some(Fields { kind, task: Some(task), attempt }) => format!("{kind} {task} (attempt {attempt})"),
             Some(Fields { kind, .. }) => kind,
             None => "a record of another version".to_owned(),
@@ -221,7 +221,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(record: &str) -> Option<Self> {
+    fn parse(record: &str) -> Option<Self> {
         let document = json::parse(record).ok()?;
         let root = document.root();
         let text = |name: &str| root.get(name).and_then(Value::as_text).map(|text| text.into_owned());

@@ -92,7 +92,7 @@ impl Scene<'_> {
             E::Paused { reason: run::PauseReason::Told(reason), .. } => Kind::Paused { reason },
             E::Resumed { .. } => Kind::Resumed,
             E::Draining { .. } => Kind::Draining { running: counts.running },
-            E::Halted { why, .. } => Kind::Halted { reason: Halted::of(&why, self.rules, self.session).words },
+            E::Halted { why, .. } => Kind::Halted { reason: Halted::describe(&why, self.rules, self.session).words },
             E::Stopping { .. } => Kind::Stopping,
             E::Finished { .. } => Kind::RunFinished { counts },
             // The first record says that a run begins; what a person is asked is told by how the run stands.

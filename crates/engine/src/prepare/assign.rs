@@ -22,7 +22,7 @@ const PROMPT: &str = "TEAM_EXECUTOR_PROMPT";
 const OUTPUT_BYTES: u64 = 64 << 20;
 
 /// Everything that a keeper must know of an attempt whose prompt is written.
-pub(crate) fn of(
+pub(crate) fn for_worker(
     options: &Options,
     run: &RunAt,
     cwd: &Path,
@@ -93,7 +93,7 @@ pub(crate) fn bounded(
 
 /// The tools that an agent is given.
 pub(crate) fn server(options: &Options, setup: &Setup, env: &[(String, String)]) -> Option<Server> {
-    Server::of(&options.exe, env).filter(|_| setup.mcp && setup.adapter.takes_server())
+    Server::for_worker(&options.exe, env).filter(|_| setup.mcp && setup.adapter.takes_server())
 }
 
 /// What an agent must know besides its prompt. It names no path: an agent that takes up a conversation hears only the first note.
@@ -126,7 +126,7 @@ pub(crate) struct Check<'c> {
 }
 
 /// Everything that a keeper must know of a command that judges: it sees what the worker saw, but for a prompt.
-pub(crate) fn of_check(
+pub(crate) fn for_check(
     options: &Options,
     run: &RunAt,
     cwd: &Path,
@@ -135,7 +135,7 @@ pub(crate) fn of_check(
     check: &Check<'_>,
 ) -> Result<Assignment, Failure> {
     let Check { attempt, nth, verify } = *check;
-    let assignment = of(options, run, cwd, task, worker, attempt, PathBuf::new())?;
+    let assignment = for_worker(options, run, cwd, task, worker, attempt, PathBuf::new())?;
     let id = task.id.as_str();
     let key = run.check_key(id, attempt, nth);
     let mut env = assignment.env;

@@ -32,7 +32,7 @@ pub(crate) struct Job {
 
 impl Job {
     /// The job of a session, if it is one of a job.
-    pub(crate) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, Failure> {
         let unusable = |why: String| Failure::Changed(format!("{} cannot be used: {why}", folder.join(FILE).display()));
         let Ok(open) = DiskFolder::open(folder) else { return Ok(None) };
         let job = read(&open);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_job_that_cannot_be_used_is_said_to_be_so() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(Job::of(dir.path()), Ok(None)));
+        assert!(matches!(Job::read(dir.path()), Ok(None)));
         let job = |schema: Option<&str>| csv_job::Job {
             input: "/i".into(),
             input_sha256: "00".into(),
@@ -149,10 +149,10 @@ mod tests {
         };
         for text in ["{".to_owned(), job(Some("{\"type\": 1}")).to_text()] {
             std::fs::write(dir.path().join(FILE), text).unwrap();
-            assert!(matches!(Job::of(dir.path()), Err(Failure::Changed(_))));
+            assert!(matches!(Job::read(dir.path()), Err(Failure::Changed(_))));
         }
         std::fs::write(dir.path().join(FILE), job(Some(SCHEMA)).to_text()).unwrap();
-        assert!(matches!(Job::of(dir.path()), Ok(Some(Job { schema: Some(_) }))));
+        assert!(matches!(Job::read(dir.path()), Ok(Some(Job { schema: Some(_) }))));
         let told = how_to_report(&DiskFolder::open(dir.path()).unwrap()).unwrap();
         assert!(told.contains("JSON Schema:\n```text\n{\"type\":\"object\""), "{told}");
     }

@@ -27,7 +27,7 @@ const USUAL: usize = 4096;
 
 /// The prompt for one task, with what the tasks that it builds on have found: those that it names, else its dependencies;
 /// and with what the session's files say that the team knows.
-pub(crate) fn of(
+pub(crate) fn render(
     session: &Session,
     rules: &Run,
     index: TaskIndex,
@@ -47,7 +47,7 @@ pub(crate) fn of(
     text.push_str(&upstream::section(knowledge.discoveries.as_ref(), &upstream.collect::<Vec<_>>()));
     text.push_str(&upstream::given(task));
     text.push_str(&knowledge.team);
-    let left = |attempt| quarantine::of(run?, task.id.as_str(), attempt);
+    let left = |attempt| quarantine::find(run?, task.id.as_str(), attempt);
     if let Some(view) = rules.view(index) {
         let done = before.iter().filter_map(|task| Some((id(*task), findings(session, rules, *task)?)));
         let left = (view.attempt > 1 && !keeps).then(|| left(view.attempt - 1)).flatten();

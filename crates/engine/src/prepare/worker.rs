@@ -75,7 +75,7 @@ impl Workers {
     }
 
     /// Who is wanted first for a task.
-    pub fn of(&self, task: TaskIndex) -> Option<&Worker> {
+    pub fn first(&self, task: TaskIndex) -> Option<&Worker> {
         self.nth(task, 0)
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let (a, b) = (workers.add(worker("a")), workers.add(worker("b")));
         let chains = [vec![a, b], vec![b]].map(|chain| workers.chain(chain));
         [0, 1, 0].into_iter().for_each(|nth| workers.assign(chains[nth]));
-        let names: Vec<_> = (0..4).map(|task| workers.of(TaskIndex(task)).map(|one| one.agent.as_str())).collect();
+        let names: Vec<_> = (0..4).map(|task| workers.first(TaskIndex(task)).map(|one| one.agent.as_str())).collect();
         assert_eq!(names, [Some("a"), Some("b"), Some("a"), None]);
         let nth = |choice| workers.nth(TaskIndex(0), choice).map(|one| one.agent.as_str());
         assert_eq!([nth(1), nth(2)], [Some("b"), Some("a")], "what is not there any more is as before");

@@ -91,7 +91,7 @@ pub struct Deliverable {
 
 impl Report {
     /// What the rules say about a run. What was delivered is not looked for.
-    pub(crate) fn of(rules: &Run, session: &Session, begun: Timestamp, ending: Ending) -> Self {
+    pub(crate) fn from_rules(rules: &Run, session: &Session, begun: Timestamp, ending: Ending) -> Self {
         let statuses = rules.statuses();
         let mut waves = vec![WaveReport::default(); rules.graph().wave_count() as usize];
         let mut last = begun;
@@ -122,8 +122,8 @@ impl Report {
             warned: warned(rules, session),
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
-            used: usage::of(rules, session),
-            halt: rules.halt().map(|why| Halted::of(why, rules, session)),
+            used: usage::collect(rules, session),
+            halt: rules.halt().map(|why| Halted::describe(why, rules, session)),
             at_checkpoint: rules.checkpoint().is_some(),
             already: false,
         }
@@ -254,7 +254,7 @@ impl Report {
         }
         writeln!(text, "- duration: {}", seconds(self.duration)).ok();
         if !self.used.is_empty() {
-            writeln!(text, "- usage: {}", Sum::of(&self.used).words()).ok();
+            writeln!(text, "- usage: {}", Sum::total(&self.used).words()).ok();
             for (role, sum) in sums(&self.used, |spent| &spent.role) {
                 writeln!(text, "  - {}: {}", one_line(role), sum.words()).ok();
             }

@@ -15,7 +15,7 @@ use crate::render::views::{OwnFile, Place, own_file};
 /// Gives a session another status, and says which it has then. A session that cannot be read any more is left alone, and
 /// so is one that has no place for a status: nothing is said. The session's run remembers that this was no edit.
 pub(crate) fn set(folder: &Path, run: &Path, to: SessionStatus) -> Result<Option<SessionStatus>, Failure> {
-    let Some(read) = Read::of(folder) else { return Ok(None) };
+    let Some(read) = Read::open(folder) else { return Ok(None) };
     let status = read.reached(to)?;
     if read.session.status != status {
         read.write(status, run)?;
@@ -33,7 +33,7 @@ pub fn keep(session: &Path, current: &Path) -> Result<(), Failure> {
 
 /// Whether the session can get there at all.
 pub(crate) fn check(folder: &Path, to: SessionStatus) -> Result<(), Failure> {
-    let Some(read) = Read::of(folder) else { return Ok(()) };
+    let Some(read) = Read::open(folder) else { return Ok(()) };
     read.reached(to).map(drop)
 }
 
@@ -49,7 +49,7 @@ fn of_three(session: &Session, to: SessionStatus) -> SessionStatus {
 
 /// How the tasks of a session say that it ended.
 fn ended(session: &Session) -> SessionStatus {
-    let statuses = Reconciliation::of(session).statuses(session);
+    let statuses = Reconciliation::compare(session).statuses(session);
     let all_completed = statuses.iter().all(|status| *status == TaskStatus::Completed);
     if all_completed { SessionStatus::Completed } else { SessionStatus::Failed }
 }
@@ -83,7 +83,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(folder: &Path) -> Option<Self> {
+    fn open(folder: &Path) -> Option<Self> {
         let loaded = load(&DiskFolder::open(folder).ok()?, &folder_name(folder), None);
         let (session, graph) = loaded.session.filter(|_| loaded.dialect.has_session_status())?;
         let (disk, name) = (open_folder(folder).ok()?, own_file::name(loaded.dialect, folder));
@@ -110,8 +110,8 @@ impl Read {
         if let Some(mut derived) = derived {
             let key = Place::Session.key(self.name);
             let journal = derived.versions(&key).first().map_or(0, |version| version.journal);
-            let there = Rendered::of(self.original.as_bytes(), journal);
-            derived.next(&key, Rendered::of(text.as_bytes(), journal), Some(there));
+            let there = Rendered::hash(self.original.as_bytes(), journal);
+            derived.next(&key, Rendered::hash(text.as_bytes(), journal), Some(there));
             write(&executor, DERIVED, &derived.to_text())?;
         }
         write(&self.disk, self.name, &text)

@@ -16,7 +16,7 @@ fn filled(instruction: &str, columns: &[&str], row: &[&str]) -> Result<String, V
     let template = Template::parse(instruction, &columns, &Arc::from("--instruction"), &mut findings);
     let row: Vec<_> = row.iter().map(|cell| Cow::Borrowed(*cell)).collect();
     let told = |finding: &crate::Finding| {
-        let span = finding.place.as_ref().and_then(|place| place.span).map_or("", |span| span.of(instruction));
+        let span = finding.place.as_ref().and_then(|place| place.span).map_or("", |span| span.slice(instruction));
         format!("{} [{span}] {}", finding.message, finding.help[0])
     };
     if findings.has_errors() { Err(findings.iter().map(told).collect()) } else { Ok(template.fill(&row)) }

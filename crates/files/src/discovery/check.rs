@@ -136,7 +136,7 @@ mod tests {
         let first = reading.findings.iter().next().expect("a finding");
         let place = first.place.as_ref().expect("a place");
         let text = reading.sources.get(&place.file).expect("a source").text();
-        assert_eq!(place.span.map(|span| span.of(text)), Some("\"failed\""));
+        assert_eq!(place.span.map(|span| span.slice(text)), Some("\"failed\""));
         assert_eq!(first.related[0].file.as_ref(), "tasks.json");
         assert!(reading.sources.get("discoveries/C.json").is_none());
     }

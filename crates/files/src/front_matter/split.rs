@@ -48,7 +48,7 @@ mod tests {
 
     fn parts(text: &str) -> Option<(&str, &str)> {
         match split(text) {
-            Split::Found { yaml, body } => Some((yaml.of(text), body.of(text))),
+            Split::Found { yaml, body } => Some((yaml.slice(text), body.slice(text))),
             _ => None,
         }
     }
@@ -82,11 +82,11 @@ mod tests {
         fn any_text_is_split_where_its_lines_are(text in prop_oneof!["(---|\\.\\.\\.|[a \r\n]){0,12}", any::<String>()]) {
             match split(&text) {
                 Split::None => {}
-                Split::Unclosed { open } => prop_assert_eq!(open.of(&text), "---"),
+                Split::Unclosed { open } => prop_assert_eq!(open.slice(&text), "---"),
                 Split::Found { yaml, body } => {
                     prop_assert!(yaml.start <= yaml.end && yaml.end < body.start);
                     prop_assert_eq!(body.end as usize, text.len());
-                    let close = Span { start: yaml.end, end: body.start }.of(&text);
+                    let close = Span { start: yaml.end, end: body.start }.slice(&text);
                     prop_assert!(["---", "..."].contains(&close.trim_end()));
                 }
             }

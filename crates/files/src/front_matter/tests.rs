@@ -17,7 +17,7 @@ fn value(yaml: &str) -> Yaml {
 /// What is wrong, and the text that it is about.
 fn refused(yaml: &str) -> (YamlErrorKind, &str) {
     let error = parse(yaml, 0).unwrap_err();
-    (error.kind, error.span.of(yaml))
+    (error.kind, error.span.slice(yaml))
 }
 
 fn text(text: &str) -> Yaml {
@@ -33,13 +33,13 @@ fn entries_keep_their_order_and_places() {
     let yaml =
         "name: développeur # why\r\nCLI tools:\r\n  - 'gemini'\r\n  - x\r\n\r\n# end\r\nlast: {a: 1, b: [2]}\r\n";
     let front = read(yaml);
-    let found: Vec<_> = front.entries.iter().map(|e| (e.key_span.of(yaml), e.value.span.of(yaml))).collect();
+    let found: Vec<_> = front.entries.iter().map(|e| (e.key_span.slice(yaml), e.value.span.slice(yaml))).collect();
     let list = "- 'gemini'\r\n  - x";
     assert_eq!(found, [("name", "développeur"), ("CLI tools", list), ("last", "{a: 1, b: [2]}")]);
     let Some(Entry { value: Node { value: Yaml::List(nodes), .. }, .. }) = front.get("CLI tools") else {
         panic!("{front:?}")
     };
-    assert_eq!(nodes.iter().map(|node| node.span.of(yaml)).collect::<Vec<_>>(), ["'gemini'", "x"]);
+    assert_eq!(nodes.iter().map(|node| node.span.slice(yaml)).collect::<Vec<_>>(), ["'gemini'", "x"]);
     assert_eq!(front.get("nothing"), None);
 }
 

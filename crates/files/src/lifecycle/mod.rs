@@ -183,10 +183,10 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
 
 /// What a task and its metadata say that the model does not.
 fn told_besides(task: Value<'_, '_>) -> Vec<Detail> {
-    let mut told = details::of(task, &TASK, &TOLD);
+    let mut told = details::collect(task, &TASK, &TOLD);
     let metadata = field(task, &TASK, "metadata");
     let known = ["created_at", "updated_at", "attempt_count", "error_message"];
-    told.extend(metadata.into_iter().flat_map(|metadata| details::of(metadata, &METADATA, &known)));
+    told.extend(metadata.into_iter().flat_map(|metadata| details::collect(metadata, &METADATA, &known)));
     told
 }
 

@@ -32,7 +32,7 @@ fn checked(texts: &[&str]) -> Vec<(Severity, Code, String)> {
     let found = reading.findings.iter().skip(before).map(|finding| {
         let place = finding.place.as_ref().expect("a place");
         let text = reading.sources.get(&place.file).expect("a source").text();
-        (finding.severity, finding.code, place.span.map_or("", |span| span.of(text)).to_owned())
+        (finding.severity, finding.code, place.span.map_or("", |span| span.slice(text)).to_owned())
     });
     found.collect()
 }

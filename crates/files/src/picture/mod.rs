@@ -67,7 +67,7 @@ impl Picture {
 
     /// The plan as a self-contained SVG document, light or dark as its reader prefers. Large plans are drawn as groups.
     pub fn to_svg(&self) -> String {
-        svg::draw(&sheet::Sheet::of(self))
+        svg::draw(&sheet::Sheet::lay_out(self))
     }
 
     /// The edges whose two ends exist, each with whether it belongs to the critical path.

@@ -49,7 +49,7 @@ pub(super) struct Sheet {
 
 impl Sheet {
     /// One card a task, or one card a group of tasks where there are too many.
-    pub(super) fn of(picture: &Picture) -> Self {
+    pub(super) fn lay_out(picture: &Picture) -> Self {
         if picture.nodes.len() > MOST_NODES || picture.edges.len() > MOST_EDGES {
             compact::sheet(picture)
         } else {

@@ -86,7 +86,7 @@ impl Outline {
     }
 
     fn score(&self) -> u32 {
-        Assessment::of(&self.session.requirement).points
+        Assessment::assess(&self.session.requirement).points
     }
 }
 

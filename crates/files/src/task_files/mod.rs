@@ -93,7 +93,7 @@ impl Words {
     }
 
     /// The word for a status.
-    pub const fn of(self, status: TaskStatus) -> &'static str {
+    pub const fn word(self, status: TaskStatus) -> &'static str {
         match status {
             TaskStatus::Pending | TaskStatus::Ready => self.pending,
             TaskStatus::Completed => self.completed,
@@ -216,7 +216,7 @@ pub(crate) fn task_of(id: TaskId, root: Value<'_, '_>) -> Option<Task> {
     task.findings = own("findings");
     task.error = own("error");
     task.updated_at = fields::timestamp(root, &TASK, "updated_at");
-    task.details = details::of(root, &TASK, &TOLD);
+    task.details = details::collect(root, &TASK, &TOLD);
     Some(task)
 }
 

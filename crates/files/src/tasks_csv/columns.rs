@@ -97,7 +97,7 @@ pub(super) struct Header<'s> {
 
 impl<'s> Header<'s> {
     /// Of several columns for one field the first with the right name counts, or else the first with another name.
-    pub(super) fn of(record: Record<'_, 's>) -> Self {
+    pub(super) fn read(record: Record<'_, 's>) -> Self {
         let names: Vec<_> = record.cells().map(|cell| cell.value).collect();
         let folded: Vec<_> = names.iter().map(|name| fold(name)).collect();
         let job = folded.windows(JOB.len()).position(|window| window == JOB);

@@ -29,7 +29,7 @@ pub(super) struct Labels(Vec<Arc<str>>);
 
 impl Labels {
     /// A column without a name is called by its number.
-    pub(super) fn of(header: &Header<'_>) -> Self {
+    pub(super) fn read(header: &Header<'_>) -> Self {
         let label = |(at, name): (usize, &str)| if name.is_empty() { numbered(at) } else { name.into() };
         Self(header.names.iter().map(|name| name.trim()).enumerate().map(label).collect())
     }

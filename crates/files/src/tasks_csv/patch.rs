@@ -68,7 +68,7 @@ impl<'a, 't, 's> Patch<'a, 't, 's> {
         graph: &'a Graph,
         before: HashMap<&'a str, &'a Task>,
     ) -> Self {
-        let header = Header::of(table.header());
+        let header = Header::read(table.header());
         let id = header.column("id").unwrap_or(0);
         let tasks = (0..).map(TaskIndex).zip(&session.tasks);
         let tasks = tasks.map(|(index, task)| (task.id.as_str(), (index, before.get(task.id.as_str()).copied())));

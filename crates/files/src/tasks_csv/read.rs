@@ -43,7 +43,7 @@ pub fn read(reading: &mut Reading<'_>) -> Option<Draft> {
     let mut has_dependencies = false;
     let tasks = match csv::parse(&text) {
         Ok(table) => {
-            has_dependencies = Header::of(table.header()).column("deps").is_some();
+            has_dependencies = Header::read(table.header()).column("deps").is_some();
             tasks(&table, reading.folder, &file, &mut reading.findings)
         }
         Err(malformed) => {
@@ -81,7 +81,7 @@ pub(super) fn tasks(
         return None;
     }
     odd::oddities(table, file, findings);
-    let header = Header::of(table.header());
+    let header = Header::read(table.header());
     header.judge(table.header(), ABOUT.subject, file, findings);
     let id_column = header.column("id")?;
     odd::contradictions(&header, table, file, findings);
@@ -95,7 +95,7 @@ pub(super) fn tasks(
             rows.push((id, place, record));
         }
     }
-    let labels = Labels::of(&header);
+    let labels = Labels::read(&header);
     let mut reader = Rows { header, labels, strangers: Vec::new(), known, default_role, cells };
     let mut drafts = Drafts::with_capacity(file.clone(), rows.len());
     for (id, place, record) in rows {
@@ -252,7 +252,7 @@ struct Stranger {
 
 /// Gives tasks the rows and files that they name; names without either are counted.
 fn give(folder: &dyn Folder, strangers: Vec<Stranger>, drafts: &mut Drafts, findings: &mut Findings) {
-    let mut beside = Beside::of(folder);
+    let mut beside = Beside::new(folder);
     for Stranger { task, entry, place } in strangers {
         if !beside.give(&mut drafts.tasks[task], &entry) {
             let message = "an entry of `context_from` was ignored: no task, no row of a table beside it and no file has that name";
@@ -303,7 +303,7 @@ fn word(field: &Field, cell: &Cell<'_>, cells: &mut Cells<'_>, task: &mut Task) 
 
 /// The findings of each row of a table that has ids and findings.
 pub(crate) fn findings_by_id(table: &Table<'_>) -> Option<HashMap<String, String>> {
-    let header = Header::of(table.header());
+    let header = Header::read(table.header());
     let (id, findings) = (header.column("id")?, header.column("findings")?);
     let cell = |record, column| cell_of(record, column).value.trim().to_owned();
     Some(table.records().map(|record| (cell(record, id), cell(record, findings))).collect())

@@ -33,7 +33,7 @@ fn table(
 ) -> String {
     let text = original.map(|text| text.strip_prefix('\u{FEFF}').unwrap_or(text));
     let table = text.and_then(|text| csv::parse(text).ok());
-    let original = table.as_ref().and_then(Original::of);
+    let original = table.as_ref().and_then(Original::index);
     let mut columns = original.as_ref().map(Original::columns).unwrap_or_default();
     let missing = ROW.fields.iter().enumerate().filter(|(nth, field)| {
         let is_needed = || *nth < CANONICAL || session.tasks.iter().any(|task| departure(task, field).is_some());
@@ -128,8 +128,8 @@ struct Original<'t, 's> {
 
 impl<'t, 's> Original<'t, 's> {
     /// Nothing if its rows cannot be told apart.
-    fn of(table: &'t Table<'s>) -> Option<Self> {
-        let header = Header::of(table.header());
+    fn index(table: &'t Table<'s>) -> Option<Self> {
+        let header = Header::read(table.header());
         let id = header.column("id")?;
         let mut rows = HashMap::with_capacity(table.records().len());
         for record in table.records() {

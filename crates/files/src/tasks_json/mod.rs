@@ -240,7 +240,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
     task.description = description.unwrap_or_else(|| task.title.clone());
     task.findings = whole_findings.or(task.findings);
     task.take_planner_notes();
-    task.details = details::of(value, &TASK, &TOLD);
+    task.details = details::collect(value, &TASK, &TOLD);
     in_words(&mut task);
     Some((task, places))
 }

@@ -339,7 +339,7 @@ fn beside_another_dialect_it_is_the_state_of_what_that_plans() {
     let unknown = reading.findings.iter().next().expect("a finding");
     assert_eq!(unknown.message, "task 'X' of tasks.json has no known role");
     let span = unknown.place.as_ref().unwrap().span.unwrap();
-    assert_eq!(span.of(reading.sources.get("tasks.json").unwrap().text()), "\"X\"");
+    assert_eq!(span.slice(reading.sources.get("tasks.json").unwrap().text()), "\"X\"");
 }
 
 /// R: P-05, M-06

@@ -256,7 +256,7 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
         run_on: None,
         context_from: Vec::new(),
         min_complexity: None,
-        details: details::of(value, &NODE, &NODE_TOLD),
+        details: details::collect(value, &NODE, &NODE_TOLD),
     };
     if value.kind() == Kind::Array {
         node.dependencies = fields::ids(value, file, findings);
@@ -302,7 +302,7 @@ fn describe(
         let Some(name) = fields::text_of(id) else { continue };
         if let Some(first) = described.get_mut(&*name) {
             // What is described twice is told whole; what decides is said by the first.
-            first.details.extend(details::of(task, &DESCRIBED, &["id", "role", "depends_on"]));
+            first.details.extend(details::collect(task, &DESCRIBED, &["id", "role", "depends_on"]));
             continue;
         }
         let lines = |name| field(task, &DESCRIBED, name).map(lines).unwrap_or_default();
@@ -321,7 +321,7 @@ fn describe(
                 success_criteria: lines("success_criteria"),
                 constraints: lines("constraints"),
             },
-            details: details::of(task, &DESCRIBED, &DESCRIBED_TOLD),
+            details: details::collect(task, &DESCRIBED, &DESCRIBED_TOLD),
         };
         described.insert(name.into_owned(), one);
     }

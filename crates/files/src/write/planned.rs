@@ -43,7 +43,7 @@ fn session_state(session: &Session) -> Fields<'_> {
 /// The file of one task, with its state in the words of its planner.
 pub fn task_file(original: &str, task: &Task, words: Words) -> String {
     let state = |task: &'_ Task| -> Fields<'static> {
-        let status = words.of(task.status);
+        let status = words.word(task.status);
         Fields::default().always("status", New::Text(status.into()))
     };
     let text = patched(original, |patch, root| {

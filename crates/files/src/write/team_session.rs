@@ -96,7 +96,7 @@ fn over(patch: &mut Patch<'_>, root: Value<'_, '_>, session: &Session) -> Option
 
 /// The ids of completed tasks: first as a list has them, then in the order of the tasks.
 fn completed<'a>(session: &'a Session, listed: &'a [TaskId]) -> Vec<&'a TaskId> {
-    let statuses = Reconciliation::of(session).statuses(session);
+    let statuses = Reconciliation::compare(session).statuses(session);
     let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| *status == TaskStatus::Completed);
     let mut left: HashSet<&TaskId> = tasks.map(|(task, _)| &task.id).collect();
     let tasks = session.tasks.iter().map(|task| &task.id);

@@ -25,7 +25,7 @@ pub(super) fn validate(app: &App, session: Option<&Path>) -> Result<Value, Error
 fn findings(opened: Result<Opened, Error>) -> Result<Value, Error> {
     match opened {
         Err(Error::Refused(finding, _)) => value(&FindingsReport::of_unopened(&finding)),
-        opened => value(&FindingsReport::of(&opened?)),
+        opened => value(&FindingsReport::from_opened(&opened?)),
     }
 }
 

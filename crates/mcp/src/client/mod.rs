@@ -85,7 +85,7 @@ impl Client {
     }
 
     async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
-        let roots = Roots::of(&context, &self.current, &self.fixed).await?;
+        let roots = Roots::ask(&context, &self.current, &self.fixed).await?;
         Ok(Call { app: &self.app, flags: &self.flags, roots, follower: Follower::new(context) })
     }
 }

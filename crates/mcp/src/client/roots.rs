@@ -30,7 +30,7 @@ pub(super) struct Inside {
 
 impl Roots {
     /// Those that the user has fixed; else asks the client, if it has roots and can be asked.
-    pub(super) async fn of(
+    pub(super) async fn ask(
         context: &RequestContext<RoleServer>,
         current: &Path,
         fixed: &[PathBuf],

@@ -189,7 +189,7 @@ pub(super) fn task_list(worker: &Worker, wanted: TaskList) -> Result<Value, Refu
             left_out += 1;
             continue;
         }
-        let whole = ShownTask::of(task, graph);
+        let whole = ShownTask::from_task(task, graph);
         let (title, description) = (head(whole.title), head(whole.description));
         tasks.push(ShownTask {
             title,
@@ -206,7 +206,7 @@ pub(super) fn task_list(worker: &Worker, wanted: TaskList) -> Result<Value, Refu
 pub(super) fn task_get(worker: &Worker, wanted: TaskGet) -> Result<Value, Refusal> {
     worker.verified()?;
     let (now, (_, graph)) = (worker.now()?, worker.opened()?);
-    value(&json!({"task": ShownTask::of(task(&now, graph, &wanted.id)?, graph)}))
+    value(&json!({"task": ShownTask::from_task(task(&now, graph, &wanted.id)?, graph)}))
 }
 
 /// Shows what the team knows.

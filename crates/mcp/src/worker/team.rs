@@ -135,7 +135,7 @@ pub(super) fn team_msg(worker: &Worker, wanted: TeamMsg) -> Result<Value, Refusa
         }
         Operation::List | Operation::Read => heard(worker, wanted),
         Operation::Status => {
-            let heard = Heard::of(&worker.attempt.session)?;
+            let heard = Heard::read(&worker.attempt.session)?;
             let roles = ShownRole::all(&heard, worker.session.get().map(|(session, _)| session));
             value(&json!({"roles": roles, "warnings": heard.warnings}))
         }
@@ -194,11 +194,11 @@ fn summary(wanted: &TeamMsg) -> Result<String, Refusal> {
 }
 
 fn heard(worker: &Worker, wanted: TeamMsg) -> Result<Value, Refusal> {
-    let heard = Heard::of(&worker.attempt.session)?;
+    let heard = Heard::read(&worker.attempt.session)?;
     let last = wanted.last.unwrap_or(MESSAGES.0).clamp(1, MESSAGES.1);
     let last = Some(last).filter(|_| wanted.id.is_none());
     let filter = Filter { from: wanted.from, to: wanted.to, kind: wanted.kind, last };
-    let mut messages = filter.of(&heard);
+    let mut messages = filter.select(&heard);
     if let Some(id) = &wanted.id {
         messages.retain(|said| said.value.id == *id);
         if messages.is_empty() {
@@ -212,7 +212,7 @@ fn heard(worker: &Worker, wanted: TeamMsg) -> Result<Value, Refusal> {
         .rev()
         .map(|said| {
             let bytes = said.value.data.as_ref().map_or(0, String::len);
-            let message = ShownMessage::of(&said.value);
+            let message = ShownMessage::from_message(&said.value);
             let fits = bytes <= room;
             room -= if fits { bytes } else { 0 };
             ShownMessage { data: message.data.filter(|_| fits), ..message }
@@ -230,6 +230,6 @@ fn get_state(worker: &Worker, wanted: &[String]) -> Result<Value, Refusal> {
         wanted => wanted.iter().map(|id| super::task(&now, graph, id)).collect::<Result<_, _>>()?,
     };
     let left_out = tasks.len().saturating_sub(TASKS);
-    let tasks = tasks.iter().take(TASKS).map(|task| ShownState::of(task, &worker.attempt.session, true));
+    let tasks = tasks.iter().take(TASKS).map(|task| ShownState::read(task, &worker.attempt.session, true));
     value(&json!({"tasks": tasks.collect::<Vec<_>>(), "left_out": left_out}))
 }

@@ -46,7 +46,7 @@ pub(crate) struct TaskFacts {
 
 impl Facts {
     /// The budgets may have changed since the scenario was made.
-    pub(crate) fn of(scenario: &Scenario, budgets: &Budgets) -> Self {
+    pub(crate) fn from_scenario(scenario: &Scenario, budgets: &Budgets) -> Self {
         let mut tasks: Vec<TaskFacts> = Vec::new();
         for (index, task) in (0..).zip(scenario.tasks()) {
             let needs = task.dependencies.iter().filter_map(|id| super::reader::task(id.as_str()));

@@ -96,7 +96,7 @@ impl Book {
 impl<'s> Auditor<'s> {
     /// Empty books.
     pub fn new(scenario: &'s Scenario) -> Self {
-        let facts = Rc::new(Facts::of(scenario, &scenario.policy.budgets));
+        let facts = Rc::new(Facts::from_scenario(scenario, &scenario.policy.budgets));
         Self {
             scenario,
             written: Book::new(&facts),
@@ -117,7 +117,7 @@ impl<'s> Auditor<'s> {
 
     /// From the next executor on there are these budgets.
     pub fn budgets_are(&mut self, budgets: &Budgets) {
-        self.facts = Rc::new(Facts::of(self.scenario, budgets));
+        self.facts = Rc::new(Facts::from_scenario(self.scenario, budgets));
     }
 
     /// Reads what was added to the journal.

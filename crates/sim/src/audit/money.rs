@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn the_measures_are_in_their_order() {
         let used = Used { cost_micros: Some(1), input: 2, output: 3, turns: Some(4), wall_ms: 6, ..Used::default() };
-        assert_eq!(Measure::ALL.iter().map(|measure| used.of(*measure)).collect::<Vec<_>>(), amounts(&used));
+        assert_eq!(Measure::ALL.iter().map(|measure| used.amount(*measure)).collect::<Vec<_>>(), amounts(&used));
         let budget = Budget { usd: Some(1), tokens: Some(5), turns: Some(4), wall: Some(6) };
-        assert_eq!(Measure::ALL.iter().map(|measure| budget.of(*measure)).collect::<Vec<_>>(), bounds(&budget));
+        assert_eq!(Measure::ALL.iter().map(|measure| budget.limit(*measure)).collect::<Vec<_>>(), bounds(&budget));
     }
 }

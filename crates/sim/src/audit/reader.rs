@@ -37,7 +37,7 @@ impl Reader {
 
     /// A line that follows the last one.
     fn line<'b>(&mut self, line: &'b [u8]) -> Option<Record<'b>> {
-        let Line { crc, before, number, record, .. } = Line::of(line)?;
+        let Line { crc, before, number, record, .. } = Line::parse(line)?;
         if before != self.crc || number != self.records + 1 {
             return None;
         }
@@ -58,7 +58,7 @@ struct Line<'b> {
 }
 
 impl<'b> Line<'b> {
-    fn of(line: &'b [u8]) -> Option<Self> {
+    fn parse(line: &'b [u8]) -> Option<Self> {
         let (crc, body) = std::str::from_utf8(line).ok()?.split_once(' ')?;
         let crc = u32::from_str_radix(crc, 16).ok().filter(|crc| *crc == crc32c(body.as_bytes()))?;
         let mut fields = body.splitn(4, ' ');
@@ -72,7 +72,8 @@ impl<'b> Line<'b> {
 
 /// How many records were durable, by what whole lines say, wherever they are.
 pub(crate) fn durable(journal: &[u8]) -> usize {
-    let lines = journal.split_inclusive(|byte| *byte == b'\n').filter_map(|line| Line::of(line.strip_suffix(b"\n")?));
+    let lines =
+        journal.split_inclusive(|byte| *byte == b'\n').filter_map(|line| Line::parse(line.strip_suffix(b"\n")?));
     lines.map(|line| line.number.saturating_sub(1 + line.open)).max().unwrap_or(0)
 }
 

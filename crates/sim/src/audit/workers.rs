@@ -81,7 +81,7 @@ impl Auditor<'_> {
 
     /// A worker has ended, or could not start.
     pub fn ended(&mut self, work: Work, end: End) {
-        let (says, used) = (Script::of(self.scenario, work).says, end.used(self.scenario, work));
+        let (says, used) = (Script::draw(self.scenario, work).says, end.used(self.scenario, work));
         self.truth.insert(work, Truth { end, says, used });
         if let Some(starts) = self.starts.get_mut(work.task.get()) {
             starts.free += u32::from(matches!(end, End::Quota | End::Auth));
@@ -90,7 +90,7 @@ impl Auditor<'_> {
 
     /// What a task delivered before is checked again, without a worker.
     pub fn checked_again(&mut self, work: Work) {
-        let says = Script::of(self.scenario, work).says;
+        let says = Script::draw(self.scenario, work).says;
         self.truth.insert(work, Truth { end: End::Completed, says, used: None });
     }
 
@@ -128,7 +128,7 @@ impl Auditor<'_> {
         for (work, end, returns) in std::mem::take(&mut self.expected) {
             let (task, name) = (work.task.get(), work.task.0);
             let status = self.durable.model.tasks[task].status;
-            let says = Script::of(self.scenario, work).says;
+            let says = Script::draw(self.scenario, work).says;
             let returned = self.durable.model.tasks[task].returns > returns;
             let kept = match end {
                 // It is being checked, was found wanting, or has been sent back since.

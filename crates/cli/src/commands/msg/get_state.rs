@@ -36,7 +36,7 @@ pub(super) fn run(caller: &Caller, options: &Msg, wanted: &GetState, printer: &m
     if shown.is_empty() && caller.attempt.is_none() {
         shown.extend(&now.tasks);
     }
-    let tasks: Vec<_> = shown.iter().map(|task| ShownState::of(task, caller.folder(), with_details)).collect();
+    let tasks: Vec<_> = shown.iter().map(|task| ShownState::read(task, caller.folder(), with_details)).collect();
     if options.format == Format::Json {
         printer.json(&JsonState { version: 1, tasks })?;
         return Ok(Exit::Fine);

@@ -23,7 +23,7 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
     let Planned { session, plan, joining, means, .. } = planned;
     let width = printer.width();
     let out = printer.out();
-    let columns = Columns::of(session, width);
+    let columns = Columns::fit(session, width);
     field(out, "Session", &format!("{} ({})", session.id, opened.dialect), width)?;
     if !session.requirement.is_empty() {
         field(out, "Goal", &session.requirement, width)?;
@@ -91,7 +91,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(session: &Session, width: usize) -> Self {
+    fn fit(session: &Session, width: usize) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(UnicodeWidthStr::width).max().unwrap_or(0);
         Self {
             id: widest(&mut session.tasks.iter().map(|task| task.id.as_str())).min(24),

@@ -83,7 +83,7 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
         field(out, "Duration", &seconds(report.duration))?;
     }
     if !report.used.is_empty() {
-        field(out, "Usage", &Sum::of(&report.used).words())?;
+        field(out, "Usage", &Sum::total(&report.used).words())?;
         usage_table(report, width, out)?;
     }
     if let Some(halted) = &report.halt {

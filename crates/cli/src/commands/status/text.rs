@@ -110,7 +110,7 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
     if !status.used.is_empty() {
         let roles = sums(&status.used, |spent| &spent.role).into_iter();
         let roles = roles.map(|(role, sum)| format!("{}: {}", escape::line(role), sum.words()));
-        writeln!(out, "Usage: {}", Sum::of(&status.used).words())?;
+        writeln!(out, "Usage: {}", Sum::total(&status.used).words())?;
         for line in roles {
             writeln!(out, "  {line}")?;
         }

@@ -147,7 +147,7 @@ fn optional_folders_are_made_at_the_start_and_never_overwritten() {
 
     let world = fixture("tc-spec-literal");
     let side = ["artifacts", "wisdom", "explorations", "discussions", ".msg", "shared-memory.json"];
-    let trees = || side.map(|name| Tree::of(&world.dir().join("tc-spec-literal").join(name)));
+    let trees = || side.map(|name| Tree::read(&world.dir().join("tc-spec-literal").join(name)));
     let before = trees();
     assert_eq!(world.run(&arguments("--session=tc-spec-literal", DID, &[])).code, Some(0));
     assert_eq!(trees(), before);

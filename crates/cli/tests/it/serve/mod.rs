@@ -45,7 +45,7 @@ impl Served {
         let mut command = Command::new(program);
         command.args(usual.get_args()).current_dir(world.dir());
         command.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Self::of(command, &[]).greeted()
+        Self::spawn(command, &[]).greeted()
     }
 
     fn greeted(mut self) -> Self {
@@ -63,10 +63,10 @@ impl Served {
     }
 
     fn start(world: &World, flags: &[&str], roots: &[&Path]) -> Self {
-        Self::of(world.command(&[&["mcp", "--serve"], flags].concat()), roots)
+        Self::spawn(world.command(&[&["mcp", "--serve"], flags].concat()), roots)
     }
 
-    fn of(mut command: Command, roots: &[&Path]) -> Self {
+    fn spawn(mut command: Command, roots: &[&Path]) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
         let (input, output) = (child.stdin.take().expect("input"), child.stdout.take().expect("output"));
         let roots: Vec<_> = roots.iter().map(|root| root.to_path_buf()).collect();

@@ -201,7 +201,7 @@ fn stated(session: &Session, dialect: Dialect) -> Vec<TaskStatus> {
     match dialect {
         Dialect::Tc => {
             let is_done = |status| if status == TaskStatus::Completed { status } else { TaskStatus::Pending };
-            Reconciliation::of(session).statuses(session).into_iter().map(is_done).collect()
+            Reconciliation::compare(session).statuses(session).into_iter().map(is_done).collect()
         }
         _ => session.tasks.iter().map(|task| task.status).collect(),
     }

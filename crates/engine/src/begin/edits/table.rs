@@ -27,8 +27,8 @@ pub(super) fn changes(edited: &str, bases: &[String]) -> Result<Vec<Change>, Vec
         vec![format!("line {}: {}", before.matches('\n').count() + 1, malformed.kind)]
     })?;
     let tables: Vec<Table<'_>> = bases.iter().filter_map(|base| csv::parse(base).ok()).collect();
-    let bases: Vec<Rows<'_, '_>> = tables.iter().filter_map(Rows::of).collect();
-    let (Some(columns), Some(newest)) = (Columns::of(&table), bases.first()) else {
+    let bases: Vec<Rows<'_, '_>> = tables.iter().filter_map(Rows::read).collect();
+    let (Some(columns), Some(newest)) = (Columns::find(&table), bases.first()) else {
         return Err(vec!["the column `id` is missing".to_owned()]);
     };
     let (mut changes, mut refused, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
@@ -65,7 +65,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(table: &Table<'_>) -> Option<Self> {
+    fn find(table: &Table<'_>) -> Option<Self> {
         let names: Vec<_> = table.header().cells().map(|cell| cell.value.trim().to_owned()).collect();
         let at = |name: &str| names.iter().position(|own| own == name);
         let known = ROW.fields.iter().filter_map(|field| Some((field.name, at(field.name)?))).collect();
@@ -81,8 +81,8 @@ struct Rows<'t, 's> {
 }
 
 impl<'t, 's> Rows<'t, 's> {
-    fn of(table: &'t Table<'s>) -> Option<Self> {
-        let columns = Columns::of(table)?;
+    fn read(table: &'t Table<'s>) -> Option<Self> {
+        let columns = Columns::find(table)?;
         let order: Vec<_> = table.records().map(|record| value(record, columns.id)).collect();
         let rows = order.iter().cloned().zip(table.records()).collect();
         Some(Self { columns, rows, order })

@@ -106,7 +106,7 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         ours::look_at(&path).is_ok() && !is_unborn(&path)
     });
     let mut run = enter(project, id)?;
-    let waves = KeptWaves::of(&options.session, &options.graph, options.cadence);
+    let waves = KeptWaves::plan(&options.session, &options.graph, options.cadence);
     let plan = Plan {
         waves,
         planned: (waves != KeptWaves::Computed).then(|| planned_waves(&options.session)),
@@ -198,7 +198,7 @@ fn private(dir: std::io::Result<Dir>, path: &Path) -> Result<Dir, Failure> {
 
 /// What is over before a run begins, by everything that the session says.
 fn over(session: &Session) -> Vec<(String, TaskStatus)> {
-    let statuses = Reconciliation::of(session).statuses(session);
+    let statuses = Reconciliation::compare(session).statuses(session);
     let tasks = session.tasks.iter().zip(statuses).filter(|(_, status)| status.is_over());
     tasks.map(|(task, status)| (task.id.to_string(), status)).collect()
 }

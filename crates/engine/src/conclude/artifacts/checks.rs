@@ -71,13 +71,13 @@ impl Demands {
     }
 
     /// What is demanded of a file of some type.
-    pub(super) fn of(&self, kind: ArtifactKind) -> Checks {
+    pub(super) fn for_kind(&self, kind: ArtifactKind) -> Checks {
         self.kinds.get(&kind).map_or_else(|| self.own.clone(), |of_kind| self.own.or(of_kind))
     }
 
     /// How many bytes a file of some type may have, and how long it may take to hash all of them.
     pub(super) fn bounds(&self, kind: ArtifactKind) -> (u64, Duration) {
-        let Checks { max_bytes, max_ms, .. } = self.of(kind);
+        let Checks { max_bytes, max_ms, .. } = self.for_kind(kind);
         (max_bytes.unwrap_or(MAX_BYTES), Duration::from_millis(max_ms.unwrap_or(MAX_MS)))
     }
 
@@ -128,15 +128,15 @@ mod tests {
         ]);
         let mut demands = Demands { own: Checks::default(), kinds };
         assert!(!demands.of_nothing());
-        assert_eq!(demands.of(ArtifactKind::Code), code);
-        assert_eq!(demands.of(ArtifactKind::Document), Checks::default());
+        assert_eq!(demands.for_kind(ArtifactKind::Code), code);
+        assert_eq!(demands.for_kind(ArtifactKind::Document), Checks::default());
         let commands = |demands: &Demands| -> Vec<String> {
             demands.commands(ArtifactKind::ALL.iter().copied()).into_iter().map(|one| one.command[0].clone()).collect()
         };
         assert_eq!(commands(&demands), ["build", "read"]);
         demands.own = Checks { verify: verify("test"), ..Checks::default() };
         assert_eq!(commands(&demands), ["test"]);
-        assert_eq!(demands.of(ArtifactKind::Code).not_empty, Some(false));
+        assert_eq!(demands.for_kind(ArtifactKind::Code).not_empty, Some(false));
         assert!(demands.of_nothing());
     }
 }

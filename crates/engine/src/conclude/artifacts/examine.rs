@@ -40,7 +40,7 @@ pub(super) fn kinds(collected: &Collected) -> Vec<ArtifactKind> {
 
 fn one(found: &Found, demands: &Demands, roots: &Roots, schemas: &mut Schemas) -> Result<Vec<String>, ReadError> {
     let Found { place, artifact, .. } = found;
-    let Checks { not_empty, schema, sections, .. } = demands.of(artifact.kind);
+    let Checks { not_empty, schema, sections, .. } = demands.for_kind(artifact.kind);
     if artifact.file_size == Some(0) {
         return Ok(if not_empty.unwrap_or(true) { vec!["it is empty".to_owned()] } else { Vec::new() });
     }

@@ -20,7 +20,7 @@ pub(crate) fn place(run: &Path, task: &str, attempt: u32) -> PathBuf {
 }
 
 /// Where what an attempt left was moved to, if it was.
-pub(crate) fn of(run: &Path, task: &str, attempt: u32) -> Option<PathBuf> {
+pub(crate) fn find(run: &Path, task: &str, attempt: u32) -> Option<PathBuf> {
     let folder = place(run, task, attempt);
     ours::open(&folder).is_ok().then_some(folder)
 }

@@ -81,13 +81,13 @@ impl Registry {
         let (log, records) = Log::open(run)?;
         let roles = session.roles.iter().map(|role| &role.name).chain(session.tasks.iter().map(|task| &task.role));
         let roles: Vec<&RoleName> = roles.collect();
-        let mut registry = Self::of(&session.artifacts, &roles, records);
+        let mut registry = Self::replay(&session.artifacts, &roles, records);
         registry.log = Some(log);
         Ok(registry)
     }
 
     /// What a session states and these records say.
-    pub(super) fn of(stated: &[Artifact], roles: &[&RoleName], records: Vec<Record>) -> Self {
+    pub(super) fn replay(stated: &[Artifact], roles: &[&RoleName], records: Vec<Record>) -> Self {
         let mut registry = Self {
             log: None,
             entries: BTreeMap::new(),

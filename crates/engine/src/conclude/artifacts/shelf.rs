@@ -81,7 +81,7 @@ impl Fault {
 
 impl Shelf {
     /// The artifacts of the newest run of a session, with those that it knew before; nothing if it was never run.
-    pub fn of(stated: &[Artifact], folder: &Path, current: &Path) -> Result<Option<Self>, Failure> {
+    pub fn read(stated: &[Artifact], folder: &Path, current: &Path) -> Result<Option<Self>, Failure> {
         let project = project_root(folder, current);
         let Some(run) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
         Self::at(stated, &run, folder).map(Some)
@@ -90,7 +90,7 @@ impl Shelf {
     /// The artifacts of a run in a folder, with those that the session knew before.
     pub(crate) fn at(stated: &[Artifact], run: &Path, folder: &Path) -> Result<Self, Failure> {
         let records = log::read(run).map_err(Failure::disk("read the artifacts of", run))?;
-        let registry = Registry::of(stated, &[], records.clone());
+        let registry = Registry::replay(stated, &[], records.clone());
         let shelved =
             |entry: &Entry| Shelved { artifact: entry.artifact.clone(), place: entry.place, attempt: entry.attempt };
         let artifacts = registry.entries().map(shelved).collect();

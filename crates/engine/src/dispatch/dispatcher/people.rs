@@ -36,7 +36,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         let taken = self.conductor.take(vec![input], self.desk.now())?;
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
         let events: Vec<_> = happened.iter().map(|happened| happened.event.clone()).collect();
-        let answer = Answer::of(request, &events, refused, self.rules(), |task| id(self.options, task));
+        let answer = Answer::from_events(request, &events, refused, self.rules(), |task| id(self.options, task));
         if refused.is_none() {
             self.asked_to_stop = request.ends() || self.asked_to_stop && *self.rules().stage() != Stage::Going;
         }

@@ -22,7 +22,7 @@ impl RealDesk<'_> {
         let keeps = leftover != Leftover::Moves;
         let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
         tell_problems(moved, self.tell);
-        let prompt = prompt::of(
+        let prompt = prompt::render(
             &self.session,
             rules,
             work.task,
@@ -34,7 +34,7 @@ impl RealDesk<'_> {
         let task = &self.session.tasks[work.task.get()];
         let cwd = self.workspace.enter(work)?;
         let worker = options.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
-        let assignment = assign::of(
+        let assignment = assign::for_worker(
             self.options,
             &self.at,
             cwd,

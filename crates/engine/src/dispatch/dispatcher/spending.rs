@@ -86,7 +86,7 @@ impl RealDesk<'_> {
             _ => None,
         });
         let left = |measure| rules.budget_left(work.task, measure, &self.live);
-        let is_used_up = |measure| used.zip(left(measure)).is_some_and(|(used, left)| used.of(measure) >= left);
+        let is_used_up = |measure| used.zip(left(measure)).is_some_and(|(used, left)| used.amount(measure) >= left);
         is_used_up(Measure::Usd) || is_used_up(Measure::Turns)
     }
 

@@ -79,7 +79,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
-    let mut views = views::of(&at, &options.folder, options.dialect, plan.cadence)?;
+    let mut views = views::open(&at, &options.folder, options.dialect, plan.cadence)?;
     let resumption = Resumed {
         stated: &options.session,
         rules: &rules,
@@ -144,7 +144,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
     let workspace = Project(project_root(&options.folder, &options.current));
     let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
-    let job = Job::of(&options.folder)?;
+    let job = Job::read(&options.folder)?;
     let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
     set_aside.map_err(Failure::disk("look for results in", at.agents()))?;
     let desk = RealDesk {
@@ -208,7 +208,7 @@ fn begins(run: &str, plan: &Plan, rules: &Run, is_resumed: bool) -> Event {
 
 /// Tells where the session and the beginning of the run differ, and why.
 fn tell_changes(session: &Session, tell: &mut dyn FnMut(Event)) {
-    let changes = Reconciliation::of(session).changes;
+    let changes = Reconciliation::compare(session).changes;
     for change in changes.iter().take(CHANGES_TOLD) {
         tell(Event::live(Kind::Reconciled { message: change.describe(session) }));
     }

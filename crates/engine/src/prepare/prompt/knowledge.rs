@@ -50,7 +50,7 @@ impl Knowledge {
     pub(super) fn now(&mut self, folder: &Path) -> &Self {
         if !self.changes.as_ref().is_some_and(Changes::are_none) {
             let below = [wisdom::FOLDER, EXPLORATIONS].map(|name| folder.join(name));
-            let changes = Changes::of(std::iter::once(folder).chain(below.iter().map(PathBuf::as_path)));
+            let changes = Changes::watch(std::iter::once(folder).chain(below.iter().map(PathBuf::as_path)));
             let changes = changes.and_of(&folder.join(BUS), META);
             let session = DiskFolder::open(folder).ok();
             self.team = session.as_ref().map(|session| section(session, folder)).unwrap_or_default();

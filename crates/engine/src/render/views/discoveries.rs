@@ -40,7 +40,7 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
     let name = name(&task.id);
     let ours = discovery(task);
     let put = |text: String| replace(disk, &name, text.as_bytes(), Durability::Rendered);
-    let left = Left::of(disk, &task.id).map_err(|errno| DiskError { action: "read", name: name.clone(), errno })?;
+    let left = Left::read(disk, &task.id).map_err(|errno| DiskError { action: "read", name: name.clone(), errno })?;
     match left {
         Left::Nothing => put(write(&ours, None)).map(|()| None),
         Left::Discovery(found, original) if agrees(&found, task) => {
@@ -85,7 +85,7 @@ enum Left {
 }
 
 impl Left {
-    fn of<D: Disk>(disk: &D, task: &TaskId) -> Result<Self, Errno> {
+    fn read<D: Disk>(disk: &D, task: &TaskId) -> Result<Self, Errno> {
         let name = name(task);
         let bytes = match disk.read(&name) {
             Err(errno) if is_system_failure(errno) => return Err(errno),

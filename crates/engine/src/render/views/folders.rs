@@ -18,7 +18,12 @@ use crate::options::Failure;
 use crate::render::run_report::Report;
 
 /// The views of a run whose lock is held, on the machine's disk.
-pub(crate) fn of(run: &RunAt, session: &Path, dialect: Dialect, cadence: Cadence) -> Result<Views<RealDisk>, Failure> {
+pub(crate) fn open(
+    run: &RunAt,
+    session: &Path,
+    dialect: Dialect,
+    cadence: Cadence,
+) -> Result<Views<RealDisk>, Failure> {
     let own = own_file::all(dialect, session);
     let about = About { run: run.id.clone(), dialect, own, cadence, boot: Holder::this_process(0).boot };
     Ok(Views::new(Folders::open(&run.path, session, dialect)?, about))
@@ -35,7 +40,7 @@ pub(crate) fn leave(
     at_end: SessionStatus,
 ) -> (Report, Vec<String>) {
     let ending = replay::ending(rules).unwrap_or(Ending::Paused);
-    let report = Report::of(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
+    let report = Report::from_rules(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
     let (report, unread) = match Shelf::at(&session.artifacts, &run.path, folder) {
         Ok(shelf) => (report.with_deliverables(session, rules, &shelf), None),
         Err(failure) => (report, Some(failure.to_string())),

@@ -28,7 +28,7 @@ use team_executor_files::{Dialect, limits, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
 pub use self::folders::Folders;
-pub(crate) use self::folders::{leave, of};
+pub(crate) use self::folders::{leave, open};
 pub use self::own_file::OwnFile;
 pub use self::put::put;
 pub(crate) use self::shelf::{Place, TASKS, table_text};
@@ -112,7 +112,7 @@ impl<D: Disk> Views<D> {
         }
         note(&mut problems, wave::clean(&self.folders.run));
         if self.about.cadence == Cadence::Wave {
-            self.waves = Waves::of(session, rules.graph());
+            self.waves = Waves::plan(session, rules.graph());
         }
         self.stood = Some(session.status);
         session.status = state::while_it_runs(session.status);

@@ -75,7 +75,7 @@ impl<D: Disk> Views<D> {
 
     /// What is in a file was understood: it is no edit any more.
     pub(crate) fn accept(&mut self, place: Place, name: &str, bytes: &[u8], journal: u64) {
-        self.derived.is(&place.key(name), Rendered::of(bytes, journal));
+        self.derived.is(&place.key(name), Rendered::hash(bytes, journal));
     }
 
     /// Copies a file before it is written over, and says where to: into the run's folder if the session's takes nothing.
@@ -165,8 +165,8 @@ impl<D: Disk> Views<D> {
                     continue;
                 }
             };
-            let (rendered, there) = (Rendered::of(page.text.as_bytes(), journal), bytes.as_deref());
-            let there = there.map(|bytes| Rendered::of(bytes, journal));
+            let (rendered, there) = (Rendered::hash(page.text.as_bytes(), journal), bytes.as_deref());
+            let there = there.map(|bytes| Rendered::hash(bytes, journal));
             let is_safe = durability != Durability::Durable || !self.undurable.contains(&key);
             if there == Some(rendered) && is_safe {
                 self.derived.is(&key, rendered);

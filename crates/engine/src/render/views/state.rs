@@ -12,7 +12,7 @@ pub(crate) fn has_happened(session: &Session, run: &Run) -> bool {
     tasks.any(|task| run.view(task).is_some_and(|view| view.since.is_some()))
         || !run.decisions().is_empty()
         || !session.reported.is_empty()
-        || (session.tasks.iter().any(|task| !task.status.is_over()) && !Reconciliation::of(session).is_empty())
+        || (session.tasks.iter().any(|task| !task.status.is_over()) && !Reconciliation::compare(session).is_empty())
 }
 
 /// Puts the state of the run into the session, which stays as it was read as long as nothing has happened.

@@ -20,7 +20,7 @@ pub(super) struct Waves {
 
 impl Waves {
     /// The tables of a session that is run wave by wave.
-    pub(super) fn of(session: &Session, graph: &Graph) -> Self {
+    pub(super) fn plan(session: &Session, graph: &Graph) -> Self {
         let mut tasks = vec![Vec::new(); graph.wave_count() as usize];
         for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
             if task.exec_mode == ExecMode::CsvWave

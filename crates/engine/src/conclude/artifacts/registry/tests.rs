@@ -25,7 +25,7 @@ pub(in crate::conclude::artifacts) fn artifact(id: &str, path: &str, of: &str) -
 }
 
 fn registry(stated: Vec<Artifact>) -> Registry {
-    Registry::of(&stated, &[&RoleName::parse("dev").unwrap()], Vec::new())
+    Registry::replay(&stated, &[&RoleName::parse("dev").unwrap()], Vec::new())
 }
 
 fn found(artifact: Artifact, is_named: bool) -> Found {
