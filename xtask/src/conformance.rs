@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: writes docs/conformance.md from docs/requirements.md and the marks above tests.
+//! `cargo xtask conformance`: writes docs/internals/conformance.md from docs/internals/requirements.md and the marks above tests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,11 +8,11 @@ use crate::marks;
 use crate::requirements::{self, Group};
 use crate::shell::{Outcome, files, read, root};
 
-const PAGE: &str = "docs/conformance.md";
+const PAGE: &str = "docs/internals/conformance.md";
 
 /// Writes the page, or with `check` fails unless the page on disk is the one that would be written.
 pub(crate) fn run(check: bool) -> Outcome {
-    let groups = requirements::parse(&read("docs/requirements.md")?)?;
+    let groups = requirements::parse(&read("docs/internals/requirements.md")?)?;
     let page = render(&groups, &proofs(&groups)?);
     if !check {
         fs::write(root().join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))?;
@@ -43,7 +43,10 @@ fn collect(groups: &[Group], path: &str, source: &str, proofs: &mut Proofs) -> O
     for mark in marks::find(path, source)? {
         for id in mark.ids {
             if !groups.iter().flat_map(|group| &group.requirements).any(|known| known.id == id) {
-                return Err(format!("{path}: the test `{}` names {id}, which docs/requirements.md lacks", mark.test));
+                return Err(format!(
+                    "{path}: the test `{}` names {id}, which docs/internals/requirements.md lacks",
+                    mark.test
+                ));
             }
             let proof = Proof { path: path.to_owned(), test: mark.test.clone() };
             proofs.entry(id).or_default().push(proof);
@@ -86,7 +89,7 @@ fn render(groups: &[Group], proofs: &Proofs) -> String {
 }
 
 fn links(proofs: &[Proof]) -> String {
-    let links: Vec<_> = proofs.iter().map(|proof| format!("[`{}`](../{})", proof.test, proof.path)).collect();
+    let links: Vec<_> = proofs.iter().map(|proof| format!("[`{}`](../../{})", proof.test, proof.path)).collect();
     links.join("<br>")
 }
 
@@ -116,7 +119,7 @@ mod tests {
         assert_eq!(
             tables,
             "\n## A: one (1 of 2)\n\n| id | requirement | proved by |\n|---|---|---|\n\
-             | A-02 | Second. | [`t`](../crates/a/src/b.rs)<br>[`u`](../crates/a/src/b.rs) |\n\
+             | A-02 | Second. | [`t`](../../crates/a/src/b.rs)<br>[`u`](../../crates/a/src/b.rs) |\n\
              \n## Not yet covered\n\n| id | requirement |\n|---|---|\n| A-01 | First. |\n| B-01 | Third. |\n"
         );
     }
@@ -131,7 +134,7 @@ mod tests {
     fn a_mark_with_an_unknown_id_is_an_error() {
         assert_eq!(
             page("/// R: A-03\n#[test] fn t() {}"),
-            Err("crates/a/src/b.rs: the test `t` names A-03, which docs/requirements.md lacks".to_owned())
+            Err("crates/a/src/b.rs: the test `t` names A-03, which docs/internals/requirements.md lacks".to_owned())
         );
     }
 }

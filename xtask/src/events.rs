@@ -1,5 +1,5 @@
-//! `cargo xtask events`: writes the tables of docs/events.md from the types in crates/engine/src/event.rs: each kind of event, when
-//! it comes and what it says, in the words of its doc comments.
+//! `cargo xtask events`: writes the tables of docs/reference/events.md from the types in crates/engine/src/event.rs: each event,
+//! when it comes and what it says, in the words of its doc comments.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::shell::{Outcome, read, root};
 
-const PAGE: &str = "docs/events.md";
+const PAGE: &str = "docs/reference/events.md";
 const SOURCE: &str = "crates/engine/src/event.rs";
 const BEGIN: &str = "<!-- cargo xtask events writes what follows, from crates/engine/src/event.rs -->\n";
 const END: &str = "<!-- the end of what cargo xtask events writes -->\n";

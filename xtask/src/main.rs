@@ -13,6 +13,8 @@ mod full;
 mod fuzz;
 #[cfg(test)]
 mod layering;
+#[cfg(test)]
+mod links;
 mod marks;
 mod mutants;
 mod plants;
@@ -41,13 +43,13 @@ enum Chore {
     },
     /// Installs the coding agents that tests use, from npm into the build folder
     Agents,
-    /// Writes docs/conformance.md: which test proves which requirement
+    /// Writes docs/internals/conformance.md: which test proves which requirement
     Conformance {
         /// Write nothing and fail if the file is out of date
         #[arg(long)]
         check: bool,
     },
-    /// Writes the tables of docs/events.md: every event and its fields, from the types
+    /// Writes the tables of docs/reference/events.md: every event and its fields, from the types
     Events {
         /// Write nothing and fail if the file is out of date
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! Reads docs/requirements.md: headings, and under each a table with one requirement a row.
+//! Reads docs/internals/requirements.md: headings, and under each a table with one requirement a row.
 
 use crate::shell::Outcome;
 
@@ -24,7 +24,7 @@ pub(crate) struct Requirement {
 pub(crate) fn parse(markdown: &str) -> Outcome<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for (n, line) in markdown.lines().enumerate() {
-        let wrong = |what: String| format!("docs/requirements.md:{}: {what}", n + 1);
+        let wrong = |what: String| format!("docs/internals/requirements.md:{}: {what}", n + 1);
         if let Some(title) = line.strip_prefix("## ") {
             groups.push(Group { title: title.trim().to_owned(), requirements: Vec::new() });
         } else if let Some(row) = line.strip_prefix('|') {
@@ -75,12 +75,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let error = |rows: &str| parse(&format!("{TABLE}{rows}")).unwrap_err();
-        assert_eq!(error("| A-1 | x |"), "docs/requirements.md:5: `A-1` is not an id such as `S-03`");
-        assert_eq!(error("| A-01 | x |\n| A-01 | y |"), "docs/requirements.md:6: A-01 is there twice");
-        assert_eq!(error("| A-01 | x | y |"), "docs/requirements.md:5: a row has two cells, this one has 3");
+        assert_eq!(error("| A-1 | x |"), "docs/internals/requirements.md:5: `A-1` is not an id such as `S-03`");
+        assert_eq!(error("| A-01 | x |\n| A-01 | y |"), "docs/internals/requirements.md:6: A-01 is there twice");
+        assert_eq!(error("| A-01 | x | y |"), "docs/internals/requirements.md:5: a row has two cells, this one has 3");
         assert_eq!(
             parse("| A-01 | x |").unwrap_err(),
-            "docs/requirements.md:1: A-01 comes before the first `## ` heading"
+            "docs/internals/requirements.md:1: A-01 comes before the first `## ` heading"
         );
     }
 }

@@ -57,7 +57,8 @@ impl Error {
             ),
             Why::Edited { .. } => (
                 Kind::Invalid,
-                "the same command continues without the edit; see docs/recovery.md for what can be edited".to_owned(),
+                "the same command continues without the edit; see docs/reference/runs.md for what can be edited"
+                    .to_owned(),
             ),
             Why::Unfinished(_) => (Kind::Invalid, format!("run it to its end first: team-executor {session}")),
             Why::NoRun(_) => (Kind::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),

@@ -419,7 +419,7 @@ Examples:
 
 It is started by a worker inside of a run, which it knows by its environment:
 TEAM_EXECUTOR_SESSION, _RUN, _TASK, _ATTEMPT and _RESULT must reach it. Known
-coding agents are given it without being asked to; see docs/mcp.md.
+coding agents are given it without being asked to; see docs/reference/mcp.md.
 
 With --serve it serves an assistant or an editor instead, with tools that run
 sessions and tables; only the flags given here and the configuration say who

@@ -4,7 +4,7 @@
 //! on or is read again years later, so it is the same to the byte. One without is only live: an executor tells it to those who
 //! watch at that moment, and whoever comes later does not see it.
 //!
-//! Within one [`VERSION`] kinds and fields are added, never renamed or removed. The tables in `docs/events.md` are made from
+//! Within one [`VERSION`] kinds and fields are added, never renamed or removed. The tables in `docs/reference/events.md` are made from
 //! this file by `cargo xtask events`.
 
 pub(crate) mod derive;

@@ -471,7 +471,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// What a known coding agent is, for people: its own flags are in docs/agents.md.
+/// What a known coding agent is, for people: its own flags are in docs/reference/agents.md.
 fn shown(program: &str, setup: &Setup) -> String {
     let model = setup.model.as_ref().map(|model| format!(", model {}", escape::shell_word(model))).unwrap_or_default();
     let effort =

@@ -139,7 +139,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// How a job came out.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "docs/csv.md describes each field")]
+#[expect(missing_docs, reason = "docs/reference/csv.md describes each field")]
 pub struct JobReport {
     pub job_id: String,
     pub session: String,
@@ -153,7 +153,7 @@ pub struct JobReport {
 
 /// A row that failed.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "docs/csv.md describes each field")]
+#[expect(missing_docs, reason = "docs/reference/csv.md describes each field")]
 pub struct RowReport {
     pub item_id: String,
     pub source_id: Option<String>,

@@ -1,5 +1,5 @@
 //! What happens in a run, for programs: one JSON object a line. The events of the run are printed as the engine tells them; here
-//! is what comes before and after them. `docs/events.md` describes both.
+//! is what comes before and after them. `docs/reference/events.md` describes both.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

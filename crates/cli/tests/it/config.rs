@@ -366,7 +366,7 @@ fn the_built_in_agent_needs_no_configuration_and_says_what_it_is() {
 /// The example counts as it stands, and no key is left out.
 #[test]
 fn the_documentation_is_right() {
-    let text = include_str!("../../../../docs/config.md");
+    let text = include_str!("../../../../docs/reference/config.md");
     let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let world = world();
     world.write(PROJECT, example);

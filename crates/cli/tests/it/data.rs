@@ -90,10 +90,10 @@ fn everything_that_is_printed_can_be_had_as_json() {
     ];
     let named: BTreeSet<String> = cases.iter().map(|(name, _, _)| *name).chain(DOCUMENTS).map(str::to_owned).collect();
     assert_eq!(commands(&world), named, "a command without a proof");
-    let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md");
+    let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/events.md");
     let documented = std::fs::read_to_string(documented).expect("the documentation");
     for (name, done, refused) in cases {
-        assert!(documented.contains(&format!("`{name}")), "docs/events.md does not name {name}");
+        assert!(documented.contains(&format!("`{name}")), "docs/reference/events.md does not name {name}");
         if !done.is_empty() {
             let done = world.run(&[done, &["--format", "json"][..]].concat());
             assert_eq!(
@@ -158,7 +158,7 @@ fn a_run_is_told_as_events() {
 
 #[test]
 fn every_event_is_documented_and_no_other() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/events.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/events.md");
     let docs = std::fs::read_to_string(docs).expect("the documentation is there");
     let variants = |source: &'static str, begin: &str| {
         let (_, variants) = source.split_once(begin).expect("the events");

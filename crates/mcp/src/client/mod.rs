@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_documentation_names_every_tool_and_every_argument() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/mcp.md");
         let text = std::fs::read_to_string(path).unwrap();
         let (_, text) = text.split_once("### The tools of a client").unwrap();
         for tool in Client::tools() {

@@ -1,4 +1,4 @@
-//! What docs/mcp.md says about the tools of a worker is what they are: the part between two marks is made here.
+//! What docs/reference/mcp.md says about the tools of a worker is what they are: the part between two marks is made here.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -76,12 +76,12 @@ fn kind_of_items(field: &Value) -> &str {
 
 #[test]
 fn the_documentation_has_every_tool_with_its_schema_and_an_example() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/mcp.md");
     let text = std::fs::read_to_string(path).unwrap();
     let made = rendered();
     assert!(
         text.contains(&format!("<!-- made from the tools -->\n{made}\n<!-- until here -->")),
-        "put this between the marks in docs/mcp.md:\n{made}"
+        "put this between the marks in docs/reference/mcp.md:\n{made}"
     );
 }
 

@@ -74,7 +74,7 @@ fn recipe_of_the_docs_for_codex_as_a_client_works() {
     script(&world, "assistant", &[json!({"do": {"tool": call}}), json!({"do": {"text": "Done."}})]);
     let home = world.dir().with_file_name("home-of-assistant");
     let recipe = agent.recipe(&model.address("assistant"), &home, model.is_apart());
-    let docs = include_str!("../../../../../docs/mcp.md");
+    let docs = include_str!("../../../../../docs/reference/mcp.md");
     let block = docs.split("```toml\n").find(|block| block.starts_with("[mcp_servers.team]")).expect("a recipe");
     let block = block.split("```").next().expect("its end");
     let program = env!("CARGO_BIN_EXE_team-executor");

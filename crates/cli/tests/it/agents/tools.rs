@@ -78,13 +78,13 @@ fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
     }
 }
 
-/// As docs/mcp.md says it for agents that are started by hand.
+/// As docs/reference/mcp.md says it for agents that are started by hand.
 #[test]
 fn agents_that_the_program_does_not_know_are_told_of_the_tools_by_hand() {
     let team_of_two = [&TEAM[0], &TEAM[1]].map(|part| Part { ..*part });
     let Some((world, _model)) = team(&team_of_two, Kind::Command) else { return };
     let program = env!("CARGO_BIN_EXE_team-executor");
-    let docs = include_str!("../../../../../docs/mcp.md");
+    let docs = include_str!("../../../../../docs/reference/mcp.md");
     let words_of = |agent: &str| -> Vec<String> {
         let line = docs.lines().find(|line| line.contains(agent)).expect("the docs have a line");
         let command = line.split('`').nth(1).expect("a command").replace("\"team-executor\"", &format!("{program:?}"));
