@@ -104,6 +104,7 @@ impl Args {
                 | Command::Mcp(_)
                 | Command::Doctor(_)
                 | Command::Archive(_)
+                | Command::Runs(_)
                 | Command::Sessions(_)
                 | Command::Schema(_)
                 | Command::Completions(_)
@@ -131,6 +132,8 @@ impl Args {
             Some(Command::Validate(options)) => options.format == Format::Json,
             Some(Command::Init(options)) => options.format == Format::Json,
             Some(Command::Plan(options)) => options.format == PlanFormat::Json,
+            Some(Command::Attach(options)) => options.format == Format::Json,
+            Some(Command::Runs(options)) => options.format == Format::Json,
             Some(Command::Status(options)) => options.format == Format::Json,
             Some(Command::Logs(options)) => options.format == Format::Json,
             Some(Command::Events(options)) => options.format == Format::Json,
@@ -345,6 +348,28 @@ Examples:
 one. With --test each one is asked for a word, without being allowed to do
 anything. Exit code 1 if one that was tested does not answer.")]
     Agents(Agents),
+
+    /// Show a run that goes on in another place
+    #[command(after_help = "\
+Examples:
+  team-executor attach
+  team-executor attach --session=auth
+  team-executor attach --format json | jq -r .type
+
+The live view ends with the run. Ctrl-C ends only the view; the run goes on.
+The exit code is that of the run, 3 if no executor has it any more.")]
+    Attach(Attach),
+
+    /// List the runs of this project, with who executes them
+    #[command(after_help = "\
+Examples:
+  team-executor runs
+  team-executor runs --all
+  team-executor runs --format json | jq '.runs[] | select(.state == \"running\")'
+
+A run is running while an executor has it, paused until it is resumed, and
+finished when every task is over. Finished runs are listed with --all.")]
+    Runs(Runs),
 
     /// Show how the newest run of a session stands; change nothing
     #[command(

@@ -32,6 +32,14 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ACTION", value_enum)]
     pub(crate) on_complete: Option<OnComplete>,
 
+    /// Give the prompt back when the run has begun; `attach` shows it again
+    #[arg(long)]
+    pub(crate) detach: bool,
+
+    /// The run was confirmed and goes on in the background.
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+
     /// It is `csv` that runs the session, and writes the table of the job itself.
     #[arg(skip)]
     pub(crate) is_csv: bool,
@@ -175,6 +183,31 @@ pub(crate) struct Agents {
     /// Also start programs that the project's team-executor.toml chooses
     #[arg(long)]
     pub(crate) trust_project: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Attach {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print; as JSON each event is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Runs {
+    /// The folder that holds `.workflow/`
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// Also runs that are finished
+    #[arg(long)]
+    pub(crate) all: bool,
 
     /// How to print
     #[arg(long, value_enum, default_value_t)]
