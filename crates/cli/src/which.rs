@@ -1,7 +1,7 @@
-//! The session that a command is about: said in one line where it was inferred, and chosen by a person among several.
+//! The session of a command: shown in one line where it was inferred, and chosen by a person among several.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use team_executor_app::{App, Meant, choose_one};
 
@@ -9,19 +9,37 @@ use crate::escape;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// The session that a command without `--session` is about. A person at a terminal is asked to choose among several.
+/// The session that `--session` names. If it was found by its name, its path is shown.
+pub(crate) fn named(app: &App, given: &Path, printer: &mut Printer) -> Result<PathBuf, Failure> {
+    let found = app.named(given)?;
+    if found != given {
+        tell(&found, "found by its name", printer)?;
+    }
+    Ok(found)
+}
+
+/// The session of a command without `--session`. A person at a terminal chooses among several.
 pub(crate) fn inferred(app: &App, printer: &mut Printer) -> Result<Option<PathBuf>, Failure> {
     match app.inferred()? {
         Meant::None => Ok(None),
-        Meant::One(path, why) => {
-            printer.tell(format!("Session {} ({why})", escape::line(&path.display().to_string())))?;
-            Ok(Some(path))
-        }
+        Meant::One(path, why) => tell(&path, &why, printer).map(|()| Some(path)),
         Meant::Several(found) if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() => {
             chosen(found, printer).map(Some)
         }
         Meant::Several(found) => Err(choose_one(&found).into()),
     }
+}
+
+/// The session to run if there are no arguments at all: only one that is certain.
+pub(crate) fn certain(app: &App, printer: &mut Printer) -> Result<Option<PathBuf>, Failure> {
+    match app.inferred()? {
+        Meant::One(path, why) => tell(&path, &why, printer).map(|()| Some(path)),
+        Meant::None | Meant::Several(_) => Ok(None),
+    }
+}
+
+fn tell(path: &Path, why: &str, printer: &mut Printer) -> Result<(), Failure> {
+    Ok(printer.tell(format!("Session {} ({why})", escape::line(&path.display().to_string())))?)
 }
 
 /// Lets a person choose.

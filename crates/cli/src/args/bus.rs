@@ -1,4 +1,4 @@
-//! `msg` and `task`: what workers and people say, and what they say about tasks.
+//! The options of `msg` and `task`.
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use team_executor_core::{TaskStatus, Verdict};
@@ -13,26 +13,26 @@ pub(crate) struct Msg {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, global = true)]
     pub(crate) format: Format,
 }
 
-/// What is done with the message bus.
+/// An action on the message bus.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MsgVerb {
-    /// Say something
+    /// Send a message to a role
     #[command(after_help = "\
 Examples:
   team-executor msg log 'the API is agreed' --to tester --type decision
   team-executor msg log 'half done' --type state_update --data '{\"step\": 2}'
   team-executor msg log 'please wait' --session=. --from maria
 
-A worker speaks as its role. With the type state_update its data is also what
-the role remembers, in .msg/meta.json.")]
+A worker sends as its role. With --type state_update the data is also stored as
+the state of the role, in .msg/meta.json.")]
     Log(MsgLog),
 
-    /// Show messages whole: one by its id, or all that a filter leaves
+    /// Show messages in full
     #[command(after_help = "\
 Examples:
   team-executor msg read MSG-004 --session=.
@@ -46,56 +46,56 @@ Examples:
   team-executor msg list --from builder --type decision --last 50")]
     List(MsgFilter),
 
-    /// Show the last message of each role, and what it remembers
+    /// Show the last message and the state of each role
     #[command(after_help = "\
 Examples:
   team-executor msg status --session=.
   team-executor msg status --format json | jq '.roles[].state'")]
     Status,
 
-    /// Say something to everybody, and note it in the session's wisdom
+    /// Send a message to all roles and note it in wisdom/
     #[command(after_help = "\
 Examples:
   team-executor msg broadcast 'tests need a running database'
   team-executor msg broadcast 'we use UTC everywhere' --wisdom decisions")]
     Broadcast(MsgBroadcast),
 
-    /// Show where tasks stand and what their discoveries say
+    /// Show the status and discoveries of tasks
     #[command(after_help = "\
 Examples:
   team-executor msg get-state DRAFT-001
   team-executor msg get-state --session=. --format json | jq '.tasks[].status'
 
-Without a task: those that a worker's own task builds on; for people, all.")]
+Without a task: all tasks; for a worker, the tasks that its own depends on.")]
     GetState(GetState),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MsgLog {
-    /// In a few words; more than 500 characters are cut
+    /// Text; cut after 500 characters
     #[arg(value_name = "SUMMARY")]
     pub(crate) summary: String,
 
-    /// Who is told
+    /// Role to send to
     #[arg(long, value_name = "ROLE", default_value = "all")]
     pub(crate) to: String,
 
-    /// What sort of message it is
+    /// Type of the message
     #[arg(long = "type", value_name = "TYPE", default_value = "message")]
     pub(crate) kind: String,
 
-    /// The rest, as JSON
+    /// More data, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
 
-    /// Who says it, if a person does [default: user]
+    /// Name of the sender, outside of a worker [default: user]
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MsgRead {
-    /// Which one
+    /// ID of the message
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
 
@@ -109,7 +109,7 @@ pub(crate) struct MsgFilter {
     #[arg(long, value_name = "ROLE")]
     pub(crate) from: Option<String>,
 
-    /// Only to this role, or to everybody
+    /// Only to this role or to all
     #[arg(long, value_name = "ROLE")]
     pub(crate) to: Option<String>,
 
@@ -117,26 +117,26 @@ pub(crate) struct MsgFilter {
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
 
-    /// Only the last ones
+    /// Only the last N messages
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<usize>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MsgBroadcast {
-    /// In a few words; more than 500 characters are cut
+    /// Text; cut after 500 characters
     #[arg(value_name = "SUMMARY")]
     pub(crate) summary: String,
 
-    /// Where it is noted
+    /// File in wisdom/ to add it to
     #[arg(long, value_name = "FILE", value_enum, default_value_t)]
     pub(crate) wisdom: Wisdom,
 
-    /// The rest, as JSON
+    /// More data, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
 
-    /// Who says it, if a person does [default: user]
+    /// Name of the sender, outside of a worker [default: user]
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
 }
@@ -144,18 +144,18 @@ pub(crate) struct MsgBroadcast {
 /// One of the files in `wisdom/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Wisdom {
-    /// What was learned
+    /// Learnings
     #[default]
     Learnings,
-    /// What was decided, and why
+    /// Decisions and their reasons
     Decisions,
-    /// What went wrong or needs a look
+    /// Problems and open points
     Issues,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GetState {
-    /// Which tasks
+    /// IDs of the tasks
     #[arg(value_name = "TASK")]
     pub(crate) tasks: Vec<String>,
 }
@@ -168,15 +168,15 @@ pub(crate) struct TaskOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, global = true)]
     pub(crate) format: Format,
 }
 
-/// What is done with tasks.
+/// An action on tasks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskVerb {
-    /// Add a task to a session that no run has open; a worker only proposes it
+    /// Add a task, or propose one as a worker
     #[command(
         override_usage = "team-executor task create <TASK> --title <TEXT> --assignee <ROLE>",
         after_help = "\
@@ -184,11 +184,11 @@ Examples:
   team-executor task create DOCS-001 --title Docs --assignee writer --session=.
   team-executor task create B --title b --assignee dev --deps A --session=.
 
-Refused, with nothing changed, unless the session is valid with it."
+Refused while a run is active, and if the session would become invalid."
     )]
     Create(TaskCreate),
 
-    /// Say how a task stands: a worker its own, a person what is to become of it
+    /// Set the status of a task
     #[command(after_help = "\
 Examples:
   team-executor task update --status completed --findings 'all tests pass'
@@ -196,27 +196,27 @@ Examples:
   team-executor task update IMPL-001 --status pending --session=.
   team-executor task update IMPL-001 --status skipped --session=.
 
-A worker can only say completed or failed, of its own task; that is its result.
-A person can set pending, as `retry` does, and skipped, as `skip` does.")]
+A worker sets completed or failed on its own task; that is its result. A person
+sets pending, as `retry` does, or skipped, as `skip` does.")]
     Update(TaskUpdate),
 
-    /// List what workers of the newest run proposed, and what is not decided on
+    /// List proposed tasks without a decision
     #[command(after_help = "\
 Examples:
   team-executor task proposals --session=.
   team-executor task proposals --session=. --format json | jq '.proposals[].id'")]
     Proposals,
 
-    /// Add tasks that workers proposed
+    /// Add proposed tasks
     #[command(after_help = "\
 Examples:
   team-executor task accept DOCS-001 --session=.
   team-executor task accept DOCS-001 TEST-004 --session=. --format json
 
-The run that they were proposed in must be finished; `run` then does them.")]
+The run that they were proposed in must be finished; `run` then runs them.")]
     Accept(TaskNames),
 
-    /// Do not add tasks that workers proposed
+    /// Decline proposed tasks
     #[command(after_help = "\
 Examples:
   team-executor task decline DOCS-001 --session=.")]
@@ -229,7 +229,7 @@ Examples:
   team-executor task list --status failed --format json | jq '.tasks[].error'")]
     List(TaskList),
 
-    /// Show one task whole
+    /// Show one task in full
     #[command(after_help = "\
 Examples:
   team-executor task get IMPL-001 --session=.
@@ -239,61 +239,61 @@ Examples:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TaskCreate {
-    /// Unique in the session
+    /// ID, unique in the session
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
 
-    /// For people
+    /// Title
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: String,
 
-    /// What is to be done
+    /// Description
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) description: String,
 
-    /// The role that does it
+    /// Role that does the task
     #[arg(long, value_name = "ROLE", alias = "role")]
     pub(crate) assignee: String,
 
-    /// What must be completed before, with commas between
+    /// Tasks to complete first, separated by commas
     #[arg(long, value_name = "TASKS", alias = "metadata.deps", value_delimiter = ',')]
     pub(crate) deps: Vec<String>,
 
-    /// The wave that it is expected in; refused if the dependencies say otherwise
+    /// Expected wave; an error if the dependencies give another
     #[arg(long, value_name = "N", alias = "metadata.wave")]
     pub(crate) wave: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TaskUpdate {
-    /// Which task; a worker's own if it is left out
+    /// ID of the task [default: the worker's own]
     #[arg(value_name = "TASK")]
     pub(crate) id: Option<String>,
 
-    /// What it is to be
+    /// New status
     #[arg(long, value_name = "STATUS", value_parser = status_parser())]
     pub(crate) status: TaskStatus,
 
-    /// What came out, from a worker
+    /// Findings, from a worker
     #[arg(long, value_name = "TEXT")]
     pub(crate) findings: Option<String>,
 
-    /// Why it failed, or why it is skipped
+    /// Reason of a failure or a skip
     #[arg(long, value_name = "TEXT")]
     pub(crate) error: Option<String>,
 
-    /// Whether the team may go on, from the worker of a CHECKPOINT
+    /// Verdict, from the worker of a CHECKPOINT task
     #[arg(long, value_name = "WORD", value_parser = verdict_parser())]
     pub(crate) verdict: Option<Verdict>,
 
-    /// The `data` of a result, from a worker, as JSON
+    /// Data of the result, from a worker, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TaskList {
-    /// Only of this status
+    /// Only with this status
     #[arg(long, value_name = "STATUS", value_parser = status_parser())]
     pub(crate) status: Option<TaskStatus>,
 
@@ -304,14 +304,14 @@ pub(crate) struct TaskList {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TaskNames {
-    /// Which ones
+    /// IDs of the tasks
     #[arg(value_name = "TASK", required = true)]
     pub(crate) tasks: Vec<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TaskGet {
-    /// Which task
+    /// ID of the task
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
 }

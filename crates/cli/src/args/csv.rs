@@ -1,40 +1,40 @@
-//! What `csv` can be told.
+//! The options of `csv`.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
 use super::options::Start;
-use super::settings::Settings;
+use super::settings::{LIMITS, Settings};
 
-/// What is done with the rows of a table.
+/// A table and the job to do on each row.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Csv {
-    /// The table: a CSV file with a header
+    /// CSV file with a header
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// What to do with each row; {column} stands for its cell, {{ and }} for braces
+    /// Prompt for each row; {column} inserts a cell, {{ and }} are braces
     #[arg(long, value_name = "TEXT")]
     pub(crate) instruction: String,
 
-    /// The column that names the rows [default: they are row-1, row-2, …]
+    /// Column with the names of the rows [default: row-1, row-2, …]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id_column: Option<String>,
 
-    /// The table that comes out [default: FILE with .agent-job-ID.csv for its ending]
+    /// Table to write [default: FILE with the ending .agent-job-ID.csv]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// The JSON Schema that each result must follow: a file, or the schema itself
+    /// JSON Schema of each result: a file, or the schema itself
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<String>,
 
-    /// How long one row may take; the same as --time-limit
-    #[arg(long, value_name = "N", conflicts_with = "time_limit", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Fail an attempt after this many seconds; same as --time-limit
+    #[arg(long, value_name = "N", help_heading = LIMITS, conflicts_with = "time_limit", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_runtime_seconds: Option<u64>,
 
-    /// Do it all anew, also if it was done or begun before
+    /// Start a new job, even if this one was started before
     #[arg(long)]
     pub(crate) new: bool,
 

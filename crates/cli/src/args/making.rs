@@ -1,4 +1,4 @@
-//! What `init` can be told.
+//! The options of `init`.
 
 use std::path::PathBuf;
 
@@ -10,52 +10,52 @@ use team_executor_files::pipeline::naming::is_slug;
 
 use super::options::{Format, made_parser};
 
-/// What a new session is made of.
+/// The contents of a new session.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Init {
-    /// What is asked for, in a sentence or more
+    /// The goal, in one or more sentences
     #[arg(value_name = "REQUIREMENT", required_unless_present = "from")]
     pub(crate) requirement: Option<String>,
 
-    /// Which pipeline [default: full-lifecycle]
+    /// Pipeline [default: full-lifecycle]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(PIPELINES), conflicts_with = "from")]
     pub(crate) pipeline: Option<String>,
 
-    /// Take the tasks from a table (.csv, .json) or from spec-kit, Task Master, beads, a Claude Code task list or a Markdown check list
+    /// Import tasks: a table (.csv, .json), spec-kit, Task Master, beads, a Claude Code task list, a Markdown check list
     #[arg(long, value_name = "PATH")]
     pub(crate) from: Option<PathBuf>,
 
-    /// The tag of a Task Master file whose tasks are taken [default: master]
+    /// Tag to import from a Task Master file [default: master]
     #[arg(long, value_name = "NAME", requires = "from")]
     pub(crate) tag: Option<String>,
 
-    /// How the session is written
+    /// Dialect of the session
     #[arg(long, value_name = "NAME", value_parser = made_parser(), default_value = "tc")]
     pub(crate) dialect: Dialect,
 
-    /// How complex the work is; a run of `enhanced-parallel` finds out by itself unless given
+    /// Complexity of the work [default: the smallest team; enhanced-parallel: set by its first tasks]
     #[arg(long, value_name = "LEVEL", value_parser = complexity_parser(), conflicts_with = "from")]
     pub(crate) complexity: Option<Complexity>,
 
-    /// A specialist who joins, whatever the requirement says; may be given several times
+    /// Add this specialist role; repeatable
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     pub(crate) role: Vec<String>,
 
-    /// A short name for the session [default: the first words of the requirement]
+    /// Short name of the session [default: the first words of the requirement]
     #[arg(long, value_name = "SLUG", value_parser = slug)]
     pub(crate) name: Option<String>,
 
-    /// The folder of the session [default: a new one in .workflow/.team/]
+    /// Folder of the session [default: a new one in .workflow/.team/]
     #[arg(long, value_name = "PATH")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 fn slug(text: &str) -> Result<String, String> {
-    let expected = || "small letters and digits with `-` between them are expected, for instance auth-login".to_owned();
+    let expected = || "expected lowercase letters and digits with `-` between them, for instance auth-login".to_owned();
     is_slug(text).then(|| text.to_owned()).ok_or_else(expected)
 }
 

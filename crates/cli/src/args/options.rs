@@ -1,12 +1,15 @@
-//! What each command can be told besides.
+//! The options of the commands.
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_files::Dialect;
 
-use super::settings::{RunCadence, Settings};
+use super::settings::{AGENT, CHECKPOINTS, ORDER, RunCadence, Settings};
 use team_executor_app::config::milliseconds;
+
+/// The heading of the options that say how a session is read.
+const READING: &str = "Reading the session";
 
 /// How a session is run.
 #[derive(Debug, ClapArgs)]
@@ -17,30 +20,22 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// Continue this run; without an id the newest that is not finished
+    /// Continue this run; without an ID, the newest unfinished run
     #[arg(long = "continue", value_name = "EX-ID", num_args = 0..=1)]
     pub(crate) continued: Option<Option<String>>,
 
-    /// A specialist who joins, whatever the requirement says; may be given several times
-    #[arg(long, value_name = "NAME")]
+    /// Add this specialist role; repeatable
+    #[arg(long, value_name = "NAME", help_heading = ORDER)]
     pub(crate) role: Vec<String>,
 
     #[command(flatten)]
     pub(crate) start: Start,
 
-    /// What happens when all tasks are completed; as the session says unless given
-    #[arg(long, value_name = "ACTION", value_enum)]
+    /// What to do when all tasks are completed [default: as the session says]
+    #[arg(long, value_name = "ACTION", value_enum, help_heading = CHECKPOINTS)]
     pub(crate) on_complete: Option<OnComplete>,
 
-    /// Give the prompt back when the run has begun; `attach` shows it again
-    #[arg(long)]
-    pub(crate) detach: bool,
-
-    /// The run was confirmed and goes on in the background.
-    #[arg(long, hide = true)]
-    pub(crate) background: bool,
-
-    /// It is `csv` that runs the session, and writes the table of the job itself.
+    /// Whether `csv` runs the session and writes the table itself.
     #[arg(skip)]
     pub(crate) is_csv: bool,
 }
@@ -48,38 +43,38 @@ pub(crate) struct Run {
 /// How a run is started and shown.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct Start {
-    /// Start without being asked
+    /// Start without confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// With -y, also start programs that the project's team-executor.toml chooses
-    #[arg(long)]
+    /// With -y, also start programs from the project's team-executor.toml
+    #[arg(long, help_heading = AGENT)]
     pub(crate) trust_project: bool,
 
-    /// How to print; as JSON each thing that happens is a line
+    /// Output format; JSON has one event a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
-    /// Only lines, also on a terminal
+    /// Print lines instead of the live view
     #[arg(long)]
     pub(crate) no_progress: bool,
 
-    /// Run on a network file system, where a lock may not keep other machines out
+    /// Run on a network file system, where locks may not exclude other machines
     #[arg(long)]
     pub(crate) allow_network_fs: bool,
 }
 
-/// What happens when all tasks are completed.
+/// What to do when all tasks are completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum OnComplete {
-    /// Ask, if there is somebody to ask
+    /// Ask at a terminal, else keep the run
     Interactive,
-    /// Put the run away; the session is completed
+    /// Archive the run; the session becomes completed
     AutoArchive,
-    /// Keep the run; the session is paused, for more work
+    /// Keep the run; the session becomes paused
     AutoKeep,
-    /// Keep the run and say nothing of it
+    /// Keep the run silently
     #[value(skip)]
     Leave,
 }
@@ -87,16 +82,16 @@ pub(crate) enum OnComplete {
 /// How a session is read.
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Reading {
-    /// How the folder is written; detected from its files unless given
-    #[arg(long, value_name = "NAME", value_parser = dialect_parser())]
+    /// Dialect of the session [default: detected from its files]
+    #[arg(long, value_name = "NAME", help_heading = READING, value_parser = dialect_parser())]
     pub(crate) dialect: Option<Dialect>,
 
-    /// Take every warning for an error
-    #[arg(long)]
+    /// Treat warnings as errors
+    #[arg(long, help_heading = READING)]
     pub(crate) strict: bool,
 
-    /// Run tasks again that result files beside the table report as completed
-    #[arg(long)]
+    /// Run tasks again although result files report them as completed
+    #[arg(long, help_heading = READING)]
     pub(crate) ignore_results: bool,
 }
 
@@ -111,7 +106,7 @@ pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -121,11 +116,11 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// A specialist who joins, whatever the requirement says; may be given several times
-    #[arg(long, value_name = "NAME")]
+    /// Add this specialist role; repeatable
+    #[arg(long, value_name = "NAME", help_heading = ORDER)]
     pub(crate) role: Vec<String>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
 }
@@ -135,27 +130,27 @@ pub(crate) struct Rehearse {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// A task that fails; may be given several times
+    /// Let this task fail; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) fail: Vec<String>,
 
-    /// A task that takes ten times as long; may be given several times
+    /// Let this task take ten times as long; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) slow: Vec<String>,
 
-    /// How many workers at once [default: as configured]
+    /// Run at most this many workers at once [default: as configured]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) concurrency: Option<u32>,
 
-    /// When tasks start [default: as configured]
+    /// When ready tasks start [default: as configured]
     #[arg(long, value_enum)]
     pub(crate) cadence: Option<RunCadence>,
 
-    /// How many rehearsed seconds pass in one [default: so many that it takes a few seconds]
+    /// Rehearsed seconds per second [default: chosen to take a few seconds]
     #[arg(long, value_name = "X", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) speed: Option<u32>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -165,51 +160,26 @@ pub(crate) struct ShowConfig {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Agents {
-    /// Only these
+    /// Agents to list [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) name: Vec<String>,
 
-    /// Ask each one for an answer; that uses a few tokens
+    /// Ask each agent one short question; uses a few tokens
     #[arg(long)]
     pub(crate) test: bool,
 
-    /// Also start programs that the project's team-executor.toml chooses
+    /// Also start programs from the project's team-executor.toml
     #[arg(long)]
     pub(crate) trust_project: bool,
 
-    /// How to print
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Attach {
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// How to print; as JSON each event is a line
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Runs {
-    /// The folder that holds `.workflow/`
-    #[arg(value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
-
-    /// Also runs that are finished
-    #[arg(long)]
-    pub(crate) all: bool,
-
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -219,83 +189,83 @@ pub(crate) struct StatusOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Show it anew whenever it changes, until the run is over
+    /// Update until the run ends
     #[arg(short, long)]
     pub(crate) watch: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Logs {
-    /// Which task; without it all of them, each line behind its task
+    /// Task to print [default: all tasks]
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Go on until the attempt ends, or the run is over; a task that has not begun is waited for
+    /// Follow until the attempt or the run ends; wait for a task that has not begun
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// How to print; as JSON each line is an object
+    /// Output format; JSON has one object a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Events {
-    /// Begin at the event with this number
+    /// Number of the first event
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) from: u64,
 
-    /// Go on with each event as it happens, until the run is over or no executor has it
+    /// Follow until the run ends or stops
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// Also print events that are only live, such as lines that workers print
+    /// Also print live events, such as output lines of workers
     #[arg(long, requires = "follow")]
     pub(crate) live: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print; as JSON each event is one line
+    /// Output format; JSON has one event a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Prompt {
-    /// Which task
+    /// ID of the task
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Artifacts {
-    /// What to do
+    /// Action
     #[arg(value_name = "WHAT", value_enum, default_value_t)]
     pub(crate) what: ArtifactsWhat,
 
-    /// Which artifact is shown
+    /// Artifact to show
     #[arg(value_name = "ID", required_if_eq("what", "show"))]
     pub(crate) id: Option<String>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -303,89 +273,89 @@ pub(crate) struct Artifacts {
 /// What to do with artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ArtifactsWhat {
-    /// All of them, with state, version, size and producer
+    /// List all with state, version, size and producer
     #[default]
     List,
-    /// One of them, with its manifest and its history
+    /// Show one with its manifest and history
     Show,
-    /// Whether each is still what was delivered
+    /// Check that each is unchanged since it was delivered
     Verify,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Export {
-    /// Where to; made if it is missing
+    /// Target folder; created if missing
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Archive {
-    /// Which run, by its name, of the project in the current folder
+    /// ID of a run of the project in the current folder
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
 
-    /// Only runs that ended so long ago: 30d, 12h, 45m, 10s
+    /// Only runs that ended at least this long ago: 30d, 12h, 45m, 10s
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(crate) older_than: Option<u64>,
 
-    /// Also a run that is not finished, or cannot be read: it is given up for this reason
+    /// Archive an unfinished or unreadable run too, for this reason
     #[arg(long, value_name = "REASON", conflicts_with = "older_than")]
     pub(crate) give_up: Option<String>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Doctor {
-    /// The run, if it is not the newest one of the session
+    /// ID of the run [default: the newest run of the session]
     #[arg(long, value_name = "EX-ID", conflicts_with = "session")]
     pub(crate) run: Option<String>,
 
-    /// Cut a damaged journal after copying it, and remove what a crash left unfinished
+    /// Copy and cut a damaged journal; remove leftovers of a crash
     #[arg(long)]
     pub(crate) repair: bool,
 
-    /// Repair without being asked
+    /// Repair without confirmation
     #[arg(short, long, requires = "repair")]
     pub(crate) yes: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sessions {
-    /// The folder that holds `.workflow/`
+    /// Folder that has `.workflow/`
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
-    /// Which one; all names are listed without it
+    /// Name of the schema; without it, list all names
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// How to list the names; a schema is always JSON
+    /// Output format of the list; a schema is always JSON
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// Shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }

@@ -1,88 +1,94 @@
-//! The flags that settle how a run goes, for every command that wants to know.
+//! The settings of a run as flags, for every command that takes them.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use team_executor_app::config::{Dollars, Flags, Time};
 use team_executor_core::run::{AtCheckpoint, Cadence};
 
-/// What wins over every configuration file.
+/// The headings of these flags in `--help`.
+pub(super) const AGENT: &str = "Agent";
+pub(super) const ORDER: &str = "Order and retries";
+pub(super) const LIMITS: &str = "Limits";
+pub(super) const CHECKPOINTS: &str = "Checkpoints and completion";
+
+/// The flags that win over every config file.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Settings {
-    /// The agent that does each task, by its name in a configuration file
-    #[arg(long, value_name = "NAME")]
+    /// Agent to use: claude, codex, gemini, opencode, qwen, or a name from team-executor.toml
+    #[arg(long, value_name = "NAME", help_heading = AGENT)]
     pub(crate) agent: Option<String>,
 
-    /// The command that does each task
-    #[arg(long, value_name = "CMD", conflicts_with = "agent")]
+    /// Command to run for each task, with its prompt on standard input
+    #[arg(long, value_name = "CMD", help_heading = AGENT, conflicts_with = "agent")]
     pub(crate) agent_command: Option<String>,
 
-    /// How many workers at once [default: 3]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run at most this many workers at once [default: 3]
+    #[arg(short, long, value_name = "N", help_heading = ORDER, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) concurrency: Option<u32>,
 
-    /// When tasks start [default: beat]
-    #[arg(long, value_enum)]
+    /// When ready tasks start [default: beat]
+    #[arg(long, value_enum, help_heading = ORDER)]
     pub(crate) cadence: Option<RunCadence>,
 
-    /// How often a failed task is tried again [default: 3]
-    #[arg(long, value_name = "N")]
+    /// Retry a failed task at most this many times [default: 3]
+    #[arg(long, value_name = "N", help_heading = ORDER)]
     pub(crate) retries: Option<u32>,
 
-    /// How often work that was not accepted is done again before a person decides [default: 2]
-    #[arg(long, value_name = "N")]
+    /// Send work back at most this many times before a person decides [default: 2]
+    #[arg(long, value_name = "N", help_heading = CHECKPOINTS)]
     pub(crate) rounds: Option<u32>,
 
-    /// What happens at a checkpoint where nobody decides [default: stop]
-    #[arg(long, value_enum)]
+    /// What to do at a checkpoint without a decision [default: stop]
+    #[arg(long, value_enum, help_heading = CHECKPOINTS)]
     pub(crate) at_checkpoint: Option<RunAtCheckpoint>,
 
-    /// How long a person has at a checkpoint, as 10m, 2h [default: as long as it takes; none without a terminal]
-    #[arg(long, value_name = "TIME")]
+    /// Wait this long for a decision, as 10m or 2h [default: no limit at a terminal, else no wait]
+    #[arg(long, value_name = "TIME", help_heading = CHECKPOINTS)]
     pub(crate) checkpoint_wait: Option<Time>,
 
-    /// How long one task may take, in seconds or as 30m, 2h, none [default: 30m, interactive 10m]
-    #[arg(long, value_name = "TIME")]
+    /// Fail an attempt after this long: seconds, 30m, 2h or none [default: 30m, interactive 10m]
+    #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) time_limit: Option<Time>,
 
-    /// How long a worker may print nothing more [default: none]
-    #[arg(long, value_name = "TIME")]
+    /// Fail an attempt after this long without output [default: none]
+    #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) idle_limit: Option<Time>,
 
-    /// How long a worker may print nothing at all [default: none]
-    #[arg(long, value_name = "TIME")]
+    /// Fail an attempt without any output after this long [default: none]
+    #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) first_output_limit: Option<Time>,
 
-    /// How many dollars the run may cost, as 20 or 2.50; it stops before it would cost more
-    #[arg(long, value_name = "USD")]
+    /// Stop the run before it costs more, as 20 or 2.50 US dollars [default: none]
+    #[arg(long, value_name = "USD", help_heading = LIMITS)]
     pub(crate) budget_usd: Option<Dollars>,
 
-    /// How many tokens the run may use
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop the run before it uses more tokens [default: none]
+    #[arg(long, value_name = "N", help_heading = LIMITS, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget_tokens: Option<u64>,
 
-    /// How often the run may ask models
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop the run before it makes more model calls [default: none]
+    #[arg(long, value_name = "N", help_heading = LIMITS, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget_turns: Option<u64>,
 
-    /// How long workers may run, added up
-    #[arg(long, value_name = "TIME")]
+    /// Stop the run when its workers have run this long in total, as 2h [default: none]
+    #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) budget_wall: Option<Time>,
 }
 
 /// When tasks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunCadence {
-    /// As soon as what they wait for is done
+    /// As soon as their dependencies are completed
     Beat,
-    /// Wave after wave
+    /// One wave after the other
     Wave,
 }
 
-/// What happens at a checkpoint where nobody decides.
+/// What to do at a checkpoint without a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunAtCheckpoint {
-    /// The run stops, and can be resumed
+    /// Stop the run; it can be resumed
     Stop,
-    /// The run goes on
+    /// Continue the run
     Resume,
 }
 

@@ -1,4 +1,4 @@
-//! What the commands that steer a run can be told.
+//! The options of the commands that steer a run.
 
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -6,76 +6,76 @@ use super::options::{Format, Reading};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Pause {
-    /// Why, for people
-    #[arg(long, value_name = "TEXT", default_value = "somebody asked for it")]
+    /// Reason to show and record
+    #[arg(long, value_name = "TEXT", default_value = "paused by hand")]
     pub(crate) reason: String,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Stop {
-    /// Also end the workers that run
+    /// End running workers instead of waiting for them
     #[arg(long)]
     pub(crate) now: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Retry {
-    /// Which tasks
+    /// IDs of the tasks
     #[arg(value_name = "TASK", required_unless_present = "failed")]
     pub(crate) tasks: Vec<String>,
 
-    /// Every task that failed
+    /// All failed tasks
     #[arg(long, conflicts_with = "tasks")]
     pub(crate) failed: bool,
 
-    /// Also everything that depends on them, whatever became of it
+    /// Also run all tasks that depend on them, even completed ones
     #[arg(long)]
     pub(crate) downstream: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Skip {
-    /// Which task
+    /// ID of the task
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 
-    /// Why, for people
+    /// Reason to show and record
     #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
     pub(crate) reason: String,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Checkpoint {
-    /// What to do; without it, what there is to judge is shown
+    /// Decision; without it, show the work to review
     #[command(subcommand)]
     pub(crate) decision: Option<CheckpointDecision>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, global = true)]
     pub(crate) format: Format,
 }
@@ -83,36 +83,36 @@ pub(crate) struct Checkpoint {
 /// What a person decides at a checkpoint.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointDecision {
-    /// Go on
+    /// Approve the work and continue
     Resume {
-        /// Why, for the record
+        /// Reason to record
         #[arg(value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Do again what the checkpoint judges, with what is to be better in mind
+    /// Redo the reviewed tasks with this feedback
     Improve {
-        /// What is to be better
+        /// Feedback for the tasks
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
     },
-    /// Do one task again, and all that was built on it
+    /// Redo one task and everything built on it
     Revise {
-        /// Which task
+        /// ID of the task
         #[arg(value_name = "TASK")]
         task: String,
-        /// What is to be different
+        /// Feedback for the task
         #[arg(value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Judge again: the checkpoint's own task runs again, or only the checks of what failed them
+    /// Repeat the review or the failed checks
     Recheck {
-        /// Why, for the record
+        /// Reason to record
         #[arg(value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Say something to every worker that starts from now on; the checkpoint stays
+    /// Add a note for all later workers; the checkpoint stays
     Feedback {
-        /// What to say
+        /// Note
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
     },

@@ -1,4 +1,4 @@
-//! What the command can be told that reaches into conversations with agents.
+//! The options of `talk`.
 
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -6,53 +6,53 @@ use super::options::Format;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Talk {
-    /// What to do; without it, the conversations that go on are listed
+    /// Action; without it, list the open conversations
     #[command(subcommand)]
     pub(crate) what: Option<TalkWhat>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t, global = true)]
     pub(crate) format: Format,
 }
 
-/// What is done with a conversation.
+/// An action on a conversation.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TalkWhat {
-    /// List the conversations that go on, with what their agents ask
+    /// List open conversations and the questions of their agents
     List,
-    /// Say something to the agent: now if it can be heard while it works, else when its turn is over
+    /// Send a message to the agent, now or after its turn
     Send {
-        /// The task that it works on
+        /// ID of the agent's task
         #[arg(value_name = "TASK")]
         task: String,
-        /// What to say
+        /// Message
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
     },
-    /// Stop what the agent is doing; it then waits for `send`
+    /// Interrupt the agent; it then waits for `send`
     Interrupt {
-        /// The task that it works on
+        /// ID of the agent's task
         #[arg(value_name = "TASK")]
         task: String,
     },
-    /// End the conversation; without a report the task has failed
+    /// End the conversation; without a report the task fails
     Close {
-        /// The task that it is about
+        /// ID of the agent's task
         #[arg(value_name = "TASK")]
         task: String,
     },
-    /// Let the agent do what it asked for
+    /// Allow the action that the agent asked for
     Allow(Answer),
-    /// Do not let the agent do what it asked for; it goes on without it
+    /// Deny it; the agent continues without it
     Deny(Answer),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Answer {
-    /// The task that the agent works on
+    /// ID of the agent's task
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
-    /// Which question, by its number; without it, the oldest
+    /// Number of the question [default: the oldest]
     #[arg(long, value_name = "N")]
     pub(crate) question: Option<u64>,
 }

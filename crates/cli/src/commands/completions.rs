@@ -20,8 +20,8 @@ pub(crate) fn run(options: &Completions, printer: &mut Printer) -> Result<Exit, 
 
 /// Prints the manual page, with a section for each command.
 pub(crate) fn man(printer: &mut Printer) -> Result<Exit, Failure> {
-    clap_mangen::Man::new(Args::command()).render(printer.out())?;
-    let mut command = Args::command();
+    clap_mangen::Man::new(Args::for_people()).render(printer.out())?;
+    let mut command = Args::for_people();
     command.build();
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         let man = clap_mangen::Man::new(sub.clone());

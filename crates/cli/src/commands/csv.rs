@@ -5,7 +5,7 @@ use std::path::Path;
 
 use team_executor_app::csv::{Input, JobReport, Wanted, Written};
 use team_executor_app::{App, findings};
-use team_executor_files::{Code, Dialect, Finding};
+use team_executor_files::Dialect;
 
 use super::run as running;
 use crate::args::{Csv, Format, OnComplete, Reading, Run, Settings};
@@ -18,11 +18,7 @@ use crate::printer::Printer;
 use team_executor_app::config::Time;
 
 /// Makes the session of a job or finds it, runs it, and writes the table that comes out.
-pub(crate) fn run(app: &App, session: Option<&Path>, options: &Csv, printer: &mut Printer) -> Result<Exit, Failure> {
-    if session.is_some() {
-        let finding = Finding::error(Code::Usage, "`csv` makes a session of its own, it takes none");
-        return Err(finding.help("leave out --session: the same command goes on with the same job").into());
-    }
+pub(crate) fn run(app: &App, options: &Csv, printer: &mut Printer) -> Result<Exit, Failure> {
     let wanted = Wanted {
         file: &options.file,
         instruction: &options.instruction,
@@ -103,8 +99,6 @@ fn run_options(options: &Csv) -> Run {
         role: Vec::new(),
         start: options.start.clone(),
         on_complete: Some(OnComplete::Leave),
-        detach: false,
-        background: false,
         is_csv: true,
     }
 }

@@ -1,12 +1,10 @@
 //! `init`: makes a new session from a requirement, or from a table of tasks.
 
 use std::io::Write;
-use std::path::Path;
 
 use team_executor_app::init::{Made, Wanted};
 use team_executor_app::{App, count};
 use team_executor_core::Timestamp;
-use team_executor_files::{Code, Finding};
 
 use super::plan::joined;
 use crate::args::{Format, Init};
@@ -17,11 +15,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// Makes a session and says what to do with it.
-pub(crate) fn run(app: &App, session: Option<&Path>, options: &Init, printer: &mut Printer) -> Result<Exit, Failure> {
-    if session.is_some() {
-        let finding = Finding::error(Code::Usage, "`init` makes a session, it takes none");
-        return Err(finding.help("say where the new one is to be with --dir PATH").into());
-    }
+pub(crate) fn run(app: &App, options: &Init, printer: &mut Printer) -> Result<Exit, Failure> {
     let table = options.from.as_deref().map(|path| app.table(path, options.tag.as_deref())).transpose()?;
     if let (Some(table), Format::Text) = (&table, options.format) {
         let warnings = diagnostics::all(&table.findings, &table.sources, "", printer.width());

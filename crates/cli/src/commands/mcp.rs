@@ -21,11 +21,7 @@ use crate::failure::Failure;
 const OWN: [&str; 2] = ["serve", "root"];
 
 /// Serves until the client has closed its end.
-pub(crate) fn run(app: &App, session: Option<&Path>, options: &Mcp) -> Result<Exit, Failure> {
-    if session.is_some() {
-        let finding = Finding::error(Code::Usage, "`mcp` takes no session: each call names its own");
-        return Err(finding.help("leave out --session").into());
-    }
+pub(crate) fn run(app: &App, options: &Mcp) -> Result<Exit, Failure> {
     let flags = flags();
     if options.serve {
         let current = app.current()?.to_owned();

@@ -3,7 +3,6 @@
 mod agents;
 mod archive;
 mod artifacts;
-mod attach;
 mod completion;
 mod completions;
 mod config;
@@ -22,13 +21,14 @@ mod prompt;
 mod rehearse;
 mod resume;
 mod run;
-mod runs;
 mod schema;
 mod sessions;
 mod status;
 mod talk;
 mod task;
 mod validate;
+
+use std::io::Write as _;
 
 use team_executor_app::{App, findings};
 
@@ -45,21 +45,23 @@ pub(crate) use status::why;
 /// Carries out what the user asked for.
 pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit, Failure> {
     let session = match &args.session {
-        Some(given) => Some(app.named(given)?),
-        None if args.is_about_session() => which::inferred(app, printer)?,
+        Some(given) => Some(which::named(app, given, printer)?),
+        None if args.is_bare() => match which::certain(app, printer)? {
+            Some(session) => Some(session),
+            None => return help(printer),
+        },
+        None if args.infers_session() => which::inferred(app, printer)?,
         None => None,
     };
     let session = session.as_deref();
     match &args.command {
-        Some(Command::Init(options)) => init::run(app, session, options, printer),
-        Some(Command::Csv(options)) => csv::run(app, session, options, printer),
+        Some(Command::Init(options)) => init::run(app, options, printer),
+        Some(Command::Csv(options)) => csv::run(app, options, printer),
         Some(Command::Validate(options)) => validate::run(app, session, options, printer),
         Some(Command::Plan(options)) => plan::run(app, session, options, printer),
         Some(Command::Rehearse(options)) => rehearse::run(app, session, options, printer),
         Some(Command::Config(options)) => config::run(app, session, options, printer),
         Some(Command::Agents(options)) => agents::run(app, session, options, printer),
-        Some(Command::Attach(options)) => attach::run(app, session, options, printer),
-        Some(Command::Runs(options)) => runs::run(app, options, printer),
         Some(Command::Status(options)) => status::run(app, session, options, printer),
         Some(Command::Resume(options)) => resume::run(app, session, options, printer),
         Some(Command::Pause(options)) => control::pause(app, session, options, printer),
@@ -73,7 +75,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Prompt(options)) => prompt::run(app, session, options, printer),
         Some(Command::Msg(options)) => msg::run(app, session, options, printer),
         Some(Command::Task(options)) => task::run(app, session, options, printer),
-        Some(Command::Mcp(options)) => mcp::run(app, session, options),
+        Some(Command::Mcp(options)) => mcp::run(app, options),
         Some(Command::Doctor(options)) => doctor::run(app, session, options, printer),
         Some(Command::Artifacts(options)) => artifacts::run(app, session, options, printer),
         Some(Command::Export(options)) => export::run(app, session, options, printer),
@@ -87,7 +89,13 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
     }
 }
 
-/// Says why nothing was done, or not all, in the form in which the result would have been.
+/// Prints the help of the program.
+fn help(printer: &mut Printer) -> Result<Exit, Failure> {
+    write!(printer.out(), "{}", Args::for_people().render_help().ansi())?;
+    Ok(Exit::Fine)
+}
+
+/// Reports a failure in the form that the result would have had.
 pub(crate) fn refuse(failure: &Failure, is_json: bool, printer: &mut Printer) -> Exit {
     let printed = match failure {
         Failure::Refused(finding, exit) if is_json => {

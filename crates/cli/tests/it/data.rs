@@ -40,15 +40,6 @@ fn values(run: &Run) -> Vec<Value> {
     values
 }
 
-/// Every command that the help names.
-fn commands(world: &World) -> BTreeSet<String> {
-    let help = world.run(&["--help"]).stdout;
-    let (_, list) = help.split_once("\nCommands:\n").expect("a list of commands");
-    let lines = list.lines().take_while(|line| !line.is_empty());
-    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !matches!(*name, "" | "help")).map(str::to_owned).collect()
-}
-
 /// Each command with something to do, and with something that it must refuse. What only a running executor can be asked has a
 /// test of its own.
 ///
@@ -89,7 +80,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("schema", &["schema"], &["schema", "nope"]),
     ];
     let named: BTreeSet<String> = cases.iter().map(|(name, _, _)| *name).chain(DOCUMENTS).map(str::to_owned).collect();
-    assert_eq!(commands(&world), named, "a command without a proof");
+    assert_eq!(crate::help::commands(&world).into_iter().collect::<BTreeSet<_>>(), named, "a command without a proof");
     let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/events.md");
     let documented = std::fs::read_to_string(documented).expect("the documentation");
     for (name, done, refused) in cases {

@@ -5,7 +5,6 @@
 
 mod agents;
 mod artifacts;
-mod background;
 mod budgets;
 mod callers;
 mod coding_agents;
@@ -23,6 +22,7 @@ mod events;
 mod fallbacks;
 mod faults;
 mod fixtures;
+mod help;
 mod import;
 mod init;
 mod kept;

@@ -9,7 +9,7 @@ use crate::fixtures::world as holding;
 #[test]
 fn without_a_session_nothing_happens() {
     let world = empty();
-    for args in [&[][..], &["validate"], &["plan"]] {
+    for args in [&["-y"][..], &["validate"], &["plan"]] {
         let run = world.run(args);
         assert_eq!(run.code, Some(2), "{run}");
         assert_eq!(run.stdout, "");
@@ -76,14 +76,14 @@ fn an_option_in_front_of_a_command_is_refused_and_never_ignored() {
     insta::assert_snapshot!(world.run(&["--budget-wall", "1s", "-c1", "run", "--session=tc-spec-minimal"]), @r"
     $ team-executor --budget-wall 1s -c1 run --session=tc-spec-minimal
     ------- stderr -------
-    error: --budget-wall does not count in front of `run`
+    error: --budget-wall has no effect in front of `run`
     help: write it after `run`: team-executor run --budget-wall
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["-y", "validate", "--session=tc-spec-minimal"]), @r"
     $ team-executor -y validate --session=tc-spec-minimal
     ------- stderr -------
-    error: --yes does not count in front of `validate`
+    error: --yes has no effect in front of `validate`
     help: leave it out: `validate` has no such option
     [exit status: 2]
     ");
@@ -95,7 +95,7 @@ fn an_option_in_front_of_a_command_is_refused_and_never_ignored() {
     ] {
         let run = world.run(&[args, &["--session=tc-spec-minimal"]].concat());
         assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains(" does not count in front of `"), "{run}");
+        assert!(run.stderr.contains(" has no effect in front of `"), "{run}");
     }
     let run = world.run(&["--format", "json", "status", "--session=tc-spec-minimal"]);
     assert!(run.code == Some(2) && run.stdout.contains("\"type\":\"refused\""), "{run}");

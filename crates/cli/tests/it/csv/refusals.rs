@@ -51,8 +51,8 @@ fn what_is_wrong_with_a_job_is_said_with_its_place_before_anything_is_made() {
     insta::assert_snapshot!(csv(&["people.csv", "--instruction", "x", "--session=S"]), @r"
     $ team-executor csv people.csv --instruction x --session=S -y --agent-command true
     ------- stderr -------
-    error: `csv` makes a session of its own, it takes none
-    help: leave out --session: the same command goes on with the same job
+    error: `csv` takes no --session
+    help: leave it out: team-executor csv
     [exit status: 2]
     ");
     insta::assert_snapshot!(csv(&["people.csv", "--instruction", " "]), @r"

@@ -170,7 +170,7 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
     waiting.pulse.wait_dead();
     assert!(folder(&waiting.world).join(".executor/control").exists(), "nobody removed it");
     let shown = ask(&waiting.world, &["status"]);
-    assert!(said(&waiting.world, &shown).starts_with("Run EX is paused: somebody asked for it\n"), "{shown}");
+    assert!(said(&waiting.world, &shown).starts_with("Run EX is paused: paused by hand\n"), "{shown}");
     assert!(shown.stdout.ends_with("\nNo executor has it. Go on with: team-executor resume --session=S\n"), "{shown}");
     let program = env!("CARGO_BIN_EXE_team-executor");
     let mut elsewhere = std::process::Command::new(program);

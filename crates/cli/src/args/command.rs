@@ -1,0 +1,355 @@
+//! The commands, each with its help: first line, examples, and what else to know.
+
+use clap::Subcommand;
+
+use super::{
+    Agents, Archive, Artifacts, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Logs, Mcp, Msg, Pause,
+    Plan, Prompt, Rehearse, Retry, Run, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
+};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a session, or continue its unfinished run
+    #[command(after_help = "\
+Examples:
+  team-executor run --agent claude
+  team-executor run --session=auth --agent-command './work.sh' -y
+  team-executor run --agent-command 'make $TEAM_EXECUTOR_TASK' -c 8 -y
+  team-executor run --agent coder --idle-limit 10m --format json -y
+  team-executor run --continue EX-auth-2026-02-27
+
+A command agent gets the prompt of its task on standard input and
+TEAM_EXECUTOR_TASK, _ROLE, _RESULT, _ARTIFACTS and _PROMPT in its environment.
+After a crash or Ctrl-C the same command continues. Completed tasks do not run
+again.")]
+    Run(Run),
+
+    /// Create a session from a requirement or a task list
+    #[command(after_help = "\
+Examples:
+  team-executor init 'Fix invoice export'
+  team-executor init --pipeline full-lifecycle 'Add OAuth login to the shop'
+  team-executor init --complexity high 'New public API'
+  team-executor init --role security-expert 'Import customer data'
+  team-executor init --from tasks.csv --dialect tasks-json 'Release 2.0'
+
+Pipelines: impl-only plans, implements, tests and reviews; spec-only writes a
+specification; full-lifecycle does both; enhanced-parallel fits the team to the
+complexity. No file is overwritten. Edit the new role-specs as you like.")]
+    Init(Init),
+
+    /// Run an agent on each row of a table
+    #[command(after_help = "\
+Examples:
+  team-executor csv urls.csv --instruction 'Summarise {url}' --agent claude
+  team-executor csv people.csv --instruction 'Greet {name}' --id-column email \\
+    --output-schema greeting.schema.json --output greetings.csv -c 16 -y \\
+    --agent codex
+
+Each worker reports a JSON object for its row. A report that does not match the
+schema is asked for once more. After a crash or Ctrl-C the same command
+continues; completed rows do not run again. `status`, `logs` and `retry` work
+on the session of the table, which is below .workflow/.team/.")]
+    Csv(Csv),
+
+    /// Check a session and report every problem
+    #[command(after_help = "\
+Examples:
+  team-executor validate
+  team-executor validate --session=.workflow/.team/TC-auth-2026-02-27 --strict
+  team-executor validate --format json | jq '.findings[].message'
+
+Changes no file. Exit code 0 if the session can run (warnings are fine), 2 if
+not.")]
+    Validate(Validate),
+
+    /// Show the tasks, waves and critical path of a session
+    #[command(after_help = "\
+Examples:
+  team-executor plan
+  team-executor plan --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor plan --format svg > plan.svg
+  team-executor plan --format mermaid >> README.md
+  team-executor plan --format json | jq '.ready'")]
+    Plan(Plan),
+
+    /// Continue a paused or stopped run
+    #[command(
+        alias = "continue",
+        after_help = "\
+Examples:
+  team-executor resume
+  team-executor resume --session=auth --agent-command './work.sh' -y
+
+A paused run starts workers again, and its status is shown. A stopped run
+continues as `run` continues it, with the same options."
+    )]
+    Resume(Run),
+
+    /// Start no new workers until `resume`
+    #[command(after_help = "\
+Examples:
+  team-executor pause
+  team-executor pause --session=auth --reason 'the tests of main fail'
+
+Running workers finish. Exit code 0 if the run is paused, 2 if not: no run is
+active, or the request was refused.")]
+    Pause(Pause),
+
+    /// Stop a run; `resume` continues it
+    #[command(after_help = "\
+Examples:
+  team-executor stop
+  team-executor stop --session=auth --now
+
+Running workers finish first. With --now they are ended, and their tasks run
+again after `resume`. Exit code 0 if the run stops, 2 if no run is active or
+the request was refused.")]
+    Stop(Stop),
+
+    /// Run failed or skipped tasks again
+    #[command(after_help = "\
+Examples:
+  team-executor retry IMPL-001
+  team-executor retry --failed
+  team-executor retry DRAFT-001 --downstream --session=auth
+
+Tasks that were skipped because of them run too. An active run starts them;
+otherwise `resume` does. A finished run is opened again.")]
+    Retry(Retry),
+
+    /// Skip a task
+    #[command(after_help = "\
+Examples:
+  team-executor skip DEPLOY-001
+  team-executor skip DEPLOY-001 --session=auth --reason 'done by hand'
+
+Tasks that depend on it are skipped too, unless they run after failures.")]
+    Skip(Skip),
+
+    /// Approve or send back work at a checkpoint
+    #[command(after_help = "\
+Examples:
+  team-executor checkpoint
+  team-executor checkpoint resume
+  team-executor checkpoint revise IMPL-001 'handle empty input'
+  team-executor checkpoint improve 'shorter, with an example' --session=auth
+  team-executor checkpoint feedback 'the deadline moved'
+
+A run pauses after tasks named QUALITY-*, when a CHECKPOINT-* task says `block`,
+when work was sent back too often, and on `pause`. The decision is recorded. If
+no run is active, `resume` continues with it.")]
+    Checkpoint(Checkpoint),
+
+    /// Talk to agents at work: send, interrupt, close, allow, deny
+    #[command(after_help = "\
+Examples:
+  team-executor talk
+  team-executor talk send IMPL-001 'leave the parser as it is'
+  team-executor talk interrupt IMPL-001
+  team-executor talk close IMPL-001 --session=auth
+  team-executor talk allow IMPL-001
+
+Agents converse on interactive tasks, and where `converse = true` or
+`permissions = \"ask\"` is set. Exit code 2 if there is no such conversation.")]
+    Talk(Talk),
+
+    /// Rehearse a run on a copy, without any agent
+    #[command(after_help = "\
+Examples:
+  team-executor rehearse
+  team-executor rehearse --session=auth --fail IMPL-001 --slow TEST-001
+  team-executor rehearse -c 8 --cadence wave
+
+Takes a few seconds and calls no model. The session does not change: the copy
+is below .workflow/.rehearsal/, and the next rehearsal replaces it.")]
+    Rehearse(Rehearse),
+
+    /// Show the effective config and its sources
+    #[command(after_help = "\
+Examples:
+  team-executor config
+  team-executor config --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor config --retries 1 --format json | jq '.settings'")]
+    Config(ShowConfig),
+
+    /// List the agents that are installed and usable
+    #[command(after_help = "\
+Examples:
+  team-executor agents
+  team-executor agents claude --test
+  team-executor agents --format json | jq '.agents[] | select(.usable).name'
+
+`claude`, `codex` and `gemini` need no configuration: `run --agent claude`. With
+--test each agent answers one short question and may use no tools. Exit code 1
+if a tested agent does not answer.")]
+    Agents(Agents),
+
+    /// Show the progress of a run
+    #[command(
+        alias = "check",
+        after_help = "\
+Examples:
+  team-executor status
+  team-executor status --session=auth --watch
+  team-executor status --format json | jq '.running'
+
+Shows the newest run of the session. Changes no file."
+    )]
+    Status(StatusOf),
+
+    /// Print the output of a task's last attempt
+    #[command(after_help = "\
+Examples:
+  team-executor logs IMPL-001
+  team-executor logs -f IMPL-001 --session=auth
+  team-executor logs -f
+  team-executor logs IMPL-001 | less
+
+Without a task: the output of all tasks, each line behind its task.")]
+    Logs(Logs),
+
+    /// Print the events of a run
+    #[command(after_help = "\
+Examples:
+  team-executor events
+  team-executor events -f --session=auth
+  team-executor events --from 120 --format json | jq -r .type
+
+A finished run has the same events as while it was active. Exit code 3 if -f
+ends before the run does.")]
+    Events(Events),
+
+    /// Print the prompt of a task
+    #[command(after_help = "\
+Examples:
+  team-executor prompt IMPL-001
+  team-executor prompt IMPL-001 --session=auth | wc -c
+
+Starts no worker. The prompt has the findings of earlier tasks as far as the
+newest run has them.")]
+    Prompt(Prompt),
+
+    /// Read and write the messages of a session
+    #[command(after_help = "\
+Examples:
+  team-executor msg log 'the API is agreed' --to tester --type decision
+  team-executor msg list --session=auth --from builder --last 5
+  team-executor msg broadcast 'tests need a database'
+  team-executor msg get-state DRAFT-001 --format json
+
+A worker needs no --session. Its messages carry its role and attempt.")]
+    Msg(Msg),
+
+    /// Create, update and list tasks
+    #[command(after_help = "\
+Examples:
+  team-executor task list
+  team-executor task get IMPL-001 --session=auth --format json
+  team-executor task update --status completed --findings 'all tests pass'
+  team-executor task create DOCS-001 --title Docs --assignee writer
+
+A worker can only report on its own task.")]
+    Task(TaskOf),
+
+    /// Serve workers and editors over the Model Context Protocol
+    #[command(after_help = "\
+Examples:
+  claude mcp add team -- team-executor mcp --serve --agent claude
+  codex mcp add team -- team-executor mcp --serve --agent codex -c 8
+  claude --mcp-config '{\"mcpServers\": {\"executor\": {\"command\": \"team-executor\",
+    \"args\": [\"mcp\"]}}}'
+  codex -c 'mcp_servers.executor.command=\"team-executor\"' \\
+    -c 'mcp_servers.executor.args=[\"mcp\"]'
+
+With --serve it gives an assistant or an editor tools that run sessions and
+tables. Only these flags and the config choose the agents.
+
+Without --serve it gives a worker its tools. The worker's agent starts it with
+TEAM_EXECUTOR_SESSION, _RUN, _TASK, _ATTEMPT and _RESULT in its environment.
+Known coding agents are set up for this automatically.")]
+    Mcp(Mcp),
+
+    /// Check this machine and a run's files; `--repair` them
+    #[command(after_help = "\
+Examples:
+  team-executor doctor
+  team-executor doctor --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor doctor --run EX-auth-2026-02-27 --repair
+  team-executor doctor --session=auth --format json | jq '.run.checks[].says'
+
+A damaged journal is copied before it is cut. Exit code 0 if the run can
+continue, 2 if not, 4 if the run is active and --repair is given.")]
+    Doctor(Doctor),
+
+    /// List, show or verify the artifacts of a run
+    #[command(after_help = "\
+Examples:
+  team-executor artifacts
+  team-executor artifacts show IMPL-001/report.md
+  team-executor artifacts verify --session=auth
+  team-executor artifacts list --format json | jq '.artifacts[].path'
+
+`verify` reads each file again and compares its SHA-256 with the recorded one.
+Exit code 1 if a file is missing, empty or changed.")]
+    Artifacts(Artifacts),
+
+    /// Copy the artifacts and reports of a run to a folder
+    #[command(after_help = "\
+Examples:
+  team-executor export --to ../delivery
+  team-executor export --session=auth --to ~/delivery --format json | jq '.copied'
+
+Writes export-manifest.json with the SHA-256 of each file last. No file is
+overwritten or deleted, and links are not followed. After an interruption the
+same command continues. Exit code 1 if an artifact has changed since it was
+delivered.")]
+    Export(Export),
+
+    /// Move finished runs to `.workflow/.archive/`
+    #[command(after_help = "\
+Examples:
+  team-executor archive --session=.workflow/.team/TC-auth-2026-02-27
+  team-executor archive EX-auth-2026-02-27
+  team-executor archive --older-than 30d
+  team-executor archive --session=auth --give-up 'we bought the service instead'
+
+No file is deleted: move the folder back to .workflow/.csv-wave/ to undo it. The
+session becomes archived; a tc session becomes completed, or paused if tasks
+failed. An unfinished run is refused; --older-than passes over it. --give-up
+archives an unfinished or unreadable run too: its session becomes failed, and
+wisdom/issues.md in the session gives the reason.")]
+    Archive(Archive),
+
+    /// List the sessions and runs of a project
+    #[command(after_help = "\
+Examples:
+  team-executor sessions
+  team-executor sessions ~/project
+  team-executor sessions --format json | jq '.sessions[].path'")]
+    Sessions(Sessions),
+
+    /// Print the JSON Schema of a file format
+    #[command(after_help = "\
+Examples:
+  team-executor schema
+  team-executor schema team-session
+  team-executor schema tasks > tasks.schema.json")]
+    Schema(Schema),
+
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  eval \"$(team-executor completions bash)\"
+  team-executor completions zsh > ~/.zfunc/_team-executor
+  team-executor completions fish > ~/.config/fish/completions/team-executor.fish")]
+    Completions(Completions),
+
+    /// Print the manual page
+    #[command(after_help = "\
+Examples:
+  team-executor man | man -l -
+  team-executor man > ~/.local/share/man/man1/team-executor.1")]
+    Man,
+}
