@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
+use team_executor_core::RoleName;
+use team_executor_core::run::Group;
 use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
 use team_executor_engine::{self as engine, runs};
 use team_executor_files::{Code, Finding};
 
+use crate::config::read::no_agent;
 use crate::environment::Place;
 use crate::error::Error;
 use crate::open::{Opened, Reading};
@@ -100,6 +103,7 @@ impl App {
             return Ok(found.asked(answer, &named));
         }
         let opened = self.open(session, reading)?;
+        self.agent_exists(request, &found.place)?;
         let (session, graph) = opened.runnable()?;
         let Place { folder, current, .. } = &found.place;
         let target = Target { session, graph, dialect: opened.dialect, folder, current, run: &found.run };
@@ -111,6 +115,16 @@ impl App {
             asked.outcome = Err(unknown);
         }
         Ok(Asked { warnings: applied.warnings, is_noted: true, ..asked })
+    }
+
+    /// Fails if a limit is for an agent that nobody knows. An executor knows its agents itself.
+    fn agent_exists(&self, request: &Request, place: &Place) -> Result<(), Error> {
+        let Request::Limit { group: Group::Agent(agent), most: Some(_) } = request else { return Ok(()) };
+        let config = place.config()?;
+        match config.settings.agents.contains_key(agent) || agent == "--agent-command" {
+            true => Ok(()),
+            false => Err(no_agent(&config.settings, agent).into()),
+        }
     }
 
     /// Lets the executor of the newest run go on; nothing if there is none.
@@ -152,6 +166,18 @@ fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Error> {
         return Ok(());
     }
     named.iter().try_for_each(|id| opened.task(id).map(drop))
+}
+
+/// The workers that a limit is for: those of a role, those of an agent, or all.
+pub fn group(role: Option<&str>, agent: Option<&str>) -> Result<Group, Error> {
+    match (role, agent) {
+        (Some(role), _) => RoleName::parse(role).map(Group::Role).map_err(|error| {
+            let finding = Finding::error(Code::Usage, error.to_string());
+            finding.help("team-executor plan shows the roles of the session").into()
+        }),
+        (None, Some(agent)) => Ok(Group::Agent(agent.to_owned())),
+        (None, None) => Ok(Group::All),
+    }
 }
 
 /// The flag that names the session as the user did, for a command to type.

@@ -54,6 +54,7 @@ pub use team_executor_engine::{Judged, Report, Running, Status, bus, event};
 pub use team_executor_store::Changes;
 pub use team_executor_store::run_folder::EXECUTOR;
 
+pub use asking::group;
 pub use environment::{Environment, project_of};
 pub use error::{Error, Kind};
 pub use open::{Opened, Reading};

@@ -109,6 +109,7 @@ impl App {
             session: session.clone(),
             graph: graph.clone(),
             slots: defaults.concurrency.value,
+            limit: None,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,
             rounds: defaults.rounds.value,

@@ -152,6 +152,7 @@ impl Prepared {
             goes_on: wanted.goes_on,
             ask: None,
             slots: defaults.concurrency.value,
+            limit: wanted.flags.concurrency,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,
             rounds: defaults.rounds.value,

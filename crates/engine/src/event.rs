@@ -204,6 +204,15 @@ pub enum Kind {
         /// Why.
         reason: String,
     },
+    /// A person wants at most so many workers at a time: of a role, of an agent, or of the run.
+    Limited {
+        /// The role, or null.
+        role: Option<String>,
+        /// The agent as the user calls it, or null.
+        agent: Option<String>,
+        /// How many, or null where the limit was lifted.
+        workers: Option<u32>,
+    },
     /// New workers start again.
     Resumed,
     /// A person is to decide, and nothing new starts until then.

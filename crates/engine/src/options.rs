@@ -32,6 +32,8 @@ pub struct Options {
     pub environment: Vec<(String, String)>,
     /// How many workers at once.
     pub slots: u32,
+    /// The same, where a person chose it for this start: it takes the place of a limit that was set in the run.
+    pub limit: Option<u32>,
     /// Beats or waves.
     pub cadence: Cadence,
     /// How often a failed task is tried again.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use team_executor_core::run::{Backoff, Budget, Budgets, Cadence, Measure, Policy, TaskPolicy, WaveFailed};
+use team_executor_core::run::{Agents, Backoff, Budget, Budgets, Cadence, Measure, Policy, TaskPolicy, WaveFailed};
 use team_executor_core::{
     Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
     TaskIndex, TaskStatus,
@@ -81,6 +81,7 @@ impl Scenario {
             let tasks = (0..).map(TaskIndex).take(tasks.len());
             policy.fallbacks = tasks.filter_map(|task| Some((task, fallbacks(&mut more)?))).collect();
         }
+        policy.agents = agents(&policy, tasks.len());
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
         let options = options(&session, &graph, &policy);
         Some(Self { seed, session, graph, options, policy, weather })
@@ -89,6 +90,11 @@ impl Scenario {
     /// The tasks.
     pub fn tasks(&self) -> &[Task] {
         &self.session.tasks
+    }
+
+    /// What the agents of a task are called, the one that is wanted first.
+    pub fn agents(&self, task: u32) -> Vec<String> {
+        self.policy.agents.chains.get(task as usize).cloned().unwrap_or_default()
     }
 
     /// The name of a task.
@@ -108,6 +114,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         exe: PathBuf::new(),
         environment: Vec::new(),
         slots: policy.slots,
+        limit: None,
         cadence: policy.cadence,
         retries: policy.retries,
         rounds: policy.rounds,
@@ -235,6 +242,18 @@ fn budgets(chance: &mut Chance, tasks: &[Task]) -> Budgets {
         }
     }
     budgets
+}
+
+/// What agents are called: some have several quotas, as one has who uses several models.
+fn agents(policy: &Policy, tasks: usize) -> Agents {
+    let tasks = (0..).map(TaskIndex).take(tasks);
+    let chain = |task: TaskIndex| {
+        let own = policy.tasks.get(&task).map_or(0, |own| own.pool);
+        let others = policy.fallbacks.get(&task).into_iter().flatten();
+        std::iter::once(&own).chain(others).map(|quota| format!("agent{}", quota % 3)).collect()
+    };
+    let chains: Vec<Vec<String>> = tasks.map(chain).collect();
+    Agents { of: (0..chains.len()).collect(), chains }
 }
 
 /// Whose quotas others use who can do a task, too, if there are any. The same one may come twice.

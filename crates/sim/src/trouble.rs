@@ -1,6 +1,7 @@
 //! What comes from outside while an executor lives: requests of people, a second executor, a clock that is set.
 
-use team_executor_core::CheckpointAction;
+use team_executor_core::run::Group;
+use team_executor_core::{CheckpointAction, RoleName};
 use team_executor_engine::control::{Request, Wanted};
 
 use crate::world::{Happening, Message, World};
@@ -29,7 +30,7 @@ impl World<'_> {
         let tasks = u32::try_from(self.scenario.tasks().len()).unwrap_or(1);
         let chance = &mut self.chance;
         let task = format!("T{}", chance.count(tasks + 1));
-        match chance.below(10) {
+        match chance.below(12) {
             0 => Request::Pause { reason: "lunch".to_owned() },
             1 => Request::Resume,
             2 => Request::Drain,
@@ -39,6 +40,15 @@ impl World<'_> {
                 let action = chance.pick(CheckpointAction::ALL);
                 let tasks = if chance.once_in(2) { vec![task] } else { Vec::new() };
                 Request::Decide { action, tasks, text: "better".to_owned() }
+            }
+            10 | 11 => {
+                let most = if chance.once_in(4) { None } else { Some(chance.count(5)) };
+                let group = match chance.below(4) {
+                    0 => RoleName::parse(&format!("role{}", chance.count(5))).map_or(Group::All, Group::Role),
+                    1 => Group::Agent(format!("agent{}", chance.count(4))),
+                    _ => Group::All,
+                };
+                Request::Limit { group, most }
             }
             8 => Request::Retry { which: Wanted::Failed, downstream: chance.once_in(2) },
             _ => Request::Retry { which: Wanted::Tasks(vec![task]), downstream: chance.once_in(2) },

@@ -128,6 +128,18 @@ Examples:
 Tasks that depend on it are skipped too, unless they run after failures.")]
     Skip(Skip),
 
+    /// Change how many workers run at a time
+    #[command(after_help = "\
+Examples:
+  team-executor limit 8 --session=.
+  team-executor limit 1 --role reviewer --session=.
+  team-executor limit 2 --agent claude --session=.
+  team-executor limit none --agent claude --session=.
+
+Workers beyond a lower limit go on; no other takes their place. The limit stays
+with the run until it is changed, also after a crash.")]
+    Limit(Limit),
+
     /// Approve or send back work at a checkpoint
     #[command(after_help = "\
 Examples:

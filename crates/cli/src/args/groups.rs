@@ -45,6 +45,7 @@ pub(crate) const GROUPS: [Group; 6] = [
             ("stop", Session),
             ("retry", Session),
             ("skip", Session),
+            ("limit", Session),
             ("checkpoint", Session),
             ("talk", Session),
         ],

@@ -67,6 +67,41 @@ pub(crate) struct Skip {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Limit {
+    /// How many workers at a time, or `none` to lift a limit
+    #[arg(value_name = "N", value_parser = most)]
+    pub(crate) most: Most,
+
+    /// Limit the workers of this role only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) role: Option<String>,
+
+    /// Limit the workers of this agent only
+    #[arg(long, value_name = "NAME", conflicts_with = "role")]
+    pub(crate) agent: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// How many workers; nothing lifts a limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most(pub(crate) Option<u32>);
+
+fn most(text: &str) -> Result<Most, String> {
+    match text.parse() {
+        _ if text == "none" => Ok(Most(None)),
+        Ok(0) => Err("nothing starts with 0 workers; `pause` is for that".to_owned()),
+        Ok(most) => Ok(Most(Some(most))),
+        Err(_) => Err("a number from 1, or none".to_owned()),
+    }
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Checkpoint {
     /// Decision; without it, show the work to review
     #[command(subcommand)]

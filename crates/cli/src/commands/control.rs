@@ -1,4 +1,4 @@
-//! `pause`, `stop`, `retry`, `skip` and `checkpoint`: asks the executor of a session's newest run. Without one, all but the
+//! `pause`, `stop`, `retry`, `skip`, `limit` and `checkpoint`: asks the executor of a session's newest run. Without one, all but the
 //! first two are noted in the run itself.
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use team_executor_core::CheckpointAction;
 
 use super::run::warn;
 use super::status::stage;
-use crate::args::{Checkpoint, CheckpointDecision, Format, Pause, Reading, Retry, Skip, Stop};
+use crate::args::{Checkpoint, CheckpointDecision, Format, Limit, Pause, Reading, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -46,6 +46,19 @@ pub(crate) fn retry(
 /// A task does not run.
 pub(crate) fn skip(app: &App, session: Option<&Path>, options: &Skip, printer: &mut Printer) -> Result<Exit, Failure> {
     let request = Request::Skip { task: options.task.clone(), reason: options.reason.clone() };
+    anyway(app, session, options.reading, &request, options.format, printer)
+}
+
+/// More or fewer workers at a time.
+pub(crate) fn limit(
+    app: &App,
+    session: Option<&Path>,
+    options: &Limit,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let Limit { most, role, agent, .. } = options;
+    let group = team_executor_app::group(role.as_deref(), agent.as_deref())?;
+    let request = Request::Limit { group, most: most.0 };
     anyway(app, session, options.reading, &request, options.format, printer)
 }
 

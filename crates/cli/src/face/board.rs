@@ -120,7 +120,9 @@ impl Board {
                     self.wait(chain, true);
                 }
             }
+            Kind::Limited { role: None, agent: None, workers: Some(workers) } => self.slots = *workers,
             Kind::Reconciled { .. }
+            | Kind::Limited { .. }
             | Kind::Checkpoint { .. }
             | Kind::Asks { .. }
             | Kind::Decided { .. }

@@ -47,6 +47,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         Kind::TaskInterrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
         Kind::TaskSkipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),
         Kind::Paused { reason } => (None, format!("Paused: {reason}; no new workers start until `resume`")),
+        Kind::Limited { role, agent, workers } => (None, limited(role.as_deref(), agent.as_deref(), *workers)),
         Kind::Resumed => (None, "Going on".to_owned()),
         Kind::WaveFailed { wave } => {
             let help = "help: type r to retry them or a to abort, and Enter";
@@ -120,4 +121,17 @@ fn checkpoint(
         lines.push(format!("help: type {ANSWERS}"));
     }
     lines.join("\n")
+}
+/// How many workers there may be from now on.
+fn limited(role: Option<&str>, agent: Option<&str>, workers: Option<u32>) -> String {
+    let whose = match (role, agent) {
+        (Some(role), _) => format!(" with the role {role}"),
+        (None, Some(agent)) => format!(" of the agent {agent}"),
+        (None, None) => String::new(),
+    };
+    match workers {
+        Some(1) => format!("Limit: at most 1 worker{whose}"),
+        Some(workers) => format!("Limit: at most {workers} workers{whose}"),
+        None => format!("Limit: lifted for workers{whose}"),
+    }
 }

@@ -49,6 +49,7 @@ impl Run {
                 self.decided(Decision { checkpoint, action, tasks, text, at });
             }
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
+            Event::Limited { group, most, .. } => self.limited(group, *most),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.go_on(),
             Event::Draining { .. } => self.turn_to(Stage::Draining),

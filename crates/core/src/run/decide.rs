@@ -137,6 +137,7 @@ impl Turn<'_> {
             },
             Input::Retry { which, downstream, .. } => self.retry(which, downstream)?,
             Input::Edited { again, skip, reason, .. } => self.edited(&again, &skip, &reason)?,
+            Input::Limit { group, most, .. } => self.limit(group, most)?,
             Input::Skip { task, reason, .. } => {
                 let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
                 status.moved(TaskStatus::Skipped)?;

@@ -6,6 +6,7 @@
 use super::budget::Bound;
 use super::input::{ErrorClass, Work};
 use super::judgement::{Cause, Judged};
+use super::limit::Group;
 use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::complexity::Complexity;
@@ -138,6 +139,15 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A person wants at most so many workers at a time.
+    Limited {
+        /// Which workers.
+        group: Group,
+        /// How many; nothing lifts the limit.
+        most: Option<u32>,
+        /// When.
+        at: Timestamp,
+    },
     /// No new workers for now.
     Paused {
         /// Why.
@@ -192,6 +202,7 @@ impl Event {
             | Self::Returned { at, .. }
             | Self::Decided { at, .. }
             | Self::WaveMerged { at, .. }
+            | Self::Limited { at, .. }
             | Self::Paused { at, .. }
             | Self::Resumed { at }
             | Self::Draining { at }

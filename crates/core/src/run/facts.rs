@@ -1,4 +1,4 @@
-//! What never changes in a run about each task: its place in the order, its wave, whose worker and whose quota it uses.
+//! What never changes in a run about each task, except where a person steers it: its place in the order, its wave, whose worker and whose quota it uses.
 
 use std::cmp::Reverse;
 
@@ -19,8 +19,10 @@ pub(super) struct Facts {
     pub(super) lanes: Vec<Lane>,
     /// Where tasks that use one quota queue; those of each role apart if there are budgets.
     pub(super) pools: Vec<Pool>,
-    /// For each chain, whose quotas can be used for a task, the one that is wanted first.
-    pub(super) chains: Vec<Vec<usize>>,
+    /// For each chain, who can do a task, the one that is wanted first.
+    pub(super) chains: Vec<Vec<Choice>>,
+    /// What the agents are called, by their numbers; empty where that is not known.
+    pub(super) agents: Vec<String>,
     /// How many quotas there are.
     pub(super) quotas: usize,
     /// The roles, by their numbers.
@@ -59,12 +61,21 @@ pub(super) struct TaskFacts {
     pub(super) lane: Option<usize>,
 }
 
+/// Who can do a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Choice {
+    /// Whose quota that uses.
+    pub(super) quota: usize,
+    /// The number of the agent, where it is known.
+    pub(super) agent: Option<usize>,
+}
+
 /// Tasks that can start or cannot, all of them at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Pool {
     /// Whose quotas they can use.
     pub(super) chain: usize,
-    /// The number of their role, if there are budgets.
+    /// The number of their role, if there are budgets or it has a limit.
     pub(super) role: Option<usize>,
     /// The task, if it has a budget of its own.
     pub(super) task: Option<TaskIndex>,
@@ -93,7 +104,8 @@ impl Facts {
     pub(super) fn collect(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
         let mut residents: Map<&RoleName, ()> = Map::default();
         let mut quotas: Map<u32, ()> = Map::default();
-        let mut chains: Map<Vec<usize>, ()> = Map::default();
+        let mut agents: Map<&str, ()> = Map::default();
+        let mut chains: Map<Vec<Choice>, ()> = Map::default();
         let mut wanted = Vec::new();
         let mut roles: Map<&RoleName, ()> = Map::default();
         let mut pools: Map<Pool, ()> = Map::default();
@@ -103,8 +115,13 @@ impl Facts {
         for (index, task) in (0..).map(TaskIndex).zip(tasks) {
             let own = policy.tasks.get(&index).copied().unwrap_or_default();
             let others = policy.fallbacks.get(&index).into_iter().flatten();
+            let mut names =
+                policy.agents.of.get(index.get()).and_then(|of| policy.agents.chains.get(*of)).into_iter().flatten();
             wanted.clear();
-            wanted.extend(std::iter::once(&own.pool).chain(others).map(|quota| quotas.insert_full(*quota, ()).0));
+            wanted.extend(std::iter::once(&own.pool).chain(others).map(|quota| Choice {
+                quota: quotas.insert_full(*quota, ()).0,
+                agent: names.next().map(|name| agents.insert_full(name, ()).0),
+            }));
             let chain = chains.get_index_of(&wanted).unwrap_or_else(|| chains.insert_full(wanted.clone(), ()).0);
             let role = roles.insert_full(&task.role, ()).0;
             let apart = has_budgets.then_some(role);
@@ -141,7 +158,19 @@ impl Facts {
         let (by_wave, wave_starts) = by_wave(&facts);
         let (pools, quotas, residents) = (pools.into_keys().collect(), quotas.len(), residents.len());
         let (roles, chains) = (roles.into_keys().cloned().collect(), chains.into_keys().collect());
-        Self { tasks: facts, by_rank, lanes, pools, chains, quotas, roles, residents, by_wave, wave_starts }
+        let agents = agents.into_keys().map(str::to_owned).collect();
+        Self { tasks: facts, by_rank, lanes, pools, chains, agents, quotas, roles, residents, by_wave, wave_starts }
+    }
+
+    /// From now on a task queues with others of its role only.
+    pub(super) fn set_apart(&mut self, task: TaskIndex) {
+        let own = &mut self.tasks[task.get()];
+        let pool = Pool { role: Some(own.role), ..self.pools[own.pool] };
+        own.pool = number_of(&mut self.pools, pool);
+        own.lane = own.lane.map(|lane| {
+            let lane = Lane { pool: own.pool, ..self.lanes[lane] };
+            number_of(&mut self.lanes, lane)
+        });
     }
 
     /// How many waves there are.
@@ -155,6 +184,14 @@ impl Facts {
         let Some(&start) = starts.get(wave as usize - 1) else { return &[] };
         &self.by_wave[start..starts.get(wave as usize).copied().unwrap_or(self.by_wave.len())]
     }
+}
+
+/// The number of one of few things, which is added if it is new.
+fn number_of<T: PartialEq>(known: &mut Vec<T>, one: T) -> usize {
+    known.iter().position(|other| *other == one).unwrap_or_else(|| {
+        known.push(one);
+        known.len() - 1
+    })
 }
 
 /// All tasks by wave, and where each wave begins in them.

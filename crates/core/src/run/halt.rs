@@ -13,19 +13,19 @@ impl Run {
     pub(super) fn quota(&self, task: TaskIndex) -> usize {
         let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
         let choice = self.state.tasks[task.get()].choice as usize;
-        chain.get(choice).copied().unwrap_or(chain[0])
+        chain.get(choice).unwrap_or(&chain[0]).quota
     }
 
     /// Which of the agents of a chain is used now: the first that can be.
     pub(super) fn choice(&self, chain: usize) -> Option<u32> {
-        let position = self.facts.chains[chain].iter().position(|quota| self.is_usable(*quota));
+        let position = self.facts.chains[chain].iter().position(|one| self.is_usable(one.quota));
         position.and_then(|position| u32::try_from(position).ok())
     }
 
     /// When one of the agents of a chain can be used again, if none can now and that is a matter of time.
     pub(super) fn usable_at(&self, chain: usize) -> Option<Timestamp> {
-        let quotas = &self.facts.chains[chain];
-        let later = quotas.iter().filter(|quota| !self.state.closed[**quota]).map(|quota| self.state.held[*quota]);
+        let quotas = self.facts.chains[chain].iter().map(|one| one.quota);
+        let later = quotas.filter(|quota| !self.state.closed[*quota]).map(|quota| self.state.held[quota]);
         later.min().filter(|until| *until > self.state.clock)
     }
 
@@ -33,7 +33,7 @@ impl Run {
     pub(super) fn has_another(&self, task: TaskIndex) -> bool {
         let used = self.quota(task);
         let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
-        chain.iter().any(|quota| *quota != used && self.is_usable(*quota))
+        chain.iter().any(|one| one.quota != used && self.is_usable(one.quota))
     }
 
     fn is_usable(&self, quota: usize) -> bool {
@@ -42,7 +42,7 @@ impl Run {
 
     /// Whether nobody is logged in with any agent that can do a task.
     fn is_closed(&self, task: TaskIndex) -> bool {
-        self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|quota| self.state.closed[*quota])
+        self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|one| self.state.closed[one.quota])
     }
 
     /// A task that was tried and is not done, and that nobody is logged in for.

@@ -1,6 +1,7 @@
 //! What a run can be told, and why it may refuse to listen.
 
 use super::judgement::Judgement;
+use super::limit::Group;
 use super::state::NEVER;
 use super::used::Used;
 use crate::bus::CheckpointAction;
@@ -104,6 +105,15 @@ pub enum Input {
         /// For people.
         reason: String,
     },
+    /// A person wants at most so many workers at a time.
+    Limit {
+        /// When.
+        now: Timestamp,
+        /// Which workers.
+        group: Group,
+        /// How many; nothing lifts the limit.
+        most: Option<u32>,
+    },
     /// A person has judged what there is. The run must be paused, except for feedback.
     Decide {
         /// When.
@@ -135,6 +145,7 @@ impl Input {
             | Self::Retry { now, .. }
             | Self::Edited { now, .. }
             | Self::Skip { now, .. }
+            | Self::Limit { now, .. }
             | Self::Decide { now, .. } => *now,
         }
     }
@@ -272,6 +283,15 @@ pub enum Refused {
     /// There is nothing that could be done again.
     #[error("nothing is completed that could be done again")]
     NothingToRevise,
+    /// A limit that lets nothing start.
+    #[error("a limit of 0 workers lets nothing start")]
+    NoWorkers,
+    /// No task of the plan has that role.
+    #[error("no task has that role")]
+    NoSuchRole,
+    /// No task is done by that agent.
+    #[error("no task is done by that agent")]
+    NoSuchAgent,
     /// Only a task that is over can be done again.
     #[error("task number {} is not over", .0.0)]
     NotOver(TaskIndex),

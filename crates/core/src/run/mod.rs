@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod apply;
@@ -24,6 +24,7 @@ mod halt;
 mod input;
 pub mod invariants;
 mod judgement;
+mod limit;
 mod policy;
 mod queue;
 mod recover;
@@ -43,7 +44,8 @@ pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
 pub use judgement::{Cause, Judged, JudgedThen, Judgement};
-pub use policy::{AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
+pub use limit::{Group, Limits};
+pub use policy::{Agents, AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use used::Used;
 pub use view::{Asks, Counts, Standing, TaskView};

@@ -90,6 +90,8 @@ pub struct Policy {
     pub seed: u64,
     /// For tasks that several agents can do, whose quotas the others use, in the order in which they are wanted.
     pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
+    /// What the agents are called that do tasks.
+    pub agents: Agents,
     /// How long a run waits at most until an agent has quota again; without it, as long as it takes.
     pub quota_wait: Option<Millis>,
     /// What may be used.
@@ -112,11 +114,21 @@ impl Default for Policy {
             wave_failed: WaveFailed::Ask,
             seed: 0,
             fallbacks: BTreeMap::new(),
+            agents: Agents::default(),
             quota_wait: None,
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
         }
     }
+}
+
+/// What the agents are called that do tasks, in the order in which they are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    /// Who can do tasks; there are few chains.
+    pub chains: Vec<Vec<String>>,
+    /// Which chain each task has; nothing where that is not known.
+    pub of: Vec<usize>,
 }
 
 /// What differs for one task.

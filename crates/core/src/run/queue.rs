@@ -23,12 +23,19 @@ struct Resident {
 impl Queue {
     /// Nothing is ready, and nobody is busy.
     pub(super) fn new(facts: &Facts) -> Self {
-        let mut residents = vec![Resident::default(); facts.residents];
-        for (at, lane) in facts.lanes.iter().enumerate() {
-            residents[lane.resident].lanes.push(at);
+        let mut queue = Self { heads: Vec::new(), lanes: Vec::new(), residents: Vec::new() };
+        queue.grow(facts);
+        queue
+    }
+
+    /// There are more pools and lanes.
+    pub(super) fn grow(&mut self, facts: &Facts) {
+        self.heads.resize(facts.pools.len(), BTreeSet::new());
+        self.residents.resize(facts.residents, Resident::default());
+        for (at, lane) in facts.lanes.iter().enumerate().skip(self.lanes.len()) {
+            self.residents[lane.resident].lanes.push(at);
+            self.lanes.push((*lane, BTreeSet::new()));
         }
-        let lanes = facts.lanes.iter().map(|lane| (*lane, BTreeSet::new())).collect();
-        Self { heads: vec![BTreeSet::new(); facts.pools.len()], lanes, residents }
     }
 
     /// The task is ready.

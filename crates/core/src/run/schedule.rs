@@ -16,10 +16,10 @@ impl Run {
         goes_on && self.state.slots.running() < self.most_workers() as usize
     }
 
-    /// Whether tasks of a pool may start: an agent can be used, and no budget is in the way.
+    /// Whether tasks of a pool may start: an agent can be used, and no limit and no budget is in the way.
     fn is_open(&self, pool: usize) -> bool {
         let pool = &self.facts.pools[pool];
-        self.choice(pool.chain).is_some() && self.fits(pool)
+        self.choice(pool.chain).is_some() && self.is_within_limits(pool) && self.fits(pool)
     }
 
     fn open_pools(&self) -> impl Iterator<Item = usize> {

@@ -6,6 +6,7 @@ use super::decision::Decision;
 use super::event::{Halt, PauseReason};
 use super::facts::Facts;
 use super::input::Work;
+use super::limit::Limits;
 use super::policy::Policy;
 use super::queue::Queue;
 use super::skip::{Judgement, judge};
@@ -83,6 +84,7 @@ pub(super) struct State {
     /// What will never run, and was not skipped yet.
     pub(super) doomed: BTreeSet<TaskIndex>,
     pub(super) slots: Slots,
+    pub(super) limits: Limits,
     /// For each quota, until when there is none.
     pub(super) held: Vec<Timestamp>,
     /// For each quota, whether nobody is logged in. Tried again when the run goes on.
@@ -192,6 +194,7 @@ impl Run {
             waiting: BTreeSet::new(),
             doomed: BTreeSet::new(),
             slots: Slots::default(),
+            limits: Limits::default(),
             held: vec![NEVER; facts.quotas],
             closed: vec![false; facts.quotas],
             waves: vec![WaveState::default(); facts.wave_count() as usize],

@@ -181,11 +181,6 @@ impl Run {
         (state.status == TaskStatus::InProgress && state.attempt == work.attempt).then_some(state.slot as usize)
     }
 
-    /// How many workers there may be at a time now: fewer than were chosen, if the system had too little for more.
-    pub fn most_workers(&self) -> u32 {
-        self.state.slots.at_most(self.policy.slots.max(1))
-    }
-
     /// How often work was sent back.
     pub const fn rounds(&self) -> u32 {
         self.state.rounds

@@ -9,6 +9,7 @@ mod cost;
 mod drive;
 mod edits;
 mod judging;
+mod limits;
 mod oracle;
 mod plan;
 mod random;

@@ -5,7 +5,8 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, ErrorClass, Event, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed, WaveThen, Work,
+    Cadence, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed,
+    WaveThen, Work,
 };
 use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskIndex, TaskStatus};
 
@@ -34,6 +35,8 @@ pub(crate) struct Oracle<'a> {
     wave_failed: bool,
     /// Somebody has paused it.
     told: bool,
+    /// What a person has limited: all workers, those of roles, those of agents.
+    limits: BTreeMap<String, usize>,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
 }
@@ -104,6 +107,7 @@ impl<'a> Oracle<'a> {
             open: Vec::new(),
             wave_failed: false,
             told: false,
+            limits: BTreeMap::new(),
             fewer: None,
         }
     }
@@ -134,6 +138,16 @@ impl<'a> Oracle<'a> {
             Event::Returned { tasks, .. } => self.returned(tasks)?,
             Event::Decided { checkpoint, action, tasks, .. } => self.decided(*checkpoint, *action, tasks)?,
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
+            Event::Limited { group, most, .. } => {
+                must!(*most != Some(0) && self.stage != Stage::Finished, "limited to {most:?} while {:?}", self.stage);
+                let key = match group {
+                    Group::All => "all".to_owned(),
+                    Group::Role(role) => format!("role {role}"),
+                    Group::Agent(agent) => format!("agent {agent}"),
+                };
+                self.limits.remove(&key);
+                self.limits.extend(most.map(|most| (key, most as usize)));
+            }
             Event::Paused { reason, .. } => {
                 self.stage = Stage::Paused;
                 match reason {
@@ -250,7 +264,6 @@ impl<'a> Oracle<'a> {
         must!(self.stage == Stage::Going, "claims while {:?}", self.stage);
         must!(self.has_room(), "too many workers");
         must!(self.tasks.iter().all(|seen| seen.slot != Some(slot)), "slot {slot} is taken");
-        must!(slot < self.plan.policy.slots.max(1), "no slot {slot}");
         must!(self.can_start(task), "{task} cannot start");
         must!(work.attempt == self.tasks[task].attempt + 1, "attempt {}", work.attempt);
         let best = self.best();
@@ -468,13 +481,28 @@ impl<'a> Oracle<'a> {
                 && first == Some(self.turn(task))
                 && running.iter().all(|other| !talks(*other) && !talks(task))
         };
-        self.is_ready(task) && !taken && !held && (self.plan.policy.cadence == Cadence::Beat || wave())
+        self.is_ready(task)
+            && !taken
+            && !held
+            && self.is_within_limits(task)
+            && (self.plan.policy.cadence == Cadence::Beat || wave())
+    }
+
+    /// Whether one more worker stays within the limits of its role and its agent.
+    fn is_within_limits(&self, task: usize) -> bool {
+        let running = || (0..self.tasks.len()).filter(|other| self.tasks[*other].slot.is_some());
+        let own = &self.plan.tasks[task].role;
+        let of_role = running().filter(|other| self.plan.tasks[*other].role == *own).count();
+        let of_agent = running().filter(|other| self.plan.agent(*other) == self.plan.agent(task)).count();
+        let is_free = |key: String, running: usize| self.limits.get(&key).is_none_or(|most| running < *most);
+        is_free(format!("role {own}"), of_role) && is_free(format!("agent {}", self.plan.agent(task)), of_agent)
     }
 
     fn has_room(&self) -> bool {
         let running = self.tasks.iter().filter(|task| task.slot.is_some()).count();
         let goes_on = self.stage == Stage::Going && self.recalled.is_empty();
-        goes_on && running < self.fewer.unwrap_or(usize::MAX).min(self.plan.policy.slots.max(1) as usize)
+        let chosen = self.limits.get("all").copied().unwrap_or(self.plan.policy.slots.max(1) as usize);
+        goes_on && running < self.fewer.unwrap_or(usize::MAX).min(chosen)
     }
 
     /// What makes a task go first.

@@ -63,6 +63,12 @@ impl Plan {
         own.unwrap_or(self.policy.retries)
     }
 
+    /// The agent that does a task.
+    pub(crate) fn agent(&self, task: usize) -> &str {
+        let chain = self.policy.agents.of.get(task).and_then(|chain| self.policy.agents.chains.get(*chain));
+        chain.and_then(|chain| chain.first()).map_or("", String::as_str)
+    }
+
     pub(crate) fn pool(&self, task: usize) -> u32 {
         self.policy.tasks.get(&index(task)).map_or(0, |own| own.pool)
     }

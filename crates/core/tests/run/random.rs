@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use team_executor_core::run::{
-    Backoff, Cadence, Ending, ErrorClass, Event, Judgement, KeptWaves, Outcome, Policy, TaskPolicy, WaveFailed,
+    Agents, Backoff, Cadence, Ending, ErrorClass, Event, Group, Judgement, KeptWaves, Outcome, Policy, TaskPolicy,
+    WaveFailed,
 };
 use team_executor_core::{
     CheckpointAction, Complexity, ExecMode, Position, Priority, RoleName, RunOn, Task, TaskIndex, TaskStatus, Verdict,
@@ -59,10 +60,12 @@ fn tasks() -> impl Strategy<Value = (Task, u16, TaskPolicy)> {
 fn plans() -> impl Strategy<Value = Plan> {
     (policies(), prop::collection::vec(tasks(), 1..12)).prop_map(|(mut policy, drafts)| {
         let mut tasks = Vec::new();
+        policy.agents = Agents { chains: vec![vec!["one".to_owned()], vec!["other".to_owned()]], of: Vec::new() };
         for (nth, (mut task, bits, own)) in drafts.into_iter().enumerate() {
             task.id = id(&format!("T{nth}"));
             task.dependencies = (0..nth).filter(|on| bits >> on & 1 == 1).map(|on| id(&format!("T{on}"))).collect();
             policy.tasks.insert(index(nth), own);
+            policy.agents.of.push(usize::from(bits & 1 == 1));
             tasks.push(task);
         }
         Plan { tasks, policy }
@@ -117,6 +120,7 @@ fn acts() -> impl Strategy<Value = Act> {
             1 => Just(Act::Stop),
             2 => (any::<Option<usize>>(), any::<bool>()).prop_map(|(which, downstream)| Act::Retry { which, downstream }),
             1 => any::<usize>().prop_map(|which| Act::Skip { which }),
+            2 => (groups(), prop::option::weighted(0.8, 0..4_u32)).prop_map(|(group, most)| Act::Limit { group, most }),
             3 => (prop::sample::select(CheckpointAction::ALL), any::<Option<usize>>())
                 .prop_map(|(action, which)| Act::Decide { action, which }),
         ]
@@ -126,6 +130,15 @@ fn acts() -> impl Strategy<Value = Act> {
         Act::Crash { before: Box::new(before), durable, fates, set_back }
     });
     prop_oneof![8 => simple(), 1 => crash]
+}
+
+fn groups() -> impl Strategy<Value = Group> {
+    let role = prop::sample::select(&["writer", "tester", "stranger"][..]);
+    prop_oneof![
+        2 => Just(Group::All),
+        1 => role.prop_map(|role| Group::Role(RoleName::parse(role).unwrap())),
+        1 => prop::sample::select(&["one", "other", "stranger"][..]).prop_map(|agent| Group::Agent(agent.to_owned())),
+    ]
 }
 
 /// Lets a world happen; gives back all its events, and how it ended.

@@ -1,7 +1,7 @@
 //! A world around a run: workers that end as chance wills, people who interfere, crashes at any point of a step.
 
 use proptest::prelude::TestCaseError;
-use team_executor_core::run::{Effect, Event, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants};
+use team_executor_core::run::{Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants};
 use team_executor_core::{CheckpointAction, TaskStatus};
 
 use crate::oracle::{Oracle, Stage};
@@ -30,6 +30,10 @@ pub(crate) enum Act {
     },
     Skip {
         which: usize,
+    },
+    Limit {
+        group: Group,
+        most: Option<u32>,
     },
     Decide {
         action: CheckpointAction,
@@ -128,6 +132,7 @@ impl<'a> World<'a> {
                 Input::Retry { now, which, downstream: *downstream }
             }
             Act::Skip { which } => Input::Skip { now, task: task(*which), reason: "not needed".to_owned() },
+            Act::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Act::Decide { action, which } => {
                 let tasks = which.map(task).into_iter().collect();
                 Input::Decide { now, action: *action, tasks, text: "better".to_owned() }

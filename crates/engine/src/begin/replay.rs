@@ -64,6 +64,7 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         tasks: conclude::with_checkpoints(options.tasks.clone(), &options.session),
         budgets: options.budgets.clone(),
         fallbacks: options.fallbacks.clone(),
+        agents: options.workers.names(),
         quota_wait: options.quota_wait,
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },

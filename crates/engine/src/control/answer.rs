@@ -1,6 +1,6 @@
 //! What came of a request, in words and as a line of JSON.
 
-use team_executor_core::run::{Event, PauseReason, Refused, Run};
+use team_executor_core::run::{Event, Group, PauseReason, Refused, Run};
 use team_executor_core::{CheckpointAction, TaskIndex};
 use team_executor_files::json::{self, Layout, Value, Writer};
 
@@ -105,10 +105,31 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
             return tasks.iter().map(|task| format!("{} is to run again", id(*task))).collect();
         }
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
+        Event::Limited { group, most, .. } => limited(group, *most, run),
         Event::Finished { .. } => "every task is over".to_owned(),
         _ => return Vec::new(),
     };
     vec![words]
+}
+
+/// How many workers there may be from now on.
+fn limited(group: &Group, most: Option<u32>, run: &Run) -> String {
+    let whose = match group {
+        Group::All => String::new(),
+        Group::Role(role) => format!(" with the role {role}"),
+        Group::Agent(agent) => format!(" of the agent {agent}"),
+    };
+    let Some(most) = most.or((*group == Group::All).then(|| run.most_workers())) else {
+        return format!("no limit on workers{whose}");
+    };
+    let plural = if most == 1 { "" } else { "s" };
+    let words = format!("at most {most} worker{plural}{whose} at a time");
+    match run.at_work().count() {
+        running if *group == Group::All && running > most as usize => {
+            format!("{words}; {running} are at work, and no other starts until there are fewer")
+        }
+        _ => words,
+    }
 }
 
 /// What stays in the way after a decision.
@@ -141,6 +162,12 @@ fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &
         }
         (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
         (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
+        (Refused::NoSuchRole, Request::Limit { group: Group::Role(role), .. }) => {
+            format!("no task has the role '{role}'")
+        }
+        (Refused::NoSuchAgent, Request::Limit { group: Group::Agent(agent), .. }) => {
+            format!("the agent '{agent}' does no task of this run")
+        }
         (refused, _) => refused.to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a run can be asked, and its line of JSON. What is not exactly such a line is refused.
 
-use team_executor_core::run::{Input, Which};
-use team_executor_core::{CheckpointAction, TaskIndex, Timestamp};
+use team_executor_core::run::{Group, Input, Which};
+use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
@@ -33,6 +33,13 @@ pub enum Request {
         task: String,
         /// For people.
         reason: String,
+    },
+    /// At most so many workers at a time.
+    Limit {
+        /// Which workers.
+        group: Group,
+        /// How many; nothing lifts the limit.
+        most: Option<u32>,
     },
     /// A person has judged what there is.
     Decide {
@@ -113,6 +120,17 @@ impl Request {
                 text("task", task);
                 text("reason", reason);
             }
+            Self::Limit { group, most } => {
+                match group {
+                    Group::All => {}
+                    Group::Role(role) => text("role", role.as_str()),
+                    Group::Agent(agent) => text("agent", agent),
+                }
+                if let Some(most) = most {
+                    out.key("workers");
+                    out.plain(most);
+                }
+            }
             Self::Decide { action, tasks, text: words } => {
                 text("action", action.word());
                 text("text", words);
@@ -180,6 +198,7 @@ impl Request {
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
                 (Self::Retry { which: fields.wanted()?, downstream }, &["tasks", "downstream"])
             }
+            "limit" => (fields.limit()?, &["role", "agent", "workers"]),
             "decide" => {
                 let action = CheckpointAction::from_word(&fields.text("action")?);
                 let action = action.ok_or("the request has no readable `action`")?;
@@ -227,6 +246,7 @@ impl Request {
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
                 return Err("no executor is running to be asked".to_owned());
             }
+            Self::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
             Self::Retry { which: Wanted::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
@@ -259,6 +279,7 @@ impl Request {
             Self::Stop => "stop",
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
+            Self::Limit { .. } => "limit",
             Self::Decide { .. } => "decide",
             Self::Ask(_) => "ask",
             Self::Whose => "whose",
@@ -277,6 +298,20 @@ impl Fields<'_, '_> {
     fn text(&self, name: &str) -> Result<String, String> {
         let text = self.root.get(name).and_then(Value::as_text);
         text.map(|text| text.into_owned()).ok_or_else(|| format!("the request has no readable `{name}`"))
+    }
+
+    fn limit(&self) -> Result<Request, String> {
+        let named = |name: &str| self.root.get(name).map(|_| self.words(name, REASON_CHARS)).transpose();
+        let role = named("role")?.map(|role| RoleName::parse(&role).map_err(|error| error.to_string())).transpose()?;
+        let group = match (role, named("agent")?) {
+            (None, None) => Group::All,
+            (Some(role), None) => Group::Role(role),
+            (None, Some(agent)) => Group::Agent(agent),
+            (Some(_), Some(_)) => return Err("the request limits a role or an agent, not both".to_owned()),
+        };
+        let workers = |value: Value<'_, '_>| value.as_i64().and_then(|most| u32::try_from(most).ok());
+        let most = self.root.get("workers").map(|value| workers(value).ok_or("the request has no readable `workers`"));
+        Ok(Request::Limit { group, most: most.transpose()? })
     }
 
     fn reason(&self) -> Result<String, String> {
@@ -332,6 +367,9 @@ mod tests {
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
             Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },
+            Request::Limit { group: Group::All, most: Some(5) },
+            Request::Limit { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1) },
+            Request::Limit { group: Group::Agent("my \"agent\"".to_owned()), most: None },
             Request::Ask(Permission {
                 task: "A".to_owned(),
                 attempt: "r/A/1".to_owned(),

@@ -20,7 +20,7 @@ pub use self::start::run;
 use std::time::Duration;
 
 use team_executor_core::Timestamp;
-use team_executor_core::run::{Effect, Ending, Input, Run, Stage, Work, WorkEnded};
+use team_executor_core::run::{Effect, Ending, Group, Input, Run, Stage, Work, WorkEnded};
 use team_executor_store::Disk;
 
 use self::pace::Pace;
@@ -115,6 +115,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         } else {
             self.take(vec![Input::Start { now: self.desk.now() }])?;
         }
+        self.limit()?;
         let epoch = self.conductor.epoch();
         self.desk.hold().sign(epoch)?;
         // Whoever starts a paused run wants it to go on. What a person is to judge must be wanted in so many words.
@@ -136,6 +137,17 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             self.end_or_judge();
         }
         self.finish()
+    }
+
+    /// How many workers a person chose for this start counts, and not the limit that was set before.
+    fn limit(&mut self) -> Result<(), Failure> {
+        let before = self.rules().limits().run;
+        match self.options.limit {
+            Some(chosen) if before.is_some_and(|before| before != chosen) => {
+                self.take(vec![Input::Limit { now: self.desk.now(), group: Group::All, most: Some(chosen) }])
+            }
+            _ => Ok(()),
+        }
     }
 
     fn rules(&self) -> &Run {

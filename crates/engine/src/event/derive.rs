@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use team_executor_core::run::{self, Asks, Cause, ErrorClass, JudgedThen, Run, Then, Used, WaveThen, Work};
+use team_executor_core::run::{self, Asks, Cause, ErrorClass, Group, JudgedThen, Run, Then, Used, WaveThen, Work};
 use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
 
@@ -90,6 +90,14 @@ impl Scene<'_> {
                 Kind::Warning { message: format!("every task of wave {wave} failed, so the run stops here") }
             }
             E::Paused { reason: run::PauseReason::Told(reason), .. } => Kind::Paused { reason },
+            E::Limited { group, most, .. } => {
+                let (role, agent) = match group {
+                    Group::All => (None, None),
+                    Group::Role(role) => (Some(role.to_string()), None),
+                    Group::Agent(agent) => (None, Some(agent)),
+                };
+                Kind::Limited { role, agent, workers: most }
+            }
             E::Resumed { .. } => Kind::Resumed,
             E::Draining { .. } => Kind::Draining { running: counts.running },
             E::Halted { why, .. } => Kind::Halted { reason: Halted::describe(&why, self.rules, self.session).words },

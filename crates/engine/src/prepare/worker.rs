@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use team_executor_agents::Limits;
 use team_executor_agents::adapters::Setup;
 use team_executor_core::TaskIndex;
-use team_executor_core::run::Run;
+use team_executor_core::run::{Agents, Run};
 
 use crate::conclude::artifacts::Demands;
 use crate::shell;
@@ -93,6 +93,13 @@ impl Workers {
     /// The numbers of those who can do a task, the one that is wanted first.
     pub fn chain_of(&self, task: TaskIndex) -> &[usize] {
         self.of.get(task.get()).and_then(|chain| self.chains.get(*chain)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> Agents {
+        let name = |worker: &usize| self.list.get(*worker).map(|worker| worker.agent.clone()).unwrap_or_default();
+        let chains = self.chains.iter().map(|chain| chain.iter().map(name).collect()).collect();
+        Agents { chains, of: self.of.clone() }
     }
 
     /// The numbers of those who can be used for a task.

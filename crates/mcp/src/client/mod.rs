@@ -10,6 +10,7 @@ mod resources;
 mod room;
 mod roots;
 mod sessions;
+mod steering;
 mod table;
 mod tasks;
 mod texts;
@@ -81,7 +82,7 @@ impl Client {
 
     /// All that it offers.
     pub fn tools() -> Vec<Tool> {
-        [sessions::TOOLS, table::TOOLS].concat().into_iter().map(|tool| tool()).collect()
+        [sessions::TOOLS, steering::TOOLS, table::TOOLS].concat().into_iter().map(|tool| tool()).collect()
     }
 
     async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
@@ -121,7 +122,10 @@ impl Call<'_> {
 
     /// Carries it out; nothing if there is no such tool.
     async fn carry_out(&self, name: &str, arguments: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
-        match sessions::call(self, name, arguments.clone()).await? {
+        if let Some(done) = sessions::call(self, name, arguments.clone()).await? {
+            return Ok(Some(done));
+        }
+        match steering::call(self, name, arguments.clone()).await? {
             None => table::call(self, name, arguments).await,
             done => Ok(done),
         }

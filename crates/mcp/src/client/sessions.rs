@@ -214,7 +214,7 @@ pub(super) async fn ask(call: &Call<'_>, session: &str, request: Request) -> Res
 }
 
 /// The same; where there is no executor, the request is noted in the run.
-async fn ask_or_note(call: &Call<'_>, session: &str, request: Request) -> Result<Value, Refusal> {
+pub(super) async fn ask_or_note(call: &Call<'_>, session: &str, request: Request) -> Result<Value, Refusal> {
     let ask = move |app: &App, session: Option<&Path>| {
         documents::asked(app.ask_or_note(session, Reading::default(), &request)?)
     };

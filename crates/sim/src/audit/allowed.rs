@@ -27,6 +27,10 @@ impl Model {
             "resumed" => demand!(self.open.is_empty(), "I15: it goes on, and {:?} are to be judged", self.open),
             "halted" => return self.judge_halt(record),
             "used" => return Ok(()),
+            "limited" => {
+                demand!(record.number("most") != Some(0), "I12: nothing may start any more: {}", record.0);
+                demand!(self.stage != Stage::Finished, "a finished run is limited: {}", record.0);
+            }
             "returned" => self.judge_return(record)?,
             "decided" => self.judge_decision(record)?,
             "wave_merged" => self.judge_merge(record)?,

@@ -34,6 +34,8 @@ pub(crate) struct TaskFacts {
     pub(crate) role: String,
     /// Whose quotas can be used, the one that is wanted first.
     pub(crate) quotas: Vec<u32>,
+    /// What the agents are called.
+    pub(crate) agents: Vec<String>,
     pub(crate) retries: u32,
     pub(crate) rounds: u32,
     /// The run pauses after it, it is switched off, or it is not for simpler work than this.
@@ -72,6 +74,7 @@ impl Facts {
                     .chain(scenario.policy.fallbacks.get(&TaskIndex(index)).into_iter().flatten())
                     .copied()
                     .collect(),
+                agents: scenario.agents(index),
                 retries: own.retries.unwrap_or(scenario.policy.retries),
                 rounds: own.rounds.unwrap_or(scenario.policy.rounds),
                 asks: own.asks,

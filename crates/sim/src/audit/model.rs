@@ -38,6 +38,10 @@ pub(crate) struct Model {
     pub(super) told: bool,
     /// It has halted because the disk is full.
     pub(super) is_full: bool,
+    /// What a person has limited, by what it is for: nothing for all workers.
+    limits: BTreeMap<Option<String>, usize>,
+    /// As many workers as there ever might be.
+    pub(super) most: usize,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
 }
@@ -126,6 +130,8 @@ impl Model {
             wave_failed: false,
             told: false,
             is_full: false,
+            limits: BTreeMap::new(),
+            most: facts.slots,
             fewer: None,
         };
         for task in 0..model.tasks.len() {
@@ -165,6 +171,7 @@ impl Model {
             && self.tasks[task].not_before <= clock
             && self.choice(task, clock).is_some()
             && self.fits(task)
+            && self.is_within_limits(task, clock)
             && !self.running().any(|other| self.facts.share_a_worker(task, other))
     }
 
@@ -195,8 +202,20 @@ impl Model {
         self.facts.tasks[task].quotas.iter().all(|quota| self.closed.contains(quota))
     }
 
+    /// Whether one more worker stays within the limits of its role and its agent.
+    fn is_within_limits(&self, task: usize, clock: i64) -> bool {
+        let role = |task: usize| self.facts.tasks[task].role.clone();
+        let agent = |task: usize, choice: usize| self.facts.tasks[task].agents.get(choice).cloned().unwrap_or_default();
+        let next = self.choice(task, clock).map(|choice| agent(task, choice)).unwrap_or_default();
+        let of_role = self.running().filter(|other| role(*other) == role(task)).count();
+        let of_agent = self.running().filter(|other| agent(*other, self.tasks[*other].choice) == next).count();
+        let is_free = |of: String, running: usize| self.limits.get(&Some(of)).is_none_or(|most| running < *most);
+        is_free(format!("role {}", role(task)), of_role) && is_free(format!("agent {next}"), of_agent)
+    }
+
     pub(super) fn has_room(&self) -> bool {
-        let most = self.fewer.unwrap_or(usize::MAX).min(self.facts.slots);
+        let chosen = self.limits.get(&None).copied().unwrap_or(self.facts.slots);
+        let most = self.fewer.unwrap_or(usize::MAX).min(chosen);
         self.stage == Stage::Going && self.recalled.is_empty() && self.running().count() < most
     }
 
@@ -232,6 +251,16 @@ impl Model {
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {
             ("recovered", _) => self.fewer = None,
+            ("limited", _) => {
+                let role = record.text("role").map(|role| format!("role {role}"));
+                let of = role.or_else(|| record.text("agent").map(|agent| format!("agent {agent}")));
+                let most = record.number("most").and_then(|most| usize::try_from(most).ok());
+                if of.is_none() {
+                    self.most = self.most.max(most.unwrap_or(0));
+                }
+                self.limits.remove(&of);
+                self.limits.extend(most.map(|most| (of, most)));
+            }
             ("halted", _) => {
                 (self.stage, self.must_halt) = (Stage::Draining, false);
                 self.is_full = record.value("no_room").is_some();

@@ -65,7 +65,7 @@ impl Auditor<'_> {
             let shared = self.facts.share_a_worker(task, other.work.task.get());
             demand!(!shared, "I3: T{name} and T{} share a resident worker", other.work.task.0);
         }
-        demand!(alive.len() < self.facts.slots, "I3: more workers than slots");
+        demand!(alive.len() < self.written.model.most, "I3: more workers than slots");
         let starts = &mut self.starts[task];
         demand!(attempt > starts.last, "I8: attempt {attempt} at T{name} starts after attempt {}", starts.last);
         (starts.last, starts.count) = (attempt, starts.count + 1);

@@ -54,8 +54,8 @@ pub fn agent(claimed: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Bound, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then, Used,
-        WaveThen, Work,
+        Bound, Cause, ErrorClass, Event, Group, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason,
+        Then, Used, WaveThen, Work,
     };
     use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
 
@@ -163,6 +163,9 @@ mod tests {
             halted(Scope::Run),
             halted(Scope::Role(RoleName::parse("q a").unwrap())),
             halted(Scope::Task(TaskIndex(1))),
+            Event::Limited { group: Group::All, most: Some(7), at },
+            Event::Limited { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1), at },
+            Event::Limited { group: Group::Agent("my \"agent\"".to_owned()), most: None, at },
         ]
     }
 

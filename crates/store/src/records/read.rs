@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use team_executor_core::run::{
-    Bound, Cause, ErrorClass, Event, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then, Used,
-    WaveThen, Work,
+    Bound, Cause, ErrorClass, Event, Group, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then,
+    Used, WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
 
@@ -114,6 +114,7 @@ impl Fields<'_> {
                 then: self.word("then", Some(&it.then), wave_then)?,
                 at: time(it.at),
             },
+            Record::Limited(it) => Event::Limited { most: it.most, at: time(it.at), group: self.group(it)? },
             Record::Paused(it) => Event::Paused { at: time(it.at), reason: self.pause_reason(it)? },
             Record::Resumed(it) => Event::Resumed { at: at(it) },
             Record::Draining(it) => Event::Draining { at: at(it) },
@@ -121,6 +122,14 @@ impl Fields<'_> {
             Record::Stopping(it) => Event::Stopping { at: at(it) },
             Record::Finished(it) => Event::Finished { at: at(it) },
             Record::Unknown => return Err(Unreadable::Unknown(kind(self.line).unwrap_or_default())),
+        })
+    }
+
+    fn group(&self, it: record::Limited<'_>) -> Result<Group, Unreadable> {
+        Ok(match (it.role, it.agent) {
+            (Some(role), _) => Group::Role(RoleName::parse(&role).map_err(|_| self.bad("role"))?),
+            (None, Some(agent)) => Group::Agent(agent.into_owned()),
+            (None, None) => Group::All,
         })
     }
 

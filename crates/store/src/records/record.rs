@@ -33,6 +33,7 @@ pub(super) enum Record<'r> {
     Returned(Tasks<'r>),
     Decided(Decided<'r>),
     WaveMerged(WaveMerged<'r>),
+    Limited(Limited<'r>),
     Paused(Paused<'r>),
     Resumed(At),
     Draining(At),
@@ -196,6 +197,17 @@ pub(super) struct Decided<'r> {
 pub(super) struct WaveMerged<'r> {
     pub(super) wave: u32,
     pub(super) then: Cow<'r, str>,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Limited<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<Cow<'r, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<Cow<'r, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) most: Option<u32>,
     pub(super) at: i64,
 }
 

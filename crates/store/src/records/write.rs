@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{
-    Bound, ErrorClass, Event, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen,
+    Bound, ErrorClass, Event, Group, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen,
 };
 
 use super::record::{self, At, Attempts, Count, Record};
@@ -103,6 +103,14 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
         }),
         Event::WaveMerged { wave, then, .. } => {
             Record::WaveMerged(record::WaveMerged { wave: *wave, then: wave_word(*then).into(), at })
+        }
+        Event::Limited { group, most, .. } => {
+            let (role, agent) = match group {
+                Group::All => (None, None),
+                Group::Role(role) => (Some(Cow::Borrowed(role.as_str())), None),
+                Group::Agent(agent) => (None, Some(Cow::Borrowed(agent.as_str()))),
+            };
+            Record::Limited(record::Limited { role, agent, most: *most, at })
         }
         Event::Paused { reason, .. } => Record::Paused(paused(reason, at, id)),
         Event::Resumed { .. } => Record::Resumed(At { at }),

@@ -11,6 +11,7 @@ pub(crate) mod ends;
 mod files;
 mod judged;
 mod knowledge;
+pub(crate) mod limit;
 mod reconcile;
 mod verbs;
 mod views;

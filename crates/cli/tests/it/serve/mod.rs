@@ -3,6 +3,7 @@
 mod confined;
 mod sdk;
 mod sessions;
+mod steering;
 mod tables;
 mod tasks;
 

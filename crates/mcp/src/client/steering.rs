@@ -1,0 +1,53 @@
+//! The tools that change how a run goes on while it does: each does what the command of its name does.
+
+use rmcp::model::{JsonObject, Tool};
+use rmcp::schemars::{self, JsonSchema};
+use serde::Deserialize;
+use serde_json::Value;
+use team_executor_app::bus::Refusal;
+use team_executor_app::{Request, group};
+
+use super::Call;
+use super::sessions::ask_or_note;
+use crate::tool::{self, Effect, tool};
+
+/// The tools that this file offers.
+pub(super) const TOOLS: &[fn() -> Tool] = &[|| {
+    tool::<Limit>(
+        "limit",
+        "Change how many workers run at a time, in all or of one role or agent; workers beyond it finish",
+        Effect::Adds,
+    )
+}];
+
+/// How many workers there may be.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Limit {
+    /// The session's folder
+    session: String,
+    /// How many at a time; without it the limit is lifted
+    #[schemars(range(min = 1))]
+    workers: Option<u32>,
+    /// Limit the workers of this role only
+    role: Option<String>,
+    /// Limit the workers of this agent only
+    agent: Option<String>,
+}
+
+/// Carries out a call; nothing if it is another file's tool.
+pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>) -> Result<Option<Value>, Refusal> {
+    let answer = match name {
+        "limit" => {
+            let Limit { session, workers, role, agent } = tool::arguments(name, given)?;
+            if role.is_some() && agent.is_some() {
+                let what = "a limit is for a role or for an agent, not for both".to_owned();
+                return Err(Refusal { what, help: "call `limit` twice".to_owned() });
+            }
+            let group = group(role.as_deref(), agent.as_deref())?;
+            ask_or_note(call, &session, Request::Limit { group, most: workers }).await?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
