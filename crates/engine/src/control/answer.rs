@@ -124,9 +124,9 @@ fn limited(group: &Group, most: Option<u32>, run: &Run) -> String {
     };
     let plural = if most == 1 { "" } else { "s" };
     let words = format!("at most {most} worker{plural}{whose} at a time");
-    match run.at_work().count() {
-        running if *group == Group::All && running > most as usize => {
-            format!("{words}; {running} are at work, and no other starts until there are fewer")
+    match group {
+        Group::All if run.at_work().count() > most as usize => {
+            format!("{words}; no other starts until fewer are at work")
         }
         _ => words,
     }

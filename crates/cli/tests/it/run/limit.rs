@@ -1,6 +1,7 @@
 //! More or fewer workers at a time, while a run goes on and while none does.
 
-use std::process::Child;
+use std::fs::File;
+use std::process::{Child, Stdio};
 
 use team_executor_testkit::limited::*;
 use team_executor_testkit::{Gate, Pulse, World};
@@ -9,12 +10,13 @@ use super::asked::{ask, said};
 use super::ends::end;
 use super::{DID, arguments, column, folder, read, run, start, tasks};
 
-/// Four tasks that show that they run, and go on when the gate opens.
+/// Four tasks that show that they run, and go on when the gate opens. It stays open.
 pub(crate) struct Four {
     pub(crate) world: World,
     pub(crate) pulse: Pulse,
-    pub(crate) gate: Gate,
     pub(crate) worker: String,
+    /// While this end is held, readers of the gate wait.
+    gate: Option<File>,
 }
 
 impl Four {
@@ -22,13 +24,22 @@ impl Four {
         let world = tasks(&[("A", ""), ("B", ""), ("C", ""), ("D", "")]);
         let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
         let worker = format!("exec 9>{}; printf . >&9; cat {}; {DID}", pulse.arg(), gate.arg());
-        Self { world, pulse, gate, worker }
+        let gate = File::options().read(true).write(true).open(gate.arg()).expect("a gate");
+        Self { world, pulse, worker, gate: Some(gate) }
+    }
+
+    /// Lets all go on, those that wait and those that come.
+    pub(crate) fn open(&mut self) {
+        let dir = self.world.dir();
+        std::fs::write(dir.join("open"), "").expect("a file");
+        std::fs::rename(dir.join("open"), dir.join("gate")).expect("who comes finds nothing to wait for");
+        self.gate = None;
     }
 
     /// A run of one worker at a time, whose first worker is at work.
     fn start(&mut self) -> Child {
         let mut command = self.world.command(&arguments("--session=S", &self.worker, &["-c", "1"]));
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
         self.pulse.wait_alive(1);
         child
@@ -50,7 +61,7 @@ fn raised_limit_starts_workers_at_once() {
     assert_eq!(said(&four.world, &limited), "Run EX is going on\n  at most 3 workers at a time\n", "{limited}");
     four.pulse.wait_alive(2); // two more
     assert_eq!(at_work(&four.world), 3);
-    four.gate.open();
+    four.open();
     assert_eq!(end(executor).0, Some(0));
     assert_eq!(column(&four.world, "status"), ["completed"; 4]);
 }
@@ -72,7 +83,7 @@ fn limit_that_makes_no_sense_is_refused() {
         assert_eq!(refused.code, Some(2), "{refused}");
         assert!(refused.stderr.contains(why), "{why}: {refused}");
     }
-    four.gate.open();
+    four.open();
     assert_eq!(end(executor).0, Some(0));
     let refused = ask(&four.world, &["limit", "2"]);
     assert!(refused.stderr.starts_with("error: nothing was done: the run is finished\nhelp: "), "{refused}");
@@ -101,10 +112,14 @@ fn limit_outlives_kill_9_right_after_its_answer() {
     four.pulse.wait_dead();
     // Without an executor it is noted, and what is chosen for a start counts more.
     let noted = ask(&four.world, &["limit", "2"]);
-    assert!(said(&four.world, &noted).contains("  at most 2 workers at a time\nGo on, "), "{noted}");
+    assert!(
+        said(&four.world, &noted)
+            .contains("  at most 2 workers at a time; no other starts until fewer are at work\nGo on, "),
+        "{noted}"
+    );
     let unknown = ask(&four.world, &["limit", "2", "--agent", "nobody"]);
     assert!(unknown.stderr.contains("'nobody'") && unknown.code == Some(2), "{unknown}");
-    four.gate.open();
+    four.open();
     assert_eq!(run(&four.world, DID, &["-c", "1"]).code, Some(0));
     let journal = read(folder(&four.world).join(".executor/journal"));
     let last = journal.lines().rfind(|line| line.contains("\"limited\"")).expect("a limit");
@@ -117,9 +132,9 @@ fn lowered_limit_lets_workers_finish() {
     let executor = start(&four.world, &four.worker);
     four.pulse.wait_alive(3);
     let limited = ask(&four.world, &["limit", "1"]);
-    let words = "  at most 1 worker at a time; 3 are at work, and no other starts until there are fewer\n";
+    let words = "  at most 1 worker at a time; no other starts until fewer are at work\n";
     assert!(limited.stdout.ends_with(words), "{limited}");
-    four.gate.open();
+    four.open();
     assert_eq!(end(executor).0, Some(0));
     let events = ask(&four.world, &["events", "--format", "json"]);
     assert!(events.stdout.contains("\"type\":\"limited\",\"role\":null,\"agent\":null,\"workers\":1"), "{events}");

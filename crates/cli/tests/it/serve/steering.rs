@@ -20,6 +20,6 @@ fn client_changes_how_many_workers_there_are() {
     assert!(refused.expect_err("there is no such role").contains("no task has the role 'nobody'"));
     let both = client.call("limit", &json!({"session": "S", "workers": 1, "role": "worker", "agent": "a"}));
     assert!(both.expect_err("for one of them").contains("not for both"));
-    four.gate.open();
+    four.open();
     assert_eq!(executor.limited_output().status.code(), Some(0));
 }
