@@ -3,8 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    Agents, Archive, Artifacts, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Logs, Mcp, Msg, Pause,
-    Plan, Prompt, Rehearse, Retry, Run, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
+    Agents, Archive, Artifacts, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit, Logs, Mcp, Msg,
+    Pause, Plan, Prompt, Rehearse, Retry, Run, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf,
+    Validate,
 };
 
 /// What to do.
