@@ -77,7 +77,7 @@ fn retry(event: &Value) -> String {
 }
 
 /// A call of a tool in words. Agents name the same things differently.
-fn call(tool: &str, input: &Value) -> String {
+pub(super) fn call(tool: &str, input: &Value) -> String {
     let first = |keys: &[&str]| keys.iter().find_map(|key| text(input, key)).filter(|value| !value.is_empty());
     let path = || first(&["file_path", "absolute_path", "path", "notebook_path", "dir_path"]).map(short);
     let with = |verb: &str, object: Option<String>| match object {
@@ -119,7 +119,7 @@ fn of_server(server: &str, tool: &str, input: &Value) -> String {
 }
 
 /// An item of Codex, by either of its protocols.
-fn item(item: &Value) -> Option<String> {
+pub(super) fn item(item: &Value) -> Option<String> {
     Some(match text(item, "type")? {
         "command_execution" | "commandExecution" => format!("runs {}", command(text(item, "command")?)),
         "file_change" | "fileChange" => {
@@ -136,9 +136,11 @@ fn item(item: &Value) -> Option<String> {
 
 /// An update of the Agent Client Protocol.
 fn update(update: &Value) -> Option<String> {
-    if text(update, "sessionUpdate") != Some("tool_call") {
-        return None;
-    }
+    (text(update, "sessionUpdate") == Some("tool_call")).then(|| tool_call(update)).flatten()
+}
+
+/// A call of a tool by the Agent Client Protocol.
+pub(super) fn tool_call(update: &Value) -> Option<String> {
     let (title, raw) = (text(update, "title").unwrap_or_default(), &update["rawInput"]);
     let path = || text(update["locations"].as_array()?.first()?, "path").map(short);
     let of_ours = [title, text(update, "name").unwrap_or_default()].into_iter().find_map(|name| {

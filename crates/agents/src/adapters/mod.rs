@@ -18,6 +18,7 @@ mod stream;
 mod talk_tests;
 #[cfg(test)]
 mod tests;
+pub mod transcript;
 mod trouble;
 mod version;
 
