@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::UNIX_EPOCH;
 
 use rustix::io::{Errno, ioctl_fionread};
 use team_executor_beneath::{Dir, io_error};
@@ -11,6 +12,7 @@ use team_executor_beneath::{Dir, io_error};
 use crate::adapters::Ear;
 use crate::exit::Stream;
 use crate::last_line::LastLine;
+use crate::log_times::Noting;
 
 /// The most that is read at once.
 pub(crate) const CHUNK: usize = 64 * 1024;
@@ -38,12 +40,15 @@ pub(crate) struct Log {
     folder: Dir,
     name: String,
     file: Option<File>,
+    /// How much was written.
+    length: u64,
+    times: Noting,
 }
 
 impl Log {
     /// A log of this name in a folder.
-    pub(crate) const fn new(folder: Dir, name: String) -> Self {
-        Self { folder, name, file: None }
+    pub(crate) fn new(folder: Dir, name: String) -> Self {
+        Self { folder, name, file: None, length: 0, times: Noting::default() }
     }
 
     /// Never writes over a file that is there. Anything else in its place, such as a link or a pipe, is set aside.
@@ -54,7 +59,15 @@ impl Log {
         if self.file.is_none() {
             self.file = Some(self.folder.append_or_set_aside(&self.name).map_err(io_error)?);
         }
+        self.length += bytes.len() as u64;
         self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+    }
+
+    /// Notes when this was printed. Without the note it seems to have been printed a little earlier.
+    fn note(&mut self, bytes: &[u8], now: u64) {
+        if !bytes.is_empty() {
+            let _a_full_disk_ends_the_notes = self.times.note((&self.folder, &self.name), self.length, now);
+        }
     }
 }
 
@@ -149,6 +162,7 @@ impl Capture {
         let head = usize::try_from(self.head).unwrap_or(usize::MAX).min(bytes.len());
         let (head, rest) = bytes.split_at(head);
         self.head -= head.len() as u64;
+        self.log.note(head, UNIX_EPOCH.elapsed().map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(0)));
         // A full disk ends the log, not the worker: the pipe must be drained whatever happens.
         if self.log.write(head).is_err() {
             self.stream.dropped += head.len() as u64;
@@ -234,6 +248,8 @@ mod tests {
             folder: Dir::open(dir.path()).unwrap(),
             name: String::new(),
             file: Some(File::options().write(true).open("/dev/full").unwrap()),
+            length: 0,
+            times: Noting::default(),
         };
         let mut capture = Capture::new(write, log, 8);
         capture.keep(b"0123456789");

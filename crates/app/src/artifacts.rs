@@ -1,4 +1,4 @@
-//! What the newest run of a session delivered, and whether it is still the same. Only looks.
+//! What the runs of a session delivered, and whether it is still the same. Only looks.
 
 use std::path::Path;
 
@@ -12,12 +12,13 @@ use crate::open::Reading;
 use crate::{App, escape};
 
 impl App {
-    /// What the newest run of a session delivered, and how the user named the session.
-    pub fn artifacts(&self, session: Option<&Path>, reading: Reading) -> Result<Delivered, Error> {
-        let opened = self.open(session, reading)?;
+    /// What the runs of a session delivered, or the one with this unique part of a name.
+    pub fn artifacts(&self, session: Option<&Path>, reading: Reading, run: Option<&str>) -> Result<Delivered, Error> {
+        let opened = self.open_run(session, reading, run)?;
         let (read, _) = opened.runnable()?;
         let place = self.place(session)?;
-        let Some(shelf) = Shelf::read(&read.artifacts, &place.folder, &place.current)? else {
+        let shelf = Shelf::read(&read.artifacts, (&place.folder, &place.current), opened.run.as_deref())?;
+        let Some(shelf) = shelf else {
             let shown = escape::line(&opened.path);
             let finding = Finding::error(Code::Usage, format!("the session {shown} was never run"));
             return Err(finding.help(format!("run it with: team-executor {}", escape::session(&opened.path))).into());
@@ -100,11 +101,12 @@ struct JsonArtifact<'a> {
     task: Option<&'a str>,
     role: &'a str,
     attempt: u32,
+    run: &'a str,
     dependencies: Vec<&'a str>,
 }
 
 fn json(shelved: &Shelved) -> JsonArtifact<'_> {
-    let Shelved { artifact, place, attempt } = shelved;
+    let Shelved { artifact, place, attempt, run } = shelved;
     JsonArtifact {
         id: artifact.id.as_str(),
         r#type: artifact.kind.word(),
@@ -118,6 +120,7 @@ fn json(shelved: &Shelved) -> JsonArtifact<'_> {
         task: artifact.task.as_ref().map(|task| task.as_str()),
         role: artifact.creator.as_str(),
         attempt: *attempt,
+        run,
         dependencies: artifact.dependencies.iter().map(|id| id.as_str()).collect(),
     }
 }

@@ -40,6 +40,8 @@ pub struct Opened {
     pub findings: Findings,
     /// What findings point into.
     pub sources: Sources,
+    /// The folder of the run that is looked at, if it is not the newest.
+    pub run: Option<PathBuf>,
 }
 
 impl Opened {
@@ -84,6 +86,54 @@ impl App {
         self.read(path, reading, if reading.ignore_results || was_run() { load_ignoring_results } else { load })
     }
 
+    /// Reads the session that the user named, to look at one of its runs: the newest, or the one with this unique part of a name.
+    /// Where the session has other tasks by now, they are those of that run.
+    pub fn open_run(&self, path: Option<&Path>, reading: Reading, run: Option<&str>) -> Result<Opened, Error> {
+        let mut opened = self.open(path, reading)?;
+        let Some(named) = run else { return Ok(opened) };
+        let place = self.place(path)?;
+        let run = self.run_named(&place, named)?;
+        if opened.session.as_ref().is_none_or(|(session, _)| !engine::runs::is_of(&run, session)) {
+            let tasks = engine::runs::tasks_of(&run, &place.folder).ok_or_else(|| {
+                let message = format!("the tasks of the run {} cannot be read any more", folder_name(&run));
+                let folder = escape::shell_word(&run.display().to_string());
+                Finding::error(Code::Usage, message).help(format!("look at its files: ls {folder}"))
+            })?;
+            opened.session = Some(tasks);
+        }
+        opened.run = Some(run);
+        Ok(opened)
+    }
+
+    /// The folder of the run of a session with this unique part of a name.
+    pub(crate) fn run_named(&self, place: &Place, named: &str) -> Result<PathBuf, Error> {
+        const SHOWN: usize = 10;
+        let all = engine::runs::of_session(&place.folder, &place.current);
+        let whole = all.iter().find(|(id, _)| id == named);
+        let mut fitting: Vec<_> = match whole {
+            Some(one) => vec![one],
+            None => all.iter().filter(|(id, _)| id.contains(named)).collect(),
+        };
+        if let ([one], false) = (&fitting[..], named.is_empty()) {
+            return Ok(one.1.clone());
+        }
+        let message = match fitting.len() {
+            0 => format!("the session has no run {}", escape::line(named)),
+            several => format!("{several} runs of the session have '{}' in their name", escape::line(named)),
+        };
+        if fitting.is_empty() {
+            fitting = all.iter().collect();
+        }
+        let shown = fitting.iter().take(SHOWN).map(|(id, _)| format!("--run {}", escape::shell_word(id)));
+        let finding = shown.fold(Finding::error(Code::Usage, message), Finding::help);
+        Err(match fitting.len().saturating_sub(SHOWN) {
+            0 if fitting.is_empty() => finding.help("the session was never run"),
+            0 => finding,
+            more => finding.help(format!("and {more} more")),
+        }
+        .into())
+    }
+
     /// Reads the tasks of the session that the user named, and nothing that stands beside them.
     pub fn open_tasks(&self, path: Option<&Path>, reading: Reading) -> Result<Opened, Error> {
         self.read(path, reading, load_tasks)
@@ -123,6 +173,7 @@ impl App {
             session,
             findings: loaded.findings,
             sources: loaded.sources,
+            run: None,
         })
     }
 

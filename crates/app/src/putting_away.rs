@@ -14,10 +14,11 @@ use crate::error::Error;
 use crate::{App, escape};
 
 impl App {
-    /// Copies what the newest run of a session delivered to a folder.
-    pub fn export(&self, session: Option<&Path>, to: &Path) -> Result<Exported, Error> {
+    /// Copies what the runs of a session delivered to a folder, or the one with this unique part of a name.
+    pub fn export(&self, session: Option<&Path>, run: Option<&str>, to: &Path) -> Result<Exported, Error> {
         let place = self.place(session)?;
-        let exported = engine::export(&place.folder, &place.current, &self.path(to));
+        let run = run.map(|named| self.run_named(&place, named)).transpose()?;
+        let exported = engine::export(&place.folder, &place.current, run.as_deref(), &self.path(to));
         exported.map_err(|failure| Error::of_run(failure, &named(session)))
     }
 

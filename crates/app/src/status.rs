@@ -22,11 +22,11 @@ pub fn journal(status: &Status) -> PathBuf {
 }
 
 impl App {
-    /// How the newest run of a session stands; nothing if it was never run.
+    /// How the run of a session that was opened stands; nothing if it was never run.
     pub fn status(&self, opened: &Opened) -> Result<Option<Status>, Error> {
         let (session, graph) = opened.runnable()?;
         let place = self.place(opened.named())?;
-        let status = engine::status(session, graph, &place.folder, &place.current);
+        let status = engine::status(session, graph, (&place.folder, &place.current), opened.run.as_deref());
         status.map_err(|failure| unknown(&failure, &place, &opened.path))
     }
 
@@ -44,7 +44,7 @@ impl App {
     pub fn prompt(&self, opened: &Opened, task: &str) -> Result<String, Error> {
         let (session, graph, task) = opened.task(task)?;
         let place = self.around(opened.named())?;
-        let prompt = engine::prompt(session, graph, &place.folder, &place.current, task);
+        let prompt = engine::prompt(session, graph, (&place.folder, &place.current), opened.run.as_deref(), task);
         prompt.map_err(|failure| unknown(&failure, &place, &opened.path))
     }
 }

@@ -22,7 +22,8 @@ impl App {
     pub fn subscribe<'a>(&'a self, opened: &'a Opened, from: u64, live: bool) -> Result<Followed<'a>, Error> {
         let (session, graph) = opened.runnable()?;
         let place = self.place(opened.named())?;
-        let events = Subscription::open(session, graph, (&place.folder, &place.current), (from, live));
+        let events =
+            Subscription::open(session, graph, (&place.folder, &place.current), opened.run.as_deref(), (from, live));
         let events = events.map_err(|failure| unknown(&failure, &place, &opened.path))?;
         let events = events.ok_or_else(|| {
             let help = format!("team-executor {} runs it", escape::session(&opened.path));

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use team_executor_beneath::read_regular;
-use team_executor_core::Timestamp;
+use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::Cadence;
+use team_executor_core::{Graph, Session, Timestamp};
 use team_executor_files::json::{self, Value};
-use team_executor_store::recover;
-use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root, run_path};
+use team_executor_files::{Dialect, load_ignoring_results};
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL, LOGS, component, folder_name, project_root, run_path};
+use team_executor_store::{DiskFolder, recover};
 
 use crate::begin::run_at;
 
@@ -56,6 +57,50 @@ pub fn newest(session: &Path, current: &Path) -> Option<(String, PathBuf)> {
     let id = run_at::newest(&run_at::runs(&project), session)?;
     let folder = run_path(&project, &id);
     Some((id, folder))
+}
+
+/// The names and folders of a session's runs, put away or not, the newest first.
+pub fn of_session(session: &Path, current: &Path) -> Vec<(String, PathBuf)> {
+    let project = project_root(session, current);
+    let folders = [run_at::runs(&project), run_at::archive(&project)];
+    let all = folders.iter().flat_map(|folder| run_at::all(folder)).filter(|(plan, _)| plan.session == session);
+    let mut runs: Vec<_> = all.map(|(plan, path)| (plan.at, run_at::name_of(&path), path)).collect();
+    runs.sort_by(|a, b| b.cmp(a));
+    runs.into_iter().map(|(_, id, path)| (id, path)).collect()
+}
+
+/// Whether the run in a folder was made for the tasks that a session has now.
+pub fn is_of(run: &Path, session: &Session) -> bool {
+    run_at::plan_of(run).is_some_and(|plan| plan.is_of(session))
+}
+
+/// The tasks that the run in a folder was made for: those of its session, or as the run has kept them where the session has
+/// others by now.
+pub fn tasks_of(run: &Path, session: &Path) -> Option<(Session, Graph)> {
+    let read = |path: &Path, dialect| {
+        let loaded = load_ignoring_results(&DiskFolder::open(path).ok()?, &folder_name(session), dialect);
+        loaded.session.filter(|(session, _)| is_of(run, session))
+    };
+    read(session, None).or_else(|| read(run, Some(Dialect::TasksCsv)))
+}
+
+/// The attempts at a task that printed something in the run in a folder, in order.
+pub fn printed(run: &Path, task: &str) -> Vec<u32> {
+    let begin = format!("{}.", component(task));
+    let number = |name: String| {
+        let rest = name.strip_prefix(&begin)?;
+        rest.strip_suffix(".out").or_else(|| rest.strip_suffix(".err"))?.parse().ok()
+    };
+    let names = ours::list(&run.join(LOGS)).unwrap_or_default();
+    let mut attempts: Vec<u32> = names.into_iter().filter_map(number).collect();
+    attempts.sort_unstable();
+    attempts.dedup();
+    attempts
+}
+
+/// Where what an attempt printed is: standard output, then standard error.
+pub fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
+    run_at::logs(run, task, attempt)
 }
 
 /// Whether a session was ever run, and the run was not put away.

@@ -123,13 +123,14 @@ pub struct Running {
     pub seconds: u64,
 }
 
-/// How the newest run of a session stands; nothing if it was never run.
-pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -> Result<Option<Status>, Failure> {
-    let project = run_folder::project_root(folder, current);
-    if let Some(id) = run_at::nameless(&run_at::runs(&project), folder) {
-        return Err(Failure::Nameless(id));
-    }
-    let Some(path) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
+/// How the run in a folder stands, or the newest run of a session; nothing if it was never run.
+pub fn status(
+    session: &Session,
+    graph: &Graph,
+    (folder, current): (&Path, &Path),
+    run: Option<&Path>,
+) -> Result<Option<Status>, Failure> {
+    let Some(path) = chosen((folder, current), run)? else { return Ok(None) };
     let id = run_at::name_of(&path);
     let (_, run) = look(session, graph, &id, &path)?;
     let tasks = &session.tasks;
@@ -195,22 +196,35 @@ pub fn status(session: &Session, graph: &Graph, folder: &Path, current: &Path) -
     }))
 }
 
-/// What a worker is told about a task, as the newest run of the session stands, or before any run. After an attempt began
+/// The run in a folder, or the newest run of a session.
+pub(crate) fn chosen((folder, current): (&Path, &Path), run: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    if let Some(run) = run {
+        return Ok(Some(run.to_owned()));
+    }
+    let project = run_folder::project_root(folder, current);
+    match run_at::nameless(&run_at::runs(&project), folder) {
+        Some(id) => Err(Failure::Nameless(id)),
+        None => Ok(run_at::newest_of_all(&project, folder)),
+    }
+}
+
+/// What a worker is told about a task, as a run or the newest run of the session stands, or before any run. After an attempt began
 /// nothing that it builds on changes, unless a person has it done again.
 pub fn prompt(
     session: &Session,
     graph: &Graph,
-    folder: &Path,
-    current: &Path,
+    (folder, current): (&Path, &Path),
+    chosen: Option<&Path>,
     task: TaskIndex,
 ) -> Result<String, Failure> {
     let project = run_folder::project_root(folder, current);
-    let newest = run_at::newest(&run_at::runs(&project), folder).map(|id| (run_folder::run_path(&project, &id), id));
-    let run = match &newest {
-        Some((path, id)) => look(session, graph, id, path)?.1,
+    let newest = || run_at::newest(&run_at::runs(&project), folder).map(|id| run_folder::run_path(&project, &id));
+    let path = chosen.map(Path::to_owned).or_else(newest);
+    let run = match &path {
+        Some(path) => look(session, graph, &run_at::name_of(path), path)?.1,
         None => replay::rules(&session.tasks, graph, "", Policy::default(), std::iter::empty())?,
     };
-    let path = newest.as_ref().map(|(path, _)| path.as_path());
+    let path = path.as_deref();
     let before = Residents::default().take(session, &run, task);
     Ok(crate::prepare::prompt::render(session, &run, task, (folder, &mut Knowledge::default()), path, &before, false))
 }

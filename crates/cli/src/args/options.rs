@@ -189,6 +189,9 @@ pub(crate) struct StatusOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) of: OfRun,
+
     /// Update until the run ends
     #[arg(short, long)]
     pub(crate) watch: bool,
@@ -204,16 +207,66 @@ pub(crate) struct Logs {
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,
 
+    /// Which attempt: a number, or `all` [default: the last]
+    #[arg(long, value_name = "N|all", default_value = "last", hide_default_value = true, value_parser = attempts)]
+    pub(crate) attempt: WhichAttempts,
+
+    /// Print only the last lines of each stream
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) tail: Option<usize>,
+
+    /// Print only what was printed since: 10m, 2h, or 2026-02-27T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+
+    /// Begin each line with the time at which it was printed, to about a second
+    #[arg(short, long)]
+    pub(crate) timestamps: bool,
+
+    /// Print the log as it was written: do not decode the streams of agents
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Follow until the attempt or the run ends; wait for a task that has not begun
+    #[command(flatten)]
+    pub(crate) of: OfRun,
+
+    /// Follow until the attempt or the run ends; wait for a task or run that has not begun
     #[arg(short, long)]
     pub(crate) follow: bool,
 
     /// Output format; JSON has one object a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// Which attempts at a task are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhichAttempts {
+    Last,
+    Number(u32),
+    All,
+}
+
+fn attempts(text: &str) -> Result<WhichAttempts, String> {
+    match text {
+        "last" => Ok(WhichAttempts::Last),
+        "all" => Ok(WhichAttempts::All),
+        number => match number.parse() {
+            Ok(number @ 1..) => Ok(WhichAttempts::Number(number)),
+            _ => Err("expected the number of an attempt, from 1, or `all`".to_owned()),
+        },
+    }
+}
+
+/// Which run of the session is looked at.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct OfRun {
+    /// Look at this run; a unique part of its name is enough [default: the newest]
+    #[arg(long, value_name = "EX-ID")]
+    pub(crate) run: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -233,6 +286,9 @@ pub(crate) struct Events {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    #[command(flatten)]
+    pub(crate) of: OfRun,
+
     /// Output format; JSON has one event a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -246,6 +302,9 @@ pub(crate) struct Prompt {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) of: OfRun,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]
@@ -264,6 +323,9 @@ pub(crate) struct Artifacts {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) of: OfRun,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]
@@ -287,6 +349,9 @@ pub(crate) struct Export {
     /// Target folder; created if missing
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) of: OfRun,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]

@@ -1,4 +1,4 @@
-//! `artifacts`: what the newest run of a session delivered, and whether it is still the same. Only looks.
+//! `artifacts`: what the runs of a session delivered, and whether it is still the same. Only looks.
 
 use std::io::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn run(
     options: &Artifacts,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let delivered = app.artifacts(session, options.reading.into())?;
+    let delivered = app.artifacts(session, options.reading.into(), options.of.run.as_deref())?;
     match options.what {
         ArtifactsWhat::List => list(&delivered, options.format, printer),
         ArtifactsWhat::Show => show(&delivered, options, printer),
@@ -38,10 +38,17 @@ fn list(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<
     let shelf = &delivered.shelf;
     let width = printer.width();
     let out = printer.out();
-    writeln!(out, "{} of run {}", count(shelf.artifacts.len(), "artifact"), escape::line(&shelf.run))?;
+    let own = shelf.artifacts.iter().filter(|one| one.run == shelf.run).count();
+    writeln!(out, "{} of run {}", count(own, "artifact"), escape::line(&shelf.run))?;
     let producer_width = shelf.artifacts.iter().map(|one| producer(&one.artifact).width()).max();
     let producer_width = producer_width.unwrap_or(0).min(width / 4);
-    for Shelved { artifact, .. } in &shelf.artifacts {
+    let mut run_shown = &shelf.run;
+    for Shelved { artifact, run, .. } in &shelf.artifacts {
+        if run != run_shown {
+            let others = shelf.artifacts.iter().filter(|one| one.run == *run).count();
+            writeln!(out, "{} of the earlier run {}", count(others, "artifact"), escape::line(run))?;
+            run_shown = run;
+        }
         let style = colour(artifact.validation);
         let size = artifact.file_size.map(size).unwrap_or_default();
         let version = artifact.version.as_deref().unwrap_or("-");
@@ -55,7 +62,7 @@ fn list(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<
 fn show(delivered: &Delivered, options: &Artifacts, printer: &mut Printer) -> Result<Exit, Failure> {
     let id = options.id.as_deref().unwrap_or_default();
     let (shelf, shelved) = (&delivered.shelf, delivered.find(id)?);
-    let history = shelf.history(id);
+    let history = shelf.history(shelved);
     if options.format == Format::Json {
         printer.json(&delivered.show(shelved, &history))?;
         return Ok(Exit::Fine);

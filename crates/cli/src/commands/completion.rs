@@ -112,7 +112,7 @@ pub(crate) fn voice(format: Format, printer: &mut Printer) -> Box<dyn Write + '_
 
 fn put_away(app: &App, choice: &Choice, session: &Path, out: &mut impl Write) -> Result<Result<(), Error>, Failure> {
     if let Choice::Export(to) = choice {
-        match app.export(Some(session), to) {
+        match app.export(Some(session), None, to) {
             Ok(exported) => export::tell(&exported, out)?,
             Err(failure) => return Ok(Err(failure)),
         }

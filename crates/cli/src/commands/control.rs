@@ -70,7 +70,7 @@ pub(crate) fn checkpoint(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let Some(decision) = &options.decision else {
-        return super::status::show(app, session, options.reading, options.format, false, printer);
+        return super::status::show(app, session, options.reading, options.format, printer);
     };
     let (action, tasks, text) = match decision {
         CheckpointDecision::Resume { text } => (CheckpointAction::Resume, Vec::new(), text),

@@ -19,7 +19,7 @@ const BUFFERED: usize = 64 << 10;
 
 /// Prints the events of the newest run.
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Events, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = app.open(session, options.reading.into())?;
+    let opened = app.open_run(session, options.reading.into(), options.of.run.as_deref())?;
     let mut followed = app.subscribe(&opened, options.from, options.live)?;
     let mut printing = Printing { format: options.format, printer, ready: Vec::new(), failed: None };
     let end = followed.run(options.follow, &mut |event| printing.take(event));

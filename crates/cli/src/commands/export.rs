@@ -14,7 +14,7 @@ use crate::printer::Printer;
 
 /// Copies, and says what.
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Export, printer: &mut Printer) -> Result<Exit, Failure> {
-    let exported = app.export(session, &options.to)?;
+    let exported = app.export(session, options.of.run.as_deref(), &options.to)?;
     match options.format {
         Format::Text => tell(&exported, printer.out())?,
         Format::Json => printer.json(&json_export(&exported))?,

@@ -21,7 +21,7 @@ struct JsonPrompt<'a> {
 
 /// Reads the session and its newest run, if there is one, and prints the prompt.
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Prompt, printer: &mut Printer) -> Result<Exit, Failure> {
-    let opened = app.open(session, options.reading.into())?;
+    let opened = app.open_run(session, options.reading.into(), options.of.run.as_deref())?;
     let prompt = app.prompt(&opened, &options.task)?;
     // Nothing is taken out of it: it is what a worker is told.
     if options.format == Format::Json {

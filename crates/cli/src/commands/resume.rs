@@ -18,5 +18,5 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Run, printer: &mu
     if asked.outcome.is_ok() || asked.stage != "going on" {
         control::show(asked, options.start.format, printer)?;
     }
-    status::show(app, session, options.reading, options.start.format, false, printer)
+    status::show(app, session, options.reading, options.start.format, printer)
 }

@@ -6,8 +6,8 @@ mod watch;
 use std::io::Write;
 use std::path::Path;
 
-use team_executor_app::App;
 use team_executor_app::status::json;
+use team_executor_app::{App, Opened};
 use team_executor_core::run::Cause;
 
 use crate::args::{Format, Reading, StatusOf};
@@ -27,7 +27,8 @@ pub(crate) fn run(
     options: &StatusOf,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    show(app, session, options.reading, options.format, options.watch, printer)
+    let opened = app.open_run(session, options.reading.into(), options.of.run.as_deref())?;
+    show_opened(app, &opened, options.format, options.watch, printer)
 }
 
 /// Shows how the newest run of a session stands.
@@ -36,19 +37,28 @@ pub(super) fn show(
     session: Option<&Path>,
     reading: Reading,
     format: Format,
-    watch: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let opened = app.open(session, reading.into())?;
+    show_opened(app, &opened, format, false, printer)
+}
+
+fn show_opened(
+    app: &App,
+    opened: &Opened,
+    format: Format,
+    watch: bool,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     if format == Format::Text && opened.session.is_none() {
         let findings = diagnostics::all(&opened.findings, &opened.sources, &opened.path, printer.width());
         write!(printer.err(), "{findings}")?;
         return Ok(Exit::Invalid);
     }
     let (session, graph) = opened.runnable()?;
-    let watched = Watched { app, opened: &opened, session, graph, path: &opened.path, format };
+    let watched = Watched { app, opened, session, graph, path: &opened.path, format };
     let width = printer.width();
-    match (app.status(&opened)?, format) {
+    match (app.status(opened)?, format) {
         (Some(status), _) if watch => watch::watch(&watched, &status, printer)?,
         (Some(status), Format::Text) => text(&watched, &status, width, false, printer.out())?,
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,

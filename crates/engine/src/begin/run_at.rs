@@ -4,7 +4,7 @@ mod find;
 mod open;
 
 pub(crate) use self::find::{
-    Done, all, closed, durable, finished, is_nameless, must_be_whole, nameless, newest, newest_of_all, plans,
+    Done, all, closed, durable, finished, is_nameless, must_be_whole, nameless, newest, newest_of_all, plan_of, plans,
 };
 pub(crate) use self::open::{Opened, hold, make_runs, open, reopen};
 

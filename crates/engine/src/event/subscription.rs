@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use team_executor_beneath::{open_regular, read_regular};
 use team_executor_core::{Graph, Session};
-use team_executor_store::run_folder::{EXECUTOR, JOURNAL, project_root};
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 use team_executor_store::{Feed, History, JournalError, Seq};
 
 use super::{Event, Reader};
 use crate::begin::run_at;
 use crate::control::{client, holder};
 use crate::options::Failure;
+use crate::status;
 
 /// How long is waited for the next event before it is asked whether anybody wants it.
 const TICK: Duration = Duration::from_secs(1);
@@ -53,19 +54,16 @@ pub struct Subscription<'s> {
 type Take<'t> = &'t mut dyn FnMut(Option<Event>) -> bool;
 
 impl<'s> Subscription<'s> {
-    /// Those of the newest run of the session in a folder; nothing if it was never run. They begin at a record, and include those
+    /// Those of the run in a folder, or of the newest run of the session; nothing if it was never run. They begin at a record, and include those
     /// that are only live if that is wanted.
     pub fn open(
         session: &'s Session,
         graph: &'s Graph,
-        (folder, current): (&Path, &Path),
+        place: (&Path, &Path),
+        run: Option<&Path>,
         (from, live): (Seq, bool),
     ) -> Result<Option<Self>, Failure> {
-        let project = project_root(folder, current);
-        if let Some(id) = run_at::nameless(&run_at::runs(&project), folder) {
-            return Err(Failure::Nameless(id));
-        }
-        let Some(folder) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
+        let Some(folder) = status::chosen(place, run)? else { return Ok(None) };
         run_at::must_be_whole(&folder)?;
         let path = folder.join(EXECUTOR).join(JOURNAL);
         let journal = open_regular(&path).map_err(Failure::disk("open", path))?;

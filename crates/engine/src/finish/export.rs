@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use team_executor_beneath::{make_shared, open_regular, ours};
 use team_executor_core::TaskStatus;
 use team_executor_files::json::{self, Layout, Value, Writer};
-use team_executor_files::load;
-use team_executor_store::run_folder::{component, folder_name, project_root};
-use team_executor_store::{
-    Copied, CopyError, DiskFolder, Durability, below, copy_new, is_same, remove, replace, replaces, strays,
-};
+use team_executor_store::run_folder::{component, project_root};
+use team_executor_store::{Copied, CopyError, Durability, below, copy_new, is_same, remove, replace, replaces, strays};
 
 use crate::begin::run_at::{self, name_of, open_folder};
 use crate::conclude::artifacts::{Fault, Shelf};
 use crate::options::Failure;
+use crate::runs;
 use crate::status::look;
 
 /// The list of what was exported.
@@ -41,21 +39,26 @@ pub struct Exported {
     pub faults: Vec<(String, Fault)>,
 }
 
-/// Copies what the newest run of a session delivered, and what stands in the session's own `artifacts/`.
-pub fn export(session: &Path, current: &Path, to: &Path) -> Result<Exported, Failure> {
+/// Copies what the run in a folder delivered, or else all runs of a session, and what stands in the session's own `artifacts/`.
+pub fn export(session: &Path, current: &Path, run: Option<&Path>, to: &Path) -> Result<Exported, Failure> {
     let project = project_root(session, current);
-    let Some(run) = run_at::newest_of_all(&project, session) else {
+    let runs = match run {
+        Some(run) => vec![run.to_owned()],
+        None => runs::of_session(session, current).into_iter().map(|(_, run)| run).collect(),
+    };
+    let Some(run) = runs.first() else {
         return Err(Failure::NoRun(format!("the session {} was never run", session.display())));
     };
-    let _held = run_at::hold(&project, &run)?;
-    let shelf = Shelf::at(&[], &run, session)?;
-    let faults = shelf.faults().into_iter().map(|(shelved, fault)| (shelved.artifact.path.clone(), fault)).collect();
-    let to = outside(to, &[session, &run])?;
-    let (files, left_out) = sources(session, &run, &undone(session, &run))?;
+    let _held = run_at::hold(&project, run)?;
+    let shelf = Shelf::read(&[], (session, current), Some(run).filter(|_| runs.len() == 1).map(PathBuf::as_path))?;
+    let faults = shelf.iter().flat_map(Shelf::faults);
+    let faults = faults.map(|(shelved, fault)| (shelved.artifact.path.clone(), fault)).collect();
+    let to = outside(to, &[&[session], &*runs.iter().map(PathBuf::as_path).collect::<Vec<_>>()].concat())?;
+    let (files, left_out) = sources(session, &runs)?;
     check(&files, &to)?;
     let disk = open_folder(&to)?;
     tidy(&to, files.keys().map(String::as_str).chain([MANIFEST]));
-    let name = name_of(&run);
+    let name = name_of(run);
     let old = manifest_there(&to)?;
     let mut exported = Exported { run: name.clone(), to: to.clone(), copied: 0, were_there: 0, left_out, faults };
     let mut list = Vec::with_capacity(files.len());
@@ -120,49 +123,60 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
 /// What is copied: where it comes to stand, and where it is.
 type Sources = (BTreeMap<String, PathBuf>, Vec<(String, &'static str)>);
 
-/// The folders of tasks that are not completed: what stands there is no result. None are known if the session cannot be
+/// The folders of tasks that are not completed in a run: what stands there is no result. None are known if the session cannot be
 /// read any more.
 fn undone(session: &Path, run: &Path) -> BTreeSet<String> {
-    let read = DiskFolder::open(session).ok().and_then(|folder| load(&folder, &folder_name(session), None).session);
-    let Some((session, graph)) = read else { return BTreeSet::new() };
+    let Some((session, graph)) = runs::tasks_of(run, session) else { return BTreeSet::new() };
     let Ok((_, rules)) = look(&session, &graph, &name_of(run), run) else { return BTreeSet::new() };
     let open = session.tasks.iter().zip(rules.statuses()).filter(|(_, status)| *status != TaskStatus::Completed);
     open.map(|(task, _)| component(task.id.as_str())).collect()
 }
 
-fn sources(session: &Path, run: &Path, undone: &BTreeSet<String>) -> Result<Sources, Failure> {
+/// What is copied of runs, the newest first: of each task what the newest run delivered that delivered anything.
+fn sources(session: &Path, runs: &[PathBuf]) -> Result<Sources, Failure> {
     let (mut files, mut left_out) = (BTreeMap::new(), Vec::new());
-    for name in REPORTS {
-        let path = run.join(name);
-        if open_regular(&path).is_ok() {
-            files.insert(name.to_owned(), path);
-        }
+    let reports = runs.first().into_iter().flat_map(|run| REPORTS.map(|name| (name, run.join(name))));
+    files.extend(reports.filter(|(_, path)| open_regular(path).is_ok()).map(|(name, path)| (name.to_owned(), path)));
+    let mut tasks = BTreeSet::new();
+    for run in runs {
+        let mut found = delivered(&run.join(ARTIFACTS), &undone(session, run))?;
+        found.0.retain(|name, _| !tasks.contains(task_of(name)));
+        found.1.retain(|(name, _)| !tasks.contains(task_of(name)));
+        tasks.extend(found.0.keys().map(|name| task_of(name).to_owned()));
+        files.extend(found.0);
+        left_out.extend(found.1);
     }
-    let mut twice = Vec::new();
-    for (folder, undone) in [(run.join(ARTIFACTS), undone), (session.join(ARTIFACTS), &BTreeSet::new())] {
-        let mut found = below(&folder).map_err(Failure::disk("look into", &folder))?;
-        let task_of = |name: &str| name.split('/').next().filter(|task| undone.contains(*task)).map(str::to_owned);
-        let no_results: BTreeSet<String> = found.files.iter().filter_map(|name| task_of(name)).collect();
-        left_out
-            .extend(no_results.into_iter().map(|task| (format!("{ARTIFACTS}/{task}"), "its task is not completed")));
-        found.files.retain(|name| task_of(name).is_none());
-        left_out.extend(
-            found
-                .others
-                .into_iter()
-                .map(|(name, why)| (format!("{ARTIFACTS}/{name}").trim_end_matches('/').to_owned(), why)),
-        );
-        for name in found.files {
-            let target = format!("{ARTIFACTS}/{name}");
-            if files.insert(target.clone(), folder.join(name)).is_some() {
-                twice.push(target);
-            }
-        }
-    }
+    let own = delivered(&session.join(ARTIFACTS), &BTreeSet::new())?;
+    left_out.extend(own.1);
+    let twice: Vec<_> = own.0.keys().filter(|name| files.contains_key(*name)).cloned().collect();
     if !twice.is_empty() {
         let words = "stands in the session and in the run; rename one of them";
         return Err(Failure::InTheWay(format!("{} {words}", twice.join(", "))));
     }
+    files.extend(own.0);
+    Ok((files, left_out))
+}
+
+/// The folder of a task in the path of something that is copied.
+fn task_of(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
+/// What stands in a folder of artifacts, without what tasks left that are not completed.
+fn delivered(folder: &Path, undone: &BTreeSet<String>) -> Result<Sources, Failure> {
+    let found = below(folder).map_err(Failure::disk("look into", folder))?;
+    let (mut files, mut no_results) = (BTreeMap::new(), BTreeSet::new());
+    for name in found.files {
+        let target = format!("{ARTIFACTS}/{name}");
+        if undone.contains(task_of(&target)) {
+            no_results.insert(format!("{ARTIFACTS}/{}", task_of(&target)));
+        } else {
+            files.insert(target, folder.join(name));
+        }
+    }
+    let mut left_out: Vec<_> = no_results.into_iter().map(|folder| (folder, "its task is not completed")).collect();
+    let whole = |name: String| format!("{ARTIFACTS}/{name}").trim_end_matches('/').to_owned();
+    left_out.extend(found.others.into_iter().map(|(name, why)| (whole(name), why)));
     Ok((files, left_out))
 }
 

@@ -48,7 +48,7 @@ async fn of_session(call: &Call<'_>, session: &str, found: &mut Vec<Resource>) {
     let part = encoded(session);
     let graph = Resource::new(format!("{SCHEME}graph/{part}"), format!("{name}: graph"));
     found.push(graph.with_mime_type("image/svg+xml"));
-    let delivered = call.with(session, |app, session| app.artifacts(session, Reading::default())).await;
+    let delivered = call.with(session, |app, session| app.artifacts(session, Reading::default(), None)).await;
     let Ok(delivered) = delivered else { return };
     let report = Resource::new(format!("{SCHEME}report/{part}"), format!("{name}: report"));
     found.push(report.with_mime_type("text/markdown"));
@@ -94,7 +94,7 @@ pub(super) async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResul
         ["artifact", session, id] => {
             let id = (*id).to_owned();
             let find = move |app: &App, session: Option<&Path>| {
-                let delivered = app.artifacts(session, Reading::default())?;
+                let delivered = app.artifacts(session, Reading::default(), None)?;
                 Ok(delivered.shelf.path(delivered.find(&id)?).display().to_string())
             };
             let file = &call.with(session, find).await?;

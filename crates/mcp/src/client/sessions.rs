@@ -9,6 +9,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use team_executor_app::bus::Refusal;
+use team_executor_app::logs::{Attempts, Form, Query};
 use team_executor_app::talk::Said;
 use team_executor_app::{App, Reading, Request, Wanted};
 use team_executor_core::CheckpointAction;
@@ -306,7 +307,10 @@ async fn logs(call: &Call<'_>, wanted: Logs) -> Result<Value, Refusal> {
     let read = move |app: &App, session: Option<&Path>| {
         let opened = app.open(session, Reading::default())?;
         let (mut all, mut last) = (0, VecDeque::new());
-        app.logs(&opened, Some(&id), false, true)?.read(&mut |piece| {
+        let form = Form::Text { in_lines: true };
+        let (task, attempts) = (Some(id.as_str()), Attempts::Last);
+        let query = Query { task, attempts, tail: None, since: None, follow: false, form };
+        app.logs(&opened, query)?.read(&mut |piece| {
             all += 1;
             last.push_back(json!({"stream": piece.stream, "text": piece.text()}));
             if last.len() > most {

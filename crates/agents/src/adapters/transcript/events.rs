@@ -93,7 +93,8 @@ impl Transcript {
             Some(Some(call)) => call,
             None => Value::Object(serde_json::Map::new()),
         };
-        let is_known = |value: &Value| !matches!(value, Value::Null) && value.as_object().is_none_or(|it| !it.is_empty());
+        let is_known =
+            |value: &Value| !matches!(value, Value::Null) && value.as_object().is_none_or(|it| !it.is_empty());
         for key in ["title", "name", "kind", "locations", "rawInput"] {
             if let Some(value) = update.get(key).filter(|value| is_known(value)) {
                 call[key] = value.clone();

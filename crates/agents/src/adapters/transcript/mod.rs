@@ -101,6 +101,11 @@ impl Transcript {
         entries
     }
 
+    /// Whether the last words may go on.
+    pub const fn is_open(&self) -> bool {
+        self.piece.is_some()
+    }
+
     /// Notes that a call is shown. False if it was before.
     fn shows(&mut self, id: &str) -> bool {
         if self.calls.len() >= CALLS {

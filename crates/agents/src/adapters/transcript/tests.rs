@@ -79,13 +79,21 @@ fn gemini_words_that_come_in_pieces_are_one_text() {
 
 #[test]
 fn acp_call_is_shown_when_its_input_is_known() {
-    let update = |fields: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"update":{{{fields}}}}}}}"#);
+    let update =
+        |fields: &str| format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"update":{{{fields}}}}}}}"#);
     let lines = [
         r#"{"team_executor":"prompted"}"#.to_owned(),
-        update(r#""sessionUpdate":"tool_call","toolCallId":"1","name":"Write","rawInput":{},"status":"pending","title":"Preparing file…","kind":"edit","locations":[]"#),
-        update(r#""sessionUpdate":"tool_call_update","toolCallId":"1","rawInput":{"file_path":"a.md"},"title":"Write a.md","locations":[{"path":"a.md"}]"#),
-        update(r#""sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed","rawOutput":"File created"#).replace("created}", "created\"}"),
-        update(r#""sessionUpdate":"tool_call_update","toolCallId":"2","status":"failed","title":"Run make","kind":"execute","content":[{"type":"content","content":{"type":"text","text":"no make"}}]"#),
+        update(
+            r#""sessionUpdate":"tool_call","toolCallId":"1","name":"Write","rawInput":{},"status":"pending","title":"Preparing file…","kind":"edit","locations":[]"#,
+        ),
+        update(
+            r#""sessionUpdate":"tool_call_update","toolCallId":"1","rawInput":{"file_path":"a.md"},"title":"Write a.md","locations":[{"path":"a.md"}]"#,
+        ),
+        update(r#""sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed","rawOutput":"File created"#)
+            .replace("created}", "created\"}"),
+        update(
+            r#""sessionUpdate":"tool_call_update","toolCallId":"2","status":"failed","title":"Run make","kind":"execute","content":[{"type":"content","content":{"type":"text","text":"no make"}}]"#,
+        ),
         update(r#""sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Do"}"#),
         update(r#""sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"ne."}"#),
         r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"gone"}}"#.to_owned(),
@@ -134,7 +142,9 @@ fn only_streams_of_agents_are_known() {
 fn flood_of_calls_is_forgotten_and_noise_is_shown_as_it_is() {
     let mut transcript = Transcript::default();
     for number in 0..CALLS * 2 {
-        let line = format!(r#"{{"method":"session/update","params":{{"update":{{"sessionUpdate":"tool_call","toolCallId":"{number}"}}}}}}"#);
+        let line = format!(
+            r#"{{"method":"session/update","params":{{"update":{{"sessionUpdate":"tool_call","toolCallId":"{number}"}}}}}}"#
+        );
         transcript.line(line.as_bytes());
     }
     assert!(transcript.calls.len() <= CALLS);

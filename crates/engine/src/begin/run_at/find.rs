@@ -64,15 +64,18 @@ pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
 /// What each run was made for, and its name.
 pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     let names = ours::list(runs).unwrap_or_default().into_iter().filter(|name| name.starts_with("EX-"));
-    names.filter_map(|name| {
-        let mut bytes = Vec::new();
-        let journal = open_regular(&runs.join(&name).join(EXECUTOR).join(JOURNAL)).ok()?;
-        BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
-        let recovered = recover(&bytes).ok()?;
-        let record = recovered.records.first()?;
-        let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;
-        Some((Plan::of_run(json, &runs.join(&name))?, name))
-    })
+    names.filter_map(|name| Some((plan_of(&runs.join(&name))?, name)))
+}
+
+/// What the run in a folder was made for.
+pub(crate) fn plan_of(run: &Path) -> Option<Plan> {
+    let mut bytes = Vec::new();
+    let journal = open_regular(&run.join(EXECUTOR).join(JOURNAL)).ok()?;
+    BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
+    let recovered = recover(&bytes).ok()?;
+    let record = recovered.records.first()?;
+    let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;
+    Plan::of_run(json, run)
 }
 
 /// What may hold the newest run of a session and cannot be looked into for want of permission: the folder of all runs, or

@@ -1,25 +1,34 @@
 //! The artifacts of a run, for whoever only looks: what is registered, what became of each version, and whether the files are
 //! still those that were delivered.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use team_executor_core::{Artifact, Validation};
 use team_executor_files::ReadError;
-use team_executor_store::run_folder::project_root;
 
 use super::log::{self, Record, What};
 use super::places::{Place, Roots};
 use super::registry::{Entry, Registry};
 use crate::begin::run_at;
 use crate::options::Failure;
+use crate::runs;
 
-/// The artifacts of a run.
+/// The artifacts of a run, and those of earlier runs of its session at whose tasks it delivered nothing.
 #[derive(Debug)]
 pub struct Shelf {
     /// The run.
     pub run: String,
-    /// By path.
+    /// By path; then those of earlier runs.
     pub artifacts: Vec<Shelved>,
+    own: Records,
+    earlier: Vec<Records>,
+}
+
+/// What a run recorded about artifacts, and where their files are.
+#[derive(Debug)]
+struct Records {
+    run: String,
     records: Vec<Record>,
     roots: Roots,
 }
@@ -33,6 +42,8 @@ pub struct Shelved {
     pub place: Place,
     /// The attempt that delivered it; 0 if the session knew it before.
     pub attempt: u32,
+    /// The run that delivered it.
+    pub run: String,
 }
 
 /// What became of one version of an artifact.
@@ -80,29 +91,76 @@ impl Fault {
 }
 
 impl Shelf {
-    /// The artifacts of the newest run of a session, with those that it knew before; nothing if it was never run.
-    pub fn read(stated: &[Artifact], folder: &Path, current: &Path) -> Result<Option<Self>, Failure> {
-        let project = project_root(folder, current);
-        let Some(run) = run_at::newest_of_all(&project, folder) else { return Ok(None) };
-        Self::at(stated, &run, folder).map(Some)
+    /// The artifacts of the run in a folder; or of the newest run of a session, with those of its earlier runs. Nothing if there
+    /// is no run.
+    pub fn read(
+        stated: &[Artifact],
+        (folder, current): (&Path, &Path),
+        run: Option<&Path>,
+    ) -> Result<Option<Self>, Failure> {
+        if let Some(run) = run {
+            return Self::at(stated, run, folder).map(Some);
+        }
+        let mut shelf: Option<Self> = None;
+        for (_, run) in runs::of_session(folder, current) {
+            match &mut shelf {
+                None => shelf = Some(Self::at(stated, &run, folder)?),
+                Some(shelf) => shelf.add_earlier(Self::at(&[], &run, folder)?),
+            }
+        }
+        Ok(shelf)
     }
 
     /// The artifacts of a run in a folder, with those that the session knew before.
     pub(crate) fn at(stated: &[Artifact], run: &Path, folder: &Path) -> Result<Self, Failure> {
         let records = log::read(run).map_err(Failure::disk("read the artifacts of", run))?;
         let registry = Registry::replay(stated, &[], records.clone());
-        let shelved =
-            |entry: &Entry| Shelved { artifact: entry.artifact.clone(), place: entry.place, attempt: entry.attempt };
+        let name = run_at::name_of(run);
+        let shelved = |entry: &Entry| Shelved {
+            artifact: entry.artifact.clone(),
+            place: entry.place,
+            attempt: entry.attempt,
+            run: name.clone(),
+        };
         let artifacts = registry.entries().map(shelved).collect();
         // `.workflow/.csv-wave/` and `.workflow/.archive/` are in the project.
         let project = run.ancestors().nth(3).unwrap_or(run);
-        Ok(Self { run: run_at::name_of(run), artifacts, records, roots: Roots::new(run, folder, project) })
+        let roots = Roots::new(run, folder, project);
+        Ok(Self { run: name.clone(), artifacts, own: Records { run: name, records, roots }, earlier: Vec::new() })
+    }
+
+    /// Adds what an earlier run delivered, where nothing newer stands in for it.
+    fn add_earlier(&mut self, earlier: Self) {
+        let delivered = self.artifacts.iter().filter(|one| one.attempt > 0);
+        let tasks: BTreeSet<_> = delivered.filter_map(|one| one.artifact.task.clone()).collect();
+        let paths: BTreeSet<_> =
+            self.artifacts.iter().map(|one| (one.place.word(), one.artifact.path.clone())).collect();
+        let is_newer = |one: &Shelved| {
+            one.artifact.task.as_ref().is_some_and(|task| tasks.contains(task))
+                || one.place != Place::Run && paths.contains(&(one.place.word(), one.artifact.path.clone()))
+        };
+        let count = self.artifacts.len();
+        self.artifacts.extend(earlier.artifacts.into_iter().filter(|one| one.attempt > 0 && !is_newer(one)));
+        // What the session knew before may be the same as what the earlier run delivered.
+        let added: BTreeSet<_> = self.artifacts[count..].iter().map(|one| one.artifact.id.clone()).collect();
+        let mut nth = 0;
+        self.artifacts.retain(|one| {
+            nth += 1;
+            nth > count || one.attempt > 0 || !added.contains(&one.artifact.id)
+        });
+        self.earlier.push(earlier.own);
+    }
+
+    /// What the run that delivered an artifact recorded.
+    fn records(&self, run: &str) -> &Records {
+        self.earlier.iter().find(|records| records.run == run).unwrap_or(&self.own)
     }
 
     /// Every version of an artifact that was judged, the oldest first.
-    pub fn history(&self, id: &str) -> Vec<Past> {
-        let judged = self.records.iter().filter(|record| record.what == What::Judged);
-        let versions = judged.flat_map(|record| {
+    pub fn history(&self, shelved: &Shelved) -> Vec<Past> {
+        let id = shelved.artifact.id.as_str();
+        let records = &self.records(&shelved.run).records;
+        let versions = records.iter().filter(|record| record.what == What::Judged).flat_map(|record| {
             let of_id = record.artifacts.iter().filter(|(_, artifact)| artifact.id.as_str() == id);
             of_id.map(|(_, artifact)| Past { artifact: artifact.clone(), attempt: record.attempt })
         });
@@ -116,8 +174,8 @@ impl Shelf {
     }
 
     /// Where the file of an artifact is.
-    pub fn path(&self, shelved: &Shelved) -> std::path::PathBuf {
-        self.roots.whole(shelved.place, &shelved.artifact.path)
+    pub fn path(&self, shelved: &Shelved) -> PathBuf {
+        self.records(&shelved.run).roots.whole(shelved.place, &shelved.artifact.path)
     }
 
     /// Whether the file of an artifact is still what was delivered. What was never delivered, or awaits a fix, is not judged.
@@ -127,7 +185,7 @@ impl Shelf {
         if shelved.attempt == 0 || *validation != Validation::Passed {
             return None;
         }
-        match self.roots.digest(shelved.place, path) {
+        match self.records(&shelved.run).roots.digest(shelved.place, path) {
             Ok((_, now)) if now == was => None,
             Ok((0, _)) if *file_size != Some(0) => Some(Fault::Empty),
             Ok(_) => Some(Fault::Changed),
