@@ -218,9 +218,14 @@ Examples:
   team-executor logs IMPL-001
   team-executor logs -f IMPL-001 --session=auth
   team-executor logs -f
-  team-executor logs IMPL-001 | less
+  team-executor logs IMPL-001 --attempt all --timestamps
+  team-executor logs IMPL-001 --tail 20 --since 10m
+  team-executor logs IMPL-001 --raw | less
 
-Without a task: the output of all tasks, each line behind its task.")]
+Without a task: the output of all tasks, each line behind its task. The streams
+of Claude Code, Codex, Gemini CLI and ACP agents are decoded: → is a call of a
+tool, | its result, ✗ a result that failed, ~ a thought, · a remark. Other
+output is printed as it is.")]
     Logs(Logs),
 
     /// Print the events of a run
@@ -305,7 +310,8 @@ Examples:
   team-executor artifacts list --format json | jq '.artifacts[].path'
 
 `verify` reads each file again and compares its SHA-256 with the recorded one.
-Exit code 1 if a file is missing, empty or changed.")]
+Exit code 1 if a file is missing, empty or changed. Without --run: the artifacts
+of the newest run, and those of tasks that only earlier runs did.")]
     Artifacts(Artifacts),
 
     /// Copy the artifacts and reports of a run to a folder
@@ -317,7 +323,7 @@ Examples:
 Writes export-manifest.json with the SHA-256 of each file last. No file is
 overwritten or deleted, and links are not followed. After an interruption the
 same command continues. Exit code 1 if an artifact has changed since it was
-delivered.")]
+delivered. Without --run: the newest artifacts of each task, of all runs.")]
     Export(Export),
 
     /// Move finished runs to `.workflow/.archive/`

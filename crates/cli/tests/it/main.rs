@@ -28,6 +28,7 @@ mod init;
 mod kept;
 mod lifecycle;
 mod log;
+mod logs;
 mod mcp;
 mod output;
 mod planners;

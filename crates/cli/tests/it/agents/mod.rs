@@ -5,6 +5,7 @@ mod alone;
 mod asks;
 mod assistants;
 mod budget;
+mod decoded;
 mod reports;
 mod resident;
 mod rows;
