@@ -7,6 +7,18 @@ use std::path::Path;
 pub const ATTEMPT: &str = "TEAM_EXECUTOR_ATTEMPT";
 /// The session: a worker's own, or the one that a person means.
 pub const SESSION: &str = "TEAM_EXECUTOR_SESSION";
+/// What every worker is told about its task.
+pub const CONTRACT: [&str; 9] = [
+    SESSION,
+    "TEAM_EXECUTOR_RUN",
+    "TEAM_EXECUTOR_TASK",
+    "TEAM_EXECUTOR_ROLE",
+    ATTEMPT,
+    "TEAM_EXECUTOR_ARTIFACTS",
+    "TEAM_EXECUTOR_RESULT",
+    "TEAM_EXECUTOR_PROMPT",
+    DEPTH,
+];
 /// How many executors are above a process.
 pub const DEPTH: &str = "TEAM_EXECUTOR_DEPTH";
 /// A worker may run an executor, but that one's workers may not.
@@ -109,14 +121,23 @@ pub fn without_contract(
     configured: &[String],
     extra: &[(String, String)],
 ) -> Vec<(String, String)> {
-    let is_allowed = |name: &str| is_usual(name) || configured.iter().any(|pattern| fits(pattern, name));
-    let passed = parent.iter().filter(|(name, _)| is_allowed(name));
+    let passed = parent.iter().filter(|(name, _)| passes(name, configured));
     let mut variables: Vec<(String, String)> = Vec::with_capacity(32);
     for (name, value) in passed.chain(extra).filter(|(name, _)| !is_never_passed(name)) {
         variables.retain(|(known, _)| known != name);
         variables.push((name.clone(), value.clone()));
     }
     variables
+}
+
+/// Whether a variable of the executor's environment passes to a worker that is given these besides.
+pub fn passes(name: &str, configured: &[String]) -> bool {
+    !is_never_passed(name) && (is_usual(name) || configured.iter().any(|pattern| fits(pattern, name)))
+}
+
+/// Whether a variable is never passed, whatever is configured.
+pub fn is_ours(name: &str) -> bool {
+    is_never_passed(name)
 }
 
 /// How many executors are above this one; too many, or a number that cannot be read, is refused.
@@ -153,6 +174,12 @@ mod tests {
         let configured: Vec<_> = configured.iter().map(|name| (*name).to_owned()).collect();
         let made = environment(&parent, &configured, &extra, &contract())?;
         Ok(made.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
+    }
+
+    #[test]
+    fn names_of_the_contract_are_those_that_are_set() {
+        let names: Vec<_> = made(&[], &[], &[]).unwrap();
+        assert_eq!(names.iter().map(|pair| pair.split_once('=').unwrap().0).collect::<Vec<_>>(), CONTRACT);
     }
 
     const OURS: [&str; 8] = [

@@ -40,6 +40,7 @@ pub mod status;
 pub mod subscribe;
 pub mod talk;
 pub mod usage;
+pub mod variables;
 mod which;
 mod words;
 

@@ -10,7 +10,7 @@ use team_executor_files::picture::{Node, Picture};
 use team_executor_files::{Code, Finding};
 
 use crate::App;
-use crate::config::check;
+use crate::config::{check, held_back};
 use crate::error::Error;
 use crate::joining;
 use crate::open::Opened;
@@ -18,6 +18,7 @@ use crate::words::count;
 
 pub use self::json::JsonPlan;
 pub use self::means::Means;
+pub use crate::config::held_back::HeldBack;
 
 /// What a run would do.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Planned {
     pub means: Means,
     /// What is configured and not in force, a line each.
     pub unused: Vec<String>,
+    /// Which variables are set here, wanted by who does the tasks, and not passed.
+    pub held_back: Vec<HeldBack>,
 }
 
 impl App {
@@ -42,9 +45,10 @@ impl App {
         let place = self.around(opened.named())?;
         let joining = joining::decide(&session, roles, &place)?;
         let config = place.config()?;
-        let means = Means::collect(&session, &config, self.exe()?);
+        let (means, workers) = Means::collect(&session, &config, self.exe()?);
+        let held_back = held_back::find(&workers, &place);
         let unused = check::unused(&config, &session);
-        Ok(Some(Planned { session, plan, joining, means, unused }))
+        Ok(Some(Planned { session, plan, joining, means, unused, held_back }))
     }
 }
 

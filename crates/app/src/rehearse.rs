@@ -203,6 +203,7 @@ fn workers(session: &Session, exe: &Path, speed: u32, acts: &Acts) -> Result<Wor
                     pass_env: Vec::new(),
                     demands: Demands::default(),
                     env: Vec::new(),
+                    unrecorded: Vec::new(),
                     limits: agents::Limits::default(),
                 });
                 let chain = workers.chain(vec![worker]);

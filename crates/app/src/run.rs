@@ -11,7 +11,7 @@ use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::Dialect;
 
 use crate::config::choose::{self, Chosen, Defaults, Program};
-use crate::config::{Config, Flags, Origin, Proposals, budget, check, prices};
+use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, prices};
 use crate::environment::Place;
 use crate::error::Error;
 use crate::open::{Opened, Reading, runs_can_be_read};
@@ -106,6 +106,7 @@ impl App {
             check::is_trusted(&chosen.programs, &config, wanted.trust_project)?;
         }
         warn(remarks, chosen.unheard.iter().cloned());
+        remarks.extend(held_back::remarks(&chosen.workers, &place));
         if chosen.ignored {
             let key = "[defaults] session_may_choose = true";
             warn(remarks, [format!("the session names agents; they were ignored ({key} lets it choose)")]);

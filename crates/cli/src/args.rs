@@ -25,7 +25,7 @@ use self::groups::{Needs, needs};
 pub(crate) use self::making::Init;
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::options::*;
-pub(crate) use self::settings::Settings;
+pub(crate) use self::settings::{Settings, without_values};
 pub(crate) use self::steering::*;
 pub(crate) use self::talking::*;
 

@@ -248,7 +248,17 @@ impl<'a> Chooser<'a> {
             Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
         };
         // What the project puts into the environment decides what a name stands for, and to whom an agent talks.
-        let variables = self.by_project(&agent.from).map(|_| variables(&agent)).unwrap_or_default();
+        let mut variables = self.by_project(&agent.from).map(|_| variables(&agent)).unwrap_or_default();
+        let mut by_project = by_project;
+        for more in [role, own].into_iter().flatten() {
+            let from = more.env.as_ref().map(|set| &set.from).or(more.pass_env.as_ref().map(|set| &set.from));
+            let Some(spot) = from.and_then(|from| self.by_project(from)) else { continue };
+            variables += &shown_variables(
+                more.env.as_ref().map_or(&[], |set| &set.value),
+                more.pass_env.as_ref().map_or(&[], |set| &set.value),
+            );
+            by_project = by_project.or(Some(spot));
+        }
         let program = Program { agent: name.clone(), command: shown + &variables, by_project };
         if !self.chosen.programs.contains(&program) {
             self.chosen.programs.push(program);
@@ -260,6 +270,7 @@ impl<'a> Chooser<'a> {
             Kind::Rehearsal { .. } => Demands::default(),
         };
         let typed = agent.kind.program();
+        let by_flags = &self.flags.env;
         let Agent { kind, mut pass_env, mut env, .. } = agent;
         let setup = self.conversation(kind, task, &name, own, role)?;
         if let Some(Setup { adapter, .. }) = setup {
@@ -267,7 +278,15 @@ impl<'a> Chooser<'a> {
             let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             env = sets.chain(env).collect();
         }
-        let worker = Worker { agent: name, command, typed, setup, pass_env, env, limits, demands };
+        // What is said last wins.
+        for more in [role, own].into_iter().flatten() {
+            pass_env.extend(more.pass_env.iter().flat_map(|set| set.value.clone()));
+            env.extend(more.env.iter().flat_map(|set| set.value.clone()));
+        }
+        pass_env.extend(self.flags.pass_env.iter().cloned());
+        env.extend(by_flags.iter().cloned());
+        let unrecorded = by_flags.iter().map(|(name, _)| name.clone()).collect();
+        let worker = Worker { agent: name, command, typed, setup, pass_env, env, unrecorded, limits, demands };
         let pool = self.pool(&worker);
         self.chosen.pools.push(pool);
         Ok(self.chosen.workers.add(worker))
@@ -483,12 +502,16 @@ fn shown(program: &str, setup: &Setup) -> String {
 
 /// The environment that an agent is given, values and all.
 fn variables(agent: &Agent) -> String {
-    let list = |key: &str, words: Vec<String>| match words.as_slice() {
+    shown_variables(&agent.env, &agent.pass_env)
+}
+
+fn shown_variables(env: &[(String, String)], pass_env: &[String]) -> String {
+    let list = |key: &str, words: &[String]| match words {
         [] => String::new(),
         words => format!(", {key} {}", command::shown(words)),
     };
-    let env = agent.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    list("env", env) + &list("pass_env", agent.pass_env.clone())
+    let env: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    list("env", &env) + &list("pass_env", pass_env)
 }
 
 /// The command of a worker that only acts.

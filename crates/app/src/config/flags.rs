@@ -23,4 +23,6 @@ pub struct Flags {
     pub budget_tokens: Option<u64>,
     pub budget_turns: Option<u64>,
     pub budget_wall: Option<Time>,
+    pub pass_env: Vec<String>,
+    pub env: Vec<(String, String)>,
 }

@@ -12,6 +12,7 @@ pub(crate) mod command;
 mod effective;
 pub(crate) mod files;
 mod flags;
+pub(crate) mod held_back;
 pub(crate) mod installed;
 pub(crate) mod prices;
 mod proposals;
@@ -148,6 +149,9 @@ pub(crate) struct Own {
     pub(crate) limits: Limits,
     pub(crate) budget: Budget,
     pub(crate) checks: Checks,
+    /// Variables that workers are given beside those of their agent: names that pass from the environment, and values.
+    pub(crate) pass_env: Option<Set<Vec<String>>>,
+    pub(crate) env: Option<Set<Vec<(String, String)>>>,
     /// The role joins, whatever the requirement says.
     pub(crate) inject: Option<Set<bool>>,
 }
@@ -276,6 +280,8 @@ impl Own {
             limits: self.limits.or(other.limits),
             budget: self.budget.or(other.budget),
             checks: self.checks.or(other.checks),
+            pass_env: self.pass_env.or(other.pass_env),
+            env: self.env.or(other.env),
             inject: self.inject.or(other.inject),
         }
     }

@@ -70,9 +70,11 @@ const OWN: &[&str] = &[
     "checkpoint",
     "checks",
     "effort",
+    "env",
     "limits",
     "mcp_servers",
     "model",
+    "pass_env",
     "retries",
     "rounds",
     "use_mcp_json",
@@ -84,10 +86,12 @@ const OF_ROLE: &[&str] = &[
     "checkpoint",
     "checks",
     "effort",
+    "env",
     "inject",
     "limits",
     "mcp_servers",
     "model",
+    "pass_env",
     "retries",
     "rounds",
     "use_mcp_json",
@@ -192,7 +196,10 @@ pub(super) type Named<'t, 'd> = (String, Range<usize>, &'t DeTable<'d>);
 
 fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Own {
     reader.only(table, section, keys);
-    ["model", "effort"].iter().for_each(|key| reader.no_nul(table, key));
+    ["model", "effort", "pass_env", "env"].iter().for_each(|key| reader.no_nul(table, key));
+    let (pass_env, env) = (reader.texts(table, "pass_env"), reader.pairs(table, "env"));
+    let (names, values) = (pass_env.as_ref().map(|set| &*set.value), env.as_ref().map(|set| &*set.value));
+    variables(reader, table, names.unwrap_or_default(), values.unwrap_or_default());
     Own {
         from: None,
         inject: keys.contains(&"inject").then(|| reader.truth(table, "inject")).flatten(),
@@ -207,6 +214,8 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
         limits: limits(reader, table, section),
         budget: Budget::read(reader, table, section),
         checks: checks::read_own(reader, section, table),
+        pass_env,
+        env,
     }
 }
 

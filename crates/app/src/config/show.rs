@@ -148,6 +148,13 @@ impl List {
         if let Some(set) = &own.checkpoint {
             self.add(&format!("{section}.checkpoint"), json!(set.value), set.from.clone());
         }
+        if let Some(set) = &own.pass_env {
+            self.add(&format!("{section}.pass_env"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &own.env {
+            let names: Vec<&str> = set.value.iter().map(|(name, _)| name.as_str()).collect();
+            self.add(&format!("{section}.env"), json!(names), set.from.clone());
+        }
         if let Some(set) = &own.inject {
             self.add(&format!("{section}.inject"), json!(set.value), set.from.clone());
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use team_executor_core::{Judge, TaskIndex};
 
 use super::Planned;
+use crate::config::held_back::HeldBack;
 use crate::findings::{self, JsonFinding, JsonHidden};
 use crate::joining::{self, JsonJoining};
 use crate::open::Opened;
@@ -30,6 +31,8 @@ pub struct JsonPlan<'a> {
     /// For each role, who does its tasks.
     agents: Value,
     budgets: Value,
+    /// Variables that are set here, wanted by who does the tasks, and not passed.
+    held_back: &'a [HeldBack],
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
     hidden: Vec<JsonHidden>,
@@ -61,7 +64,7 @@ struct JsonRole<'a> {
 
 /// The whole plan of a session that was read so.
 pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a> {
-    let Planned { session, plan, joining, means, .. } = planned;
+    let Planned { session, plan, joining, means, held_back, .. } = planned;
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     let ids = |tasks: &[TaskIndex]| -> Vec<_> { tasks.iter().map(id).collect() };
     let critical: HashSet<_> = plan.critical_path.iter().collect();
@@ -100,6 +103,7 @@ pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a>
         injected_roles: joining::json(joining),
         agents,
         budgets,
+        held_back,
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: findings::findings(opened),
         hidden: findings::hidden(opened),

@@ -24,13 +24,13 @@ pub struct Means {
 }
 
 impl Means {
-    /// As the configuration says. `exe` is this program.
-    pub(super) fn collect(session: &Session, config: &Config, exe: &Path) -> Self {
+    /// As the configuration says, and the workers of whom it speaks. `exe` is this program.
+    pub(super) fn collect(session: &Session, config: &Config, exe: &Path) -> (Self, Workers) {
         let flags = Flags::default();
         // Who is to do the work may be said later, with a flag of `run`.
-        let workers = choose::choose(config, &flags, session, exe).map(|chosen| chosen.workers);
-        let roles = workers.map(|workers| roles(session, &workers)).unwrap_or_default();
-        Self { roles, budgets: budget::budgets(config, &flags, session) }
+        let workers = choose::choose(config, &flags, session, exe).map(|chosen| chosen.workers).unwrap_or_default();
+        let roles = if workers.iter().next().is_some() { roles(session, &workers) } else { Vec::new() };
+        (Self { roles, budgets: budget::budgets(config, &flags, session) }, workers)
     }
 
     /// For people: `writer: claude (opus), else codex`.

@@ -300,6 +300,10 @@ pub(crate) struct Prompt {
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 
+    /// Print the names of the worker's environment variables instead, without values
+    #[arg(long)]
+    pub(crate) env: bool,
+
     #[command(flatten)]
     pub(crate) reading: Reading,
 

@@ -72,6 +72,49 @@ pub(crate) struct Settings {
     /// Stop the run when its workers have run this long in total, as 2h [default: none]
     #[arg(long, value_name = "TIME", help_heading = LIMITS)]
     pub(crate) budget_wall: Option<Time>,
+
+    /// Pass this environment variable to workers; NAME* passes all with this start
+    #[arg(long, value_name = "NAME", help_heading = AGENT, value_parser = passed)]
+    pub(crate) pass_env: Vec<String>,
+
+    /// Set an environment variable of workers; its value is not recorded
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = AGENT, value_parser = assigned)]
+    pub(crate) env: Vec<(String, Option<String>)>,
+}
+
+fn passed(text: &str) -> Result<String, String> {
+    let begin = text.strip_suffix('*').unwrap_or(text);
+    match begin.contains(['=', '*', '\0']) || text.is_empty() {
+        true => Err("expected the name of a variable, or the begin of one with * behind it".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn assigned(text: &str) -> Result<(String, Option<String>), String> {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+    match name.is_empty() || text.contains('\0') {
+        true => Err("expected NAME=VALUE".to_owned()),
+        false => Ok((name.to_owned(), value)),
+    }
+}
+
+/// The words of a command without the values of variables: with `--env NAME` alone it passes what is set then.
+pub(crate) fn without_values(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut is_value = false;
+    let name = |text: &str| text.split('=').next().unwrap_or_default().to_owned();
+    let word = |word: String| match (std::mem::replace(&mut is_value, word == "--env"), word.strip_prefix("--env=")) {
+        (true, _) => name(&word),
+        (false, Some(pair)) => format!("--env={}", name(pair)),
+        (false, None) => word,
+    };
+    words.into_iter().map(word).collect()
+}
+
+impl Settings {
+    /// The variables of `--env` without a value.
+    fn passed_on(&self) -> impl Iterator<Item = String> {
+        self.env.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.clone())
+    }
 }
 
 /// When tasks start.
@@ -128,6 +171,8 @@ impl From<&Settings> for Flags {
             budget_tokens: settings.budget_tokens,
             budget_turns: settings.budget_turns,
             budget_wall: settings.budget_wall,
+            pass_env: settings.pass_env.iter().cloned().chain(settings.passed_on()).collect(),
+            env: settings.env.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect(),
         }
     }
 }

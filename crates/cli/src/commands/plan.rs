@@ -7,7 +7,7 @@ use std::path::Path;
 
 use team_executor_app::findings::FindingsReport;
 use team_executor_app::run::waves_move;
-use team_executor_app::{App, Error, count};
+use team_executor_app::{App, Error, Remark, count};
 
 use super::run::{tell_remark, warn};
 use crate::args::{self, Format, PlanFormat};
@@ -50,6 +50,9 @@ pub(crate) fn run(
     };
     if !is_json {
         planned.unused.iter().try_for_each(|message| warn(message, Format::Text, printer))?;
+        for held_back in &planned.held_back {
+            tell_remark(&Remark::Note(held_back.words()), Format::Text, printer)?;
+        }
         let moves = waves_move(&planned.session, &planned.plan.graph);
         moves.iter().try_for_each(|note| tell_remark(note, Format::Text, printer))?;
     }

@@ -16,7 +16,7 @@ use team_executor_core::run::Ending;
 use super::completion::{self, Action};
 use super::continued;
 use super::csv;
-use crate::args::{Format, Run};
+use crate::args::{self, Format, Run};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -133,7 +133,7 @@ impl Asking<'_> {
     fn carry_out(&mut self, mut begun: Begun, printer: &mut Printer) -> Result<(Exit, u32), Failure> {
         let (app, format) = (self.app, self.options.start.format);
         let result = self.shown(&mut begun.ready, printer)?;
-        let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let given = args::without_values(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
         let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
         let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
         let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());

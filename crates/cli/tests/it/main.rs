@@ -18,6 +18,7 @@ mod departures;
 mod disk;
 mod doctor;
 mod doors;
+mod environment;
 mod events;
 mod fallbacks;
 mod faults;

@@ -17,7 +17,7 @@ use crate::begin::run_at;
 use crate::clock;
 
 /// What tells a worker how many tasks may be proposed in its run, by all workers together.
-pub(crate) const MOST: &str = "TEAM_EXECUTOR_PROPOSALS";
+pub const MOST: &str = "TEAM_EXECUTOR_PROPOSALS";
 /// The log, in the folder of a run.
 const FILE: &str = "proposals.jsonl";
 /// How much of it is read.

@@ -25,6 +25,8 @@ pub struct Worker {
     pub pass_env: Vec<String>,
     /// Variables that it is given.
     pub env: Vec<(String, String)>,
+    /// Names of those whose values are never written to disk.
+    pub unrecorded: Vec<String>,
     /// How long it may take.
     pub limits: Limits,
     /// What is demanded of what it delivers.
@@ -39,6 +41,7 @@ impl Worker {
     pub fn attach(&self, session: &str) -> Option<String> {
         let args = self.setup.as_ref()?.adapter.attaching(&self.typed, session)?;
         let homes = self.env.iter().filter(|(name, _)| HOMES.contains(&name.as_str()));
+        let homes = homes.filter(|(name, _)| !self.unrecorded.contains(name));
         let homes: Vec<String> = homes.map(|(name, value)| format!("{name}={value}")).collect();
         let env = (!homes.is_empty()).then(|| "env".to_owned());
         let words = env.into_iter().chain(homes).chain([self.typed.clone()]).chain(args);
@@ -141,6 +144,7 @@ mod tests {
             setup: None,
             pass_env: Vec::new(),
             env: Vec::new(),
+            unrecorded: Vec::new(),
             limits: Limits::default(),
             demands: Demands::default(),
         }
@@ -168,6 +172,10 @@ mod tests {
         let with_home = "env 'CODEX_HOME=/my home' codex resume s-1";
         assert_eq!(attach(Adapter::Codex, "codex", &env).as_deref(), Some(with_home), "and no key is shown");
         assert_eq!(attach(Adapter::Acp, "/opt/opencode", &[]).as_deref(), Some("/opt/opencode --session s-1"));
+        let env = vec![("CODEX_HOME".to_owned(), "/secret".to_owned())];
+        let unrecorded = vec!["CODEX_HOME".to_owned()];
+        let told = Worker { setup: Some(setup(Adapter::Codex)), env, unrecorded, ..worker("a") };
+        assert!(!told.attach("s-1").unwrap().contains("secret"));
         assert_eq!(attach(Adapter::Acp, "another", &[]), None);
         assert_eq!(worker("a").attach("s-1"), None);
     }
