@@ -76,7 +76,7 @@ fn tables(source: &str) -> Outcome<String> {
         let when = live.unwrap_or(&kind.doc);
         row(&mut out, &[&format!("`{}`", snake(&kind.name)), numbered, when, &fields.join(", ")]);
     }
-    for (name, of) in [("counts", "Counts"), ("judged", "Judged")] {
+    for (name, of) in [("counts", "Counts"), ("judged", "ToReview")] {
         let fields: Vec<String> = item(of)?.iter().map(|field| described(field, true)).collect();
         add(&mut out, &format!("\n`{name}` has {}.\n", fields.join(", ")));
     }
@@ -215,7 +215,7 @@ mod tests {
                 #[serde(rename = "cost_usd", with = "x")] pub cost: Option<u64> }
             pub struct Counts { /// All.
                 pub total: usize }
-            pub struct Judged { /// How often.
+            pub struct ToReview { /// How often.
                 pub rounds: u32 }
         "#;
         let tables = tables(source).unwrap();

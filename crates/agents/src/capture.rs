@@ -10,7 +10,7 @@ use rustix::io::{Errno, ioctl_fionread};
 use team_executor_beneath::{Dir, io_error};
 
 use crate::adapters::Ear;
-use crate::exit::Stream;
+use crate::exit::Printed;
 use crate::last_line::LastLine;
 use crate::log_times::Noting;
 
@@ -27,7 +27,7 @@ pub(crate) struct Capture {
     head: u64,
     tail: VecDeque<u8>,
     tail_cap: usize,
-    stream: Stream,
+    stream: Printed,
     /// How much of what was dropped the log says.
     said: u64,
     last_line: LastLine,
@@ -81,7 +81,7 @@ impl Capture {
             head: cap - cap / 2,
             tail: VecDeque::new(),
             tail_cap,
-            stream: Stream::default(),
+            stream: Printed::default(),
             said: 0,
             last_line: LastLine::default(),
             ear: None,
@@ -139,7 +139,7 @@ impl Capture {
     }
 
     /// Completes the log. Of what comes after that, only what fits into its beginning is kept.
-    pub(crate) fn finish(&mut self) -> Stream {
+    pub(crate) fn finish(&mut self) -> Printed {
         let note = match self.stream.dropped - self.said {
             0 => String::new(),
             dropped => format!("\n[{dropped} bytes left out]\n"),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     /// What the log holds after chunks of this size went by, and what was counted.
-    fn log(text: &[u8], chunk: usize, cap: u64) -> (Vec<u8>, Stream) {
+    fn log(text: &[u8], chunk: usize, cap: u64) -> (Vec<u8>, Printed) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let log = Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned());
@@ -197,7 +197,7 @@ mod tests {
         for chunk in 1..=10 {
             let (bytes, stream) = log(b"0123456789", chunk, 10);
             assert_eq!(bytes, b"0123456789");
-            assert_eq!(stream, Stream { bytes: 10, dropped: 0 });
+            assert_eq!(stream, Printed { bytes: 10, dropped: 0 });
         }
     }
 
@@ -206,9 +206,9 @@ mod tests {
         for chunk in 1..=20 {
             let (bytes, stream) = log(b"0123456789abcdefghij", chunk, 5);
             assert_eq!(bytes, b"012\n[15 bytes left out]\nij", "chunks of {chunk}");
-            assert_eq!(stream, Stream { bytes: 20, dropped: 15 });
+            assert_eq!(stream, Printed { bytes: 20, dropped: 15 });
         }
-        assert_eq!(log(b"", 1, 5).1, Stream::default());
+        assert_eq!(log(b"", 1, 5).1, Printed::default());
         let (bytes, stream) = log(b"0123", 2, 0);
         assert_eq!((bytes.as_slice(), stream.dropped), (&b"\n[4 bytes left out]\n"[..], 4));
     }
@@ -220,11 +220,11 @@ mod tests {
         let (_read, write) = std::io::pipe().unwrap();
         let mut capture = Capture::new(write, Log::new(Dir::open(dir.path()).unwrap(), "log".to_owned()), 6);
         capture.keep(b"0123456789");
-        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 4 });
-        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 4 });
+        assert_eq!(capture.finish(), Printed { bytes: 10, dropped: 4 });
+        assert_eq!(capture.finish(), Printed { bytes: 10, dropped: 4 });
         assert_eq!(std::fs::read(&log).unwrap(), b"012\n[4 bytes left out]\n789");
         capture.keep(b"later");
-        assert_eq!(capture.finish(), Stream { bytes: 15, dropped: 9 });
+        assert_eq!(capture.finish(), Printed { bytes: 15, dropped: 9 });
         assert_eq!(std::fs::read(&log).unwrap(), b"012\n[4 bytes left out]\n789\n[5 bytes left out]\n");
     }
 
@@ -237,7 +237,7 @@ mod tests {
         capture.catch_up(&mut [0; 4]);
         writer.write_all(b"0123456789").unwrap();
         capture.catch_up(&mut [0; 4]);
-        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 0 });
+        assert_eq!(capture.finish(), Printed { bytes: 10, dropped: 0 });
     }
 
     #[test]
@@ -253,6 +253,6 @@ mod tests {
         };
         let mut capture = Capture::new(write, log, 8);
         capture.keep(b"0123456789");
-        assert_eq!(capture.finish(), Stream { bytes: 10, dropped: 10 });
+        assert_eq!(capture.finish(), Printed { bytes: 10, dropped: 10 });
     }
 }

@@ -23,9 +23,9 @@ pub struct Exit {
     /// How long it took by a clock that nobody sets.
     pub ran_ms: u64,
     /// What came of its standard output.
-    pub out: Stream,
+    pub out: Printed,
     /// What came of its standard error.
-    pub err: Stream,
+    pub err: Printed,
     /// How many processes it left behind when it ended by itself. They were killed.
     pub leaked: usize,
     /// How many things it delivered.
@@ -95,7 +95,7 @@ pub enum Limit {
 
 /// What came of an output stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stream {
+pub struct Printed {
     /// How much was printed.
     pub bytes: u64,
     /// How much of that is not in the log.
@@ -141,8 +141,8 @@ impl Exit {
             started_at: now,
             ended_at: now,
             ran_ms: 0,
-            out: Stream::default(),
-            err: Stream::default(),
+            out: Printed::default(),
+            err: Printed::default(),
             leaked: 0,
             artifacts: 0,
             undurable: None,

@@ -88,7 +88,7 @@ pub(crate) enum Request {
 /// What a keeper tells the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
+pub(crate) enum KeeperMessage {
     /// What it printed last, for a screen; lines are left out when they come fast.
     Line {
         /// Of the attempt.

@@ -12,7 +12,7 @@ use team_executor_agents::{Answer, ask, probe};
 use crate::App;
 use crate::config::installed::{self, Installed, NotUsable, installed};
 use crate::config::read::no_agent;
-use crate::config::{Agent, Config, Kind, Origin};
+use crate::config::{Agent, AgentKind, Config, Origin};
 use crate::environment::Place;
 use crate::error::Error;
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One agent.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct AgentRow {
     /// Its name in a configuration file.
     pub name: String,
     /// What sort of agent it is.
@@ -47,10 +47,10 @@ pub struct Row {
 
 /// All agents that were asked for.
 #[derive(Debug, Serialize)]
-pub struct Listing {
+pub struct AgentList {
     version: u32,
     /// Each of them.
-    pub agents: Vec<Row>,
+    pub agents: Vec<AgentRow>,
 }
 
 impl App {
@@ -61,7 +61,7 @@ impl App {
         names: &[String],
         test: bool,
         trust_project: bool,
-    ) -> Result<Listing, Error> {
+    ) -> Result<AgentList, Error> {
         let place = self.around(session)?;
         let config: Config = place.config()?;
         let all = &config.settings.agents;
@@ -71,23 +71,23 @@ impl App {
         let wanted = all.iter().filter(|(name, _)| names.is_empty() || names.contains(name));
         let is_trusted = trust_project || config.trusts_project();
         // Some take seconds to answer, so they are asked side by side.
-        let agents: Vec<Row> = std::thread::scope(|scope| {
+        let agents: Vec<AgentRow> = std::thread::scope(|scope| {
             let place = &place;
             let asked = wanted.map(|(name, agent)| scope.spawn(move || row(name, agent, test, is_trusted, place)));
             let asked: Vec<_> = asked.collect();
             asked.into_iter().map(|row| row.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        Ok(Listing { version: 1, agents })
+        Ok(AgentList { version: 1, agents })
     }
 }
 
-fn row(name: &str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -> Row {
+fn row(name: &str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -> AgentRow {
     let (kind, program) = match &agent.kind {
-        Kind::Command(words) => ("command", words.first().cloned()),
-        Kind::Agent { program, setup, .. } => (setup.adapter.name(), Some(program.clone())),
-        Kind::Rehearsal { .. } => ("rehearsal", None),
+        AgentKind::Command(words) => ("command", words.first().cloned()),
+        AgentKind::Agent { program, setup, .. } => (setup.adapter.name(), Some(program.clone())),
+        AgentKind::Rehearsal { .. } => ("rehearsal", None),
     };
-    let mut row = Row {
+    let mut row = AgentRow {
         name: name.to_owned(),
         kind,
         program,
@@ -99,21 +99,21 @@ fn row(name: &str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -
         help: None,
         answered_ms: None,
     };
-    if let Kind::Agent { program, setup, .. } = &agent.kind {
+    if let AgentKind::Agent { program, setup, .. } = &agent.kind {
         row.tested = setup.adapter.tested(program).iter().map(ToString::to_string).collect();
     }
     let found = match &agent.kind {
-        Kind::Rehearsal { .. } => Ok(()),
-        Kind::Command(words) => {
+        AgentKind::Rehearsal { .. } => Ok(()),
+        AgentKind::Command(words) => {
             let program = words.first().map(String::as_str).unwrap_or_default();
             let found = probe(program, installed::path(&agent.env, place), &place.project);
             found.map(drop).map_err(NotUsable::from)
         }
-        Kind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable::new(
+        AgentKind::Agent { .. } if !is_trusted && matches!(agent.from, Origin::Project(_)) => Err(NotUsable::new(
             "the project chose its program, and is not trusted",
             "look at team-executor.toml; then add --trust-project",
         )),
-        Kind::Agent { program, setup, .. } => installed(setup, program, &agent.env, place).map(|found| {
+        AgentKind::Agent { program, setup, .. } => installed(setup, program, &agent.env, place).map(|found| {
             row.program = Some(found.program.display().to_string());
             row.version = Some(found.version.clone()).filter(|version| !version.is_empty());
             let newest = setup.adapter.tested(program).last();

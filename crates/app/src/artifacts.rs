@@ -84,11 +84,11 @@ impl Delivered {
 pub struct JsonList<'a> {
     version: u32,
     run: &'a str,
-    artifacts: Vec<JsonArtifact<'a>>,
+    artifacts: Vec<JsonShelved<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct JsonArtifact<'a> {
+struct JsonShelved<'a> {
     id: &'a str,
     r#type: &'static str,
     path: &'a str,
@@ -105,9 +105,9 @@ struct JsonArtifact<'a> {
     dependencies: Vec<&'a str>,
 }
 
-fn json(shelved: &Shelved) -> JsonArtifact<'_> {
+fn json(shelved: &Shelved) -> JsonShelved<'_> {
     let Shelved { artifact, place, attempt, run } = shelved;
-    JsonArtifact {
+    JsonShelved {
         id: artifact.id.as_str(),
         r#type: artifact.kind.word(),
         path: &artifact.path,
@@ -131,7 +131,7 @@ pub struct JsonShow<'a> {
     version: u32,
     run: &'a str,
     #[serde(flatten)]
-    artifact: JsonArtifact<'a>,
+    artifact: JsonShelved<'a>,
     file: String,
     fault: Option<&'static str>,
     history: Vec<JsonPast<'a>>,

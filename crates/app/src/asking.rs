@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Serialize, Serializer};
 use team_executor_core::RoleName;
 use team_executor_core::run::Group;
-use team_executor_engine::control::{self, Answer, Request, Target, Wanted};
+use team_executor_engine::control::{self, Answer, Request, Target, ToRetry};
 use team_executor_engine::{self as engine, runs};
 use team_executor_files::{Code, Finding};
 
@@ -158,7 +158,7 @@ impl App {
 /// Names a task that there is not, and the one that was probably meant, where the session can be read.
 fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Error> {
     let named = match request {
-        Request::Retry { which: Wanted::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
+        Request::Retry { which: ToRetry::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
         Request::Skip { task, .. } => std::slice::from_ref(task),
         _ => return Ok(()),
     };

@@ -12,7 +12,7 @@ use team_executor_files::csv_job::{FILE, Job, Rows};
 use team_executor_files::{Code, Dialect, Finding, Findings};
 use team_executor_store::sha256;
 
-pub use self::input::{Input, Wanted};
+pub use self::input::{Input, TableOptions};
 use self::output::Output;
 pub use self::output::{JobReport, RowReport};
 use crate::error::Error;
@@ -47,12 +47,12 @@ impl App {
     }
 
     /// Reads and judges a job before anything is made.
-    pub fn csv_input<'s>(&self, text: &'s str, wanted: &Wanted<'_>) -> Result<Input<'s>, Error> {
+    pub fn csv_input<'s>(&self, text: &'s str, wanted: &TableOptions<'_>) -> Result<Input<'s>, Error> {
         Input::read(self, text, wanted)
     }
 
     /// Makes the session of a job or finds it.
-    pub fn csv_begin<'s>(&self, input: Input<'s>, wanted: &Wanted<'_>) -> Result<Begun<'s>, Error> {
+    pub fn csv_begin<'s>(&self, input: Input<'s>, wanted: &TableOptions<'_>) -> Result<Begun<'s>, Error> {
         let place = sessions::find_or_name(self, &input, wanted.is_new)?;
         let output = Output::locate(self, &place, &input, wanted.output)?;
         output.must_be_ours()?;

@@ -25,7 +25,7 @@ pub(crate) const SESSIONS: &str = ".team";
 
 /// What is wanted of a new session.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct NewSession<'a> {
     /// What is asked for.
     pub requirement: &'a str,
     /// Which pipeline, if not the usual one.
@@ -49,7 +49,7 @@ pub struct Wanted<'a> {
 /// A session that was made.
 #[derive(Debug)]
 pub struct Made<'a> {
-    wanted: &'a Wanted<'a>,
+    wanted: &'a NewSession<'a>,
     outline: Outline,
     files: Vec<NewFile>,
     /// Its folder, as the user sees it.
@@ -78,7 +78,7 @@ impl App {
     }
 
     /// Makes a session.
-    pub fn init<'a>(&self, wanted: &'a Wanted<'a>) -> Result<Made<'a>, Error> {
+    pub fn init<'a>(&self, wanted: &'a NewSession<'a>) -> Result<Made<'a>, Error> {
         if wanted.requirement.is_empty() && wanted.table.is_none() {
             let finding = Finding::error(Code::Usage, "the requirement is empty, so there is nothing to plan");
             return Err(finding.help("say what is asked for: team-executor init 'Add a login to the shop'").into());
@@ -106,7 +106,7 @@ impl App {
 }
 
 /// What the session is called. The day is that of its beginning in UTC, as in the times that it holds.
-fn head(wanted: &Wanted<'_>) -> Result<Head, Error> {
+fn head(wanted: &NewSession<'_>) -> Result<Head, Error> {
     let name = match (wanted.name, wanted.table, wanted.requirement) {
         (Some(name), _, _) => name.to_owned(),
         (None, Some(table), "") => naming::slug(&table.name),
@@ -121,7 +121,7 @@ fn head(wanted: &Wanted<'_>) -> Result<Head, Error> {
     Ok(Head { id, name, at: wanted.at })
 }
 
-fn of_pipeline(wanted: &Wanted<'_>, head: Head) -> Result<Outline, Error> {
+fn of_pipeline(wanted: &NewSession<'_>, head: Head) -> Result<Outline, Error> {
     let name = wanted.pipeline.unwrap_or(DEFAULT_PIPELINE);
     let pipeline = Pipeline::named(name).ok_or_else(|| {
         Finding::error(Code::Usage, format!("there is no pipeline '{name}'"))
@@ -134,11 +134,11 @@ fn of_pipeline(wanted: &Wanted<'_>, head: Head) -> Result<Outline, Error> {
         let names = || specialists.iter().map(RoleName::as_str).collect::<Vec<_>>();
         asked.push(known.ok_or_else(|| no_role(name, &names()))?);
     }
-    let Wanted { requirement, complexity, .. } = *wanted;
+    let NewSession { requirement, complexity, .. } = *wanted;
     Ok(pipeline.outline(head, &Wish { requirement, complexity, asked: &asked }))
 }
 
-fn not_made(error: MakeError, wanted: &Wanted<'_>, folder: &Path) -> Error {
+fn not_made(error: MakeError, wanted: &NewSession<'_>, folder: &Path) -> Error {
     match error {
         MakeError::Exists(_) => {
             let error = MakeError::Exists(folder.to_owned());

@@ -48,10 +48,10 @@ use std::sync::Arc;
 
 // The values of a run that faces show and ask with.
 pub use team_executor_engine::conclude::wisdom::Book;
-pub use team_executor_engine::control::{ANSWERS, Request, Wanted, is_heard};
+pub use team_executor_engine::control::{ANSWERS, Request, ToRetry, is_heard};
 pub use team_executor_engine::cost::budget::Halted;
 pub use team_executor_engine::render::run_report::{WaveReport, seconds};
-pub use team_executor_engine::{Judged, Report, Running, Status, bus, event};
+pub use team_executor_engine::{Report, Running, Status, TaskNote, bus, event};
 pub use team_executor_store::Changes;
 pub use team_executor_store::run_folder::EXECUTOR;
 

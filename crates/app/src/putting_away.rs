@@ -88,11 +88,11 @@ pub struct JsonExport<'a> {
     copied: usize,
     were_there: usize,
     left_out: Vec<JsonLeft<'a>>,
-    faults: Vec<JsonFault<'a>>,
+    faults: Vec<JsonExportFault<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct JsonFault<'a> {
+struct JsonExportFault<'a> {
     path: &'a str,
     fault: &'static str,
 }
@@ -112,7 +112,7 @@ pub fn json_export(exported: &Exported) -> JsonExport<'_> {
         copied: exported.copied,
         were_there: exported.were_there,
         left_out: exported.left_out.iter().map(|(path, reason)| JsonLeft { path, reason }).collect(),
-        faults: exported.faults.iter().map(|(path, fault)| JsonFault { path, fault: fault.word() }).collect(),
+        faults: exported.faults.iter().map(|(path, fault)| JsonExportFault { path, fault: fault.word() }).collect(),
     }
 }
 
@@ -120,12 +120,12 @@ pub fn json_export(exported: &Exported) -> JsonExport<'_> {
 #[derive(Debug, Serialize)]
 pub struct JsonArchive<'a> {
     version: u32,
-    archived: Vec<JsonRun<'a>>,
+    archived: Vec<JsonArchivedRun<'a>>,
     unknown: Vec<JsonUnknown<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct JsonRun<'a> {
+struct JsonArchivedRun<'a> {
     run: &'a str,
     to: String,
     already: bool,
@@ -141,11 +141,11 @@ struct JsonUnknown<'a> {
 /// What was put away, for programs.
 pub fn json_archive(done: &Archiving) -> JsonArchive<'_> {
     let unknown = done.unknown.iter().map(|(run, failure)| JsonUnknown { run, error: failure.to_string() });
-    let archived = done.archived.iter().map(JsonRun::from_archived).collect();
+    let archived = done.archived.iter().map(JsonArchivedRun::from_archived).collect();
     JsonArchive { version: 1, archived, unknown: unknown.collect() }
 }
 
-impl<'a> JsonRun<'a> {
+impl<'a> JsonArchivedRun<'a> {
     fn from_archived(one: &'a Archived) -> Self {
         Self {
             run: &one.run,

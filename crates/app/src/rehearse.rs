@@ -33,7 +33,7 @@ const LEAST_SPEED: u64 = 60;
 
 /// How a session is to be rehearsed.
 #[derive(Debug, Default)]
-pub struct Wanted<'a> {
+pub struct RehearsalOptions<'a> {
     /// Tasks that fail.
     pub fail: &'a [String],
     /// Tasks that take long.
@@ -59,7 +59,7 @@ impl App {
     pub fn rehearsal(
         &self,
         opened: &Opened,
-        wanted: &Wanted<'_>,
+        wanted: &RehearsalOptions<'_>,
         remarks: &mut Vec<Remark>,
     ) -> Result<Rehearsal, Error> {
         let (session, graph) = opened.runnable()?;

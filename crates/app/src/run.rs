@@ -24,7 +24,7 @@ const WAVES_MOVE: &str =
 
 /// How a session is to be run.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RunOptions {
     /// How it is read.
     pub reading: Reading,
     /// What wins over every configuration file.
@@ -56,7 +56,7 @@ pub struct Prepared {
     /// The flag that names the session.
     named: String,
     dialect: Dialect,
-    wanted: Wanted,
+    wanted: RunOptions,
     config: Config,
     chosen: Chosen,
     /// The session, with who joins.
@@ -88,7 +88,7 @@ impl App {
     pub fn prepare(
         &self,
         opened: &mut Opened,
-        wanted: Wanted,
+        wanted: RunOptions,
         remarks: &mut Vec<Remark>,
     ) -> Result<Option<Prepared>, Error> {
         let Some((mut session, graph)) = opened.session.take() else { return Ok(None) };

@@ -18,7 +18,7 @@ use crate::error::Error;
 /// One session or run.
 #[derive(Debug, Serialize)]
 #[expect(missing_docs, reason = "the names of the columns say it")]
-pub struct Row {
+pub struct SessionRow {
     pub path: String,
     id: String,
     pub kind: &'static str,
@@ -35,28 +35,29 @@ pub struct Row {
 
 /// All sessions and runs of a project.
 #[derive(Debug, Serialize)]
-pub struct Listing {
+pub struct SessionList {
     version: u32,
     /// Each of them.
-    pub sessions: Vec<Row>,
+    pub sessions: Vec<SessionRow>,
 }
 
 impl App {
     /// Finds and reads what there is below the `.workflow/` of a folder.
-    pub fn sessions(&self, folder: &Path) -> Result<Listing, Error> {
+    pub fn sessions(&self, folder: &Path) -> Result<SessionList, Error> {
         let workflow = workflow(folder);
         if Dir::open(&self.path(&workflow)).is_err() {
             let shown = folder.display();
             let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
             return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
         }
-        let mut sessions: Vec<Row> = self.candidates(&workflow).iter().filter_map(|path| self.row(path)).collect();
+        let mut sessions: Vec<SessionRow> =
+            self.candidates(&workflow).iter().filter_map(|path| self.row(path)).collect();
         let mut first: HashMap<String, String> = HashMap::new();
         for row in sessions.iter_mut().filter(|row| row.kind == "session") {
             row.same_id_as = first.get(&row.id).cloned();
             first.entry(row.id.clone()).or_insert_with(|| row.path.clone());
         }
-        Ok(Listing { version: 1, sessions })
+        Ok(SessionList { version: 1, sessions })
     }
 
     /// Folders two levels below `.workflow/`: `.team/TC-…`, `.csv-wave/EX-…` and whatever else planners make; then the teams of
@@ -82,7 +83,7 @@ impl App {
         found
     }
 
-    fn row(&self, path: &Path) -> Option<Row> {
+    fn row(&self, path: &Path) -> Option<SessionRow> {
         let is_run = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("EX-"));
         let folder = match DiskFolder::open(&self.path(path)) {
             Ok(folder) => folder,
@@ -94,7 +95,7 @@ impl App {
         let tasks = loaded.session.as_ref().map_or(&[][..], |(session, _)| &session.tasks);
         let with = |status| tasks.iter().filter(|task| task.status == status).count();
         let listed = loaded.session.as_ref().map_or(0, |(session, _)| session.completed_tasks.len());
-        Some(Row {
+        Some(SessionRow {
             path: path.display().to_string(),
             id: self.id_of(&folder, path),
             kind: if is_run { "run" } else { "session" },
@@ -114,8 +115,8 @@ impl App {
     }
 
     /// A run that only another user may look into.
-    fn denied(&self, path: &Path) -> Row {
-        Row {
+    fn denied(&self, path: &Path) -> SessionRow {
+        SessionRow {
             path: path.display().to_string(),
             id: self.name_of(path),
             kind: "run",

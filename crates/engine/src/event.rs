@@ -223,7 +223,7 @@ pub enum Kind {
         #[serde(with = "words::cause")]
         cause: Cause,
         /// What is to be reviewed.
-        judged: Vec<Judged>,
+        judged: Vec<ToReview>,
         /// Of the reviewer who did not accept it, or null.
         critique: Option<String>,
         /// A person is being asked here and now.
@@ -315,7 +315,7 @@ pub struct Counts {
 
 /// What a person is to review at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct ToReview {
     /// The id of the task.
     pub task: String,
     /// What the task says about itself.

@@ -36,4 +36,4 @@ pub use options::{Failure, Options};
 pub use prepare::worker::{Worker, Workers};
 pub use render::run_report::Report;
 pub use render::session_status::keep;
-pub use status::{Checkpoint, Judged, Running, Status, prompt, status};
+pub use status::{Checkpoint, Running, Status, TaskNote, prompt, status};

@@ -52,7 +52,7 @@ pub struct Status {
     /// The last attempt at each task, from 1; 0 if it was never tried.
     pub attempts: Vec<u32>,
     /// How each task was judged.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<TaskNote>,
     /// Where the run waits for a person, if it does; also if it was stopped there.
     pub checkpoint: Option<Checkpoint>,
     /// What people have decided, in order.
@@ -67,7 +67,7 @@ pub struct Status {
 
 /// How a task was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct TaskNote {
     /// How often it was not accepted.
     pub rounds: u32,
     /// What it said about the work of others.
@@ -162,7 +162,7 @@ pub fn status(
         let view = run.view(task);
         let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
         let wait = view.and_then(|view| view.not_before).map(|until| seconds(now, until)).filter(|wait| *wait > 0);
-        view.map(|view| Judged { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned), wait })
+        view.map(|view| TaskNote { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned), wait })
     };
     let artifacts = Shelf::at(&session.artifacts, &path, folder).map(|shelf| shelf.artifacts).unwrap_or_default();
     Ok(Some(Status {

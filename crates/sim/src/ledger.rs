@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use team_executor_agents::Exit;
-use team_executor_agents::exit::Stream;
+use team_executor_agents::exit::Printed;
 use team_executor_agents::ledger::{Entry, entries};
 use team_executor_core::run::Work;
 
@@ -44,8 +44,8 @@ pub(crate) fn exit(work: Work, end: End) -> Exit {
         started_at: 0,
         ended_at: 0,
         ran_ms: 0,
-        out: Stream::default(),
-        err: Stream::default(),
+        out: Printed::default(),
+        err: Printed::default(),
         leaked: 0,
         last_line: None,
         artifacts: 0,

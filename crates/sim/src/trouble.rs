@@ -2,7 +2,7 @@
 
 use team_executor_core::run::Group;
 use team_executor_core::{CheckpointAction, RoleName};
-use team_executor_engine::control::{Request, Wanted};
+use team_executor_engine::control::{Request, ToRetry};
 
 use crate::world::{Happening, Message, World};
 
@@ -50,8 +50,8 @@ impl World<'_> {
                 };
                 Request::Limit { group, most }
             }
-            8 => Request::Retry { which: Wanted::Failed, downstream: chance.once_in(2) },
-            _ => Request::Retry { which: Wanted::Tasks(vec![task]), downstream: chance.once_in(2) },
+            8 => Request::Retry { which: ToRetry::Failed, downstream: chance.once_in(2) },
+            _ => Request::Retry { which: ToRetry::Tasks(vec![task]), downstream: chance.once_in(2) },
         }
     }
 }

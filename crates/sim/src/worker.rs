@@ -1,7 +1,7 @@
 //! What a simulated worker does, and how its end is written and told.
 
 use team_executor_agents::{Ended, Lack, Limit, Obstacle};
-use team_executor_core::run::{ErrorClass, Judgement, Outcome, Used, Work};
+use team_executor_core::run::{ErrorClass, Outcome, Review, Used, Work};
 use team_executor_core::{Complexity, TaskIndex, Verdict};
 
 use crate::chance::Chance;
@@ -115,7 +115,7 @@ impl Says {
         if self.checked == Some(false) {
             return Outcome::Failed { class: ErrorClass::Rejected, error: "rejected".to_owned() };
         }
-        let judgement = Judgement {
+        let review = Review {
             verdict: self.verdict,
             rejects: if self.rejects { needs.to_vec() } else { Vec::new() },
             critique: "bad".to_owned(),
@@ -123,10 +123,7 @@ impl Says {
             complexity: self.complexity,
         };
         let says_something = self.verdict.is_some() || self.rejects || self.complexity.is_some();
-        Outcome::Completed {
-            findings: Some("found".to_owned()),
-            judgement: says_something.then(|| Box::new(judgement)),
-        }
+        Outcome::Completed { findings: Some("found".to_owned()), review: says_something.then(|| Box::new(review)) }
     }
 }
 

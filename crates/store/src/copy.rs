@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 use team_executor_beneath::{Dir, How, io_error};
 
-use crate::adopt::hex;
+use crate::derived::hex;
 use crate::disk::{Disk, DiskError, DiskFile, Kind};
 use crate::real_disk::RealDisk;
 use team_executor_beneath::{open_file, open_ours};

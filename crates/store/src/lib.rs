@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`folder`] (the session, read only), `disk` with `real_disk` (every system call of what is written),
 //! `line`, [`mod@recover`], `history`, `syncer`, `reserve` and `journal` (the authority over a run), [`lock`] (one executor),
-//! [`mod@replace`] and [`adopt`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
+//! [`mod@replace`] and [`derived`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
 //! many writers), [`run_folder`] (where all of it is), `new_folder` (a session that is new), [`glance`],
 //! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told), `tide` and `feed` (a journal that
 //! is read while it grows).
@@ -10,7 +10,6 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
-pub mod adopt;
 pub mod append;
 mod changes;
 pub mod copy;
@@ -18,6 +17,7 @@ pub mod copy;
 mod crash_tests;
 #[cfg(test)]
 mod crash_world;
+pub mod derived;
 mod disk;
 pub mod examine;
 mod feed;
@@ -50,10 +50,10 @@ pub mod sim_sync;
 mod syncer;
 mod tide;
 
-pub use adopt::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use append::{Log, Turn};
 pub use changes::{Changes, changes_are_told};
 pub use copy::{Below, Copied, CopyError, below, copy_new, is_same};
+pub use derived::{Derived, Rendered, Standing, keep_copy, set_aside, sha256};
 pub use disk::{Disk, DiskError, DiskFile, Kind};
 pub use examine::{Examined, cut_damage, examine};
 pub use feed::{Feed, Strange};

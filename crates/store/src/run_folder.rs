@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use team_executor_beneath::free;
 
-use crate::adopt::hex;
+use crate::derived::hex;
 
 /// The folder of a project that holds sessions and runs.
 pub const WORKFLOW: &str = ".workflow";

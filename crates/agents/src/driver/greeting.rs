@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::acp::Acp;
 use super::dialogue::{Dialogue as _, News};
-use super::peer::{Heard, Peer};
+use super::peer::{AgentProcess, Heard};
 use crate::adapters::{Adapter, Setup, Stream};
 
 /// A program with its environment and its folder.
@@ -16,7 +16,7 @@ type Place<'p> = (&'p [(String, String)], &'p Path);
 
 /// An agent that was started, and until when it may answer.
 struct Tried {
-    peer: Peer,
+    peer: AgentProcess,
     inbox: Receiver<Heard>,
     until: Instant,
 }
@@ -26,7 +26,7 @@ impl Tried {
         let program = std::iter::once(command.0.display().to_string());
         let words: Vec<String> = program.chain(command.1.iter().cloned()).collect();
         let (outbox, inbox) = mpsc::channel();
-        let peer = Peer::start(&words, Some(place), outbox).map_err(|error| error.to_string())?;
+        let peer = AgentProcess::start(&words, Some(place), outbox).map_err(|error| error.to_string())?;
         Ok(Self { peer, inbox, until: Instant::now() + limit })
     }
 

@@ -9,7 +9,7 @@ use team_executor_beneath::ours;
 
 use super::Brief;
 use super::first_start::FirstStart;
-use super::peer::{Heard, Peer};
+use super::peer::{AgentProcess, Heard};
 use super::talk::{again, mark, wall_clock};
 use crate::adapters::Stream;
 use crate::unix::{end_by, let_others_end_first};
@@ -45,7 +45,7 @@ pub(super) fn hold(brief: &Brief, prompt: &str) -> Result<u8, String> {
 fn run(brief: &Brief, command: &[String], input: &str, stream: &mut Stream) -> Result<Result<u8, i32>, String> {
     let (outbox, inbox) = mpsc::channel();
     let mut first_start = FirstStart::wait(brief.adapter);
-    let mut peer = Peer::start(command, None, outbox.clone()).map_err(|error| error.to_string())?;
+    let mut peer = AgentProcess::start(command, None, outbox.clone()).map_err(|error| error.to_string())?;
     peer.watch(outbox);
     peer.tell_all(input);
     let (mut until, mut is_heard) = (None::<Instant>, false);

@@ -36,7 +36,7 @@ pub(super) enum Heard {
 
 /// The agent's process.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(super) struct AgentProcess {
     child: Child,
     input: Option<ChildStdin>,
     /// Closed when all that it said was heard.
@@ -45,7 +45,7 @@ pub(super) struct Peer {
     leads: bool,
 }
 
-impl Peer {
+impl AgentProcess {
     /// Starts it, in this environment and folder or else in our own. What it says goes to the outbox, and is printed if it
     /// works for us.
     pub(super) fn start(

@@ -21,7 +21,7 @@ use super::codex::Codex;
 use super::dialogue::{Dialogue, News, Question};
 use super::door::{Answered, Door, Open, State, Told, Word};
 use super::first_start::FirstStart;
-use super::peer::{Heard, Peer, print};
+use super::peer::{AgentProcess, Heard, print};
 use super::permission::settled;
 use super::{Brief, door};
 use crate::adapters::{Adapter, MARK, Stream};
@@ -39,7 +39,7 @@ pub(super) fn hold(brief: Brief, prompt: String) -> Result<u8, String> {
     let (outbox, inbox) = mpsc::channel();
     let command = [brief.command.as_slice(), &brief.resuming].concat();
     let first_start = FirstStart::wait(brief.adapter);
-    let peer = Peer::start(&command, None, outbox.clone()).map_err(|error| error.to_string())?;
+    let peer = AgentProcess::start(&command, None, outbox.clone()).map_err(|error| error.to_string())?;
     let door = Door::open(&brief.door, brief.ledgers.clone(), outbox.clone());
     if let Err(error) = &door {
         mark("unreachable", &json!({"why": error.to_string()}));
@@ -84,7 +84,7 @@ struct Talk {
     brief: Brief,
     cwd: PathBuf,
     dialogue: Box<dyn Dialogue>,
-    peer: Peer,
+    peer: AgentProcess,
     /// For an agent that is started again.
     outbox: Sender<Heard>,
     /// What its events add up to, by the same code that judges them afterwards.
@@ -239,7 +239,7 @@ impl Talk {
         self.brief.resuming.clear();
         self.mark("not resumed", &json!({}));
         self.peer.close(Duration::ZERO);
-        match Peer::start(&self.brief.command, None, self.outbox.clone()) {
+        match AgentProcess::start(&self.brief.command, None, self.outbox.clone()) {
             Ok(peer) => {
                 self.peer = peer;
                 self.dialogue = dialogue(&self.brief, &self.cwd);

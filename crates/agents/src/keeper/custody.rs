@@ -13,7 +13,7 @@ use super::{answer, answer_if_heard};
 use crate::adapters::Ear;
 use crate::capture::Capture;
 use crate::exit::{Ended, Exit, Limit, Obstacle};
-use crate::protocol::{Answer, Assignment, Limits, Request};
+use crate::protocol::{Assignment, KeeperMessage, Limits, Request};
 use crate::unix::Ends;
 
 /// How long processes that a worker left behind have after being asked to end.
@@ -165,7 +165,7 @@ impl<'a> Custody<'a> {
         let is_due = (usage.turns, usage.goes_on) != (turns, goes_on) || told.is_some_and(|told| now >= told + LINES);
         if is_due && usage.turns.is_some() {
             self.counted = (usage.turns, usage.goes_on, Some(now));
-            answer(&Answer::Used { key: self.key.to_owned(), usage: Box::new(usage.clone()) });
+            answer(&KeeperMessage::Used { key: self.key.to_owned(), usage: Box::new(usage.clone()) });
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Custody<'a> {
         let Some(index) = self.untold else { return };
         if self.told.is_none_or(|told| now >= told + LINES) {
             if let Some(text) = self.streams[index].last_line().text(LINE) {
-                answer_if_heard(&Answer::Line { key: self.key.to_owned(), text });
+                answer_if_heard(&KeeperMessage::Line { key: self.key.to_owned(), text });
             }
             self.told = Some(now);
             self.untold = None;
@@ -317,5 +317,5 @@ impl<'a> Custody<'a> {
 fn refuse(key: &str) {
     let ended = Ended::CouldNotStart(Obstacle::new("the keeper has a worker already"));
     let exit = Box::new(Exit::without_run(key, ended, 0));
-    answer(&Answer::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
+    answer(&KeeperMessage::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
 }

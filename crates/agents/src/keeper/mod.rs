@@ -27,7 +27,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::Ledger;
 use crate::oom::Score;
 use crate::privacy::conceal;
-use crate::protocol::{Answer, Assignment, Request, encode};
+use crate::protocol::{Assignment, KeeperMessage, Request, encode};
 use crate::unix::{Ends, Spawner, outlive_large_files};
 pub use copies::unfinished_copy;
 pub(crate) use folders::remove_left;
@@ -143,7 +143,7 @@ impl Talk {
             if let Some(assignment) = self.waiting.take() {
                 let ended = Ended::CouldNotStart(Obstacle::about("the keeper has no ledger", &error));
                 let exit = Box::new(Exit::without_run(&assignment.key, ended, 0));
-                answer(&Answer::Ended { exit, unrecorded: None });
+                answer(&KeeperMessage::Ended { exit, unrecorded: None });
             }
             self.waiting = Some(self.next()?);
         }
@@ -151,7 +151,7 @@ impl Talk {
 }
 
 /// Tells the executor. That it does not hear is noticed by the lifeline.
-fn answer(answer: &Answer) {
+fn answer(answer: &KeeperMessage) {
     if let Ok(line) = encode(answer) {
         let mut out = io::stdout().lock();
         let _unheard = out.write_all(&line).and_then(|()| out.flush());
@@ -159,7 +159,7 @@ fn answer(answer: &Answer) {
 }
 
 /// Tells the executor only if it listens now: a stopped executor must not stop the keeper.
-fn answer_if_heard(message: &Answer) {
+fn answer_if_heard(message: &KeeperMessage) {
     let out = io::stdout();
     let out = out.as_fd();
     let mut ready = [PollFd::new(&out, PollFlags::OUT)];

@@ -26,7 +26,7 @@ use crate::exit::{Ended, Exit, Obstacle};
 use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::probe::in_path;
-use crate::protocol::{Answer, Assignment, Leftover};
+use crate::protocol::{Assignment, KeeperMessage, Leftover};
 use crate::token;
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
@@ -67,7 +67,7 @@ impl Keeper<'_> {
         let entry = Entry::Ended(exit);
         let unrecorded = self.ledger.note(&entry).err().map(|error| error.to_string());
         if let Entry::Ended(exit) = entry {
-            answer(&Answer::Ended { exit: Box::new(exit), unrecorded });
+            answer(&KeeperMessage::Ended { exit: Box::new(exit), unrecorded });
         }
         Ok(())
     }

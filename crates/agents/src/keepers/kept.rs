@@ -21,7 +21,7 @@ use crate::keeper::{ARGUMENT, GAVE_UP, complete};
 use crate::ledger;
 use crate::open_files;
 use crate::orphans;
-use crate::protocol::{Answer, Assignment, Request, decode, encode};
+use crate::protocol::{Assignment, KeeperMessage, Request, decode, encode};
 use crate::sweep::sweep_marked;
 use crate::unix::{Program, start_within, variable};
 
@@ -214,7 +214,7 @@ impl Kept {
 
     /// Reads once what it says; there must be something to read. Nothing means that it is gone, or talks nonsense, which
     /// comes to the same.
-    pub(super) fn hear(&mut self, buffer: &mut [u8]) -> Option<Vec<Answer>> {
+    pub(super) fn hear(&mut self, buffer: &mut [u8]) -> Option<Vec<KeeperMessage>> {
         let count = match rustix::io::read(&self.answers, &mut *buffer) {
             Err(Errno::INTR | Errno::AGAIN) => return Some(Vec::new()),
             Ok(0) | Err(_) => return None,

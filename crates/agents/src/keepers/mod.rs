@@ -22,7 +22,7 @@ use crate::capture::CHUNK;
 use crate::exit::{Ended, Exit, Obstacle};
 use crate::keeper::remove_left;
 use crate::open_files;
-use crate::protocol::{Answer, Assignment, Request};
+use crate::protocol::{Assignment, KeeperMessage, Request};
 use kept::{Gone, Kept};
 
 /// How long a keeper may take to answer, besides the time that its worker has.
@@ -260,9 +260,9 @@ impl Keepers {
         let Some(answers) = kept.hear(&mut self.buffer) else { return self.gone(slot) };
         for answer in answers {
             self.untold.push(match answer {
-                Answer::Line { key, text } => KeeperEvent::Line { slot, key, text },
-                Answer::Used { key, usage } => KeeperEvent::Used { slot, key, usage },
-                Answer::Ended { exit, unrecorded } => {
+                KeeperMessage::Line { key, text } => KeeperEvent::Line { slot, key, text },
+                KeeperMessage::Used { key, usage } => KeeperEvent::Used { slot, key, usage },
+                KeeperMessage::Ended { exit, unrecorded } => {
                     kept.key = None;
                     kept.rest();
                     debug!(slot, key = exit.key, "worker ended");

@@ -1,6 +1,6 @@
 //! What a worker prints and reads.
 
-use team_executor_agents::exit::Stream;
+use team_executor_agents::exit::Printed;
 use team_executor_agents::{Ended, KeeperEvent};
 
 use crate::world::World;
@@ -12,7 +12,7 @@ fn a_flood_is_drained_and_capped_and_counted() {
     assignment.output_cap = 10_000;
     let exit = world.run_assignment(assignment);
     assert_eq!(exit.ended, Ended::Exit(0));
-    assert_eq!(exit.out, Stream { bytes: 50_000_008, dropped: 49_990_008 });
+    assert_eq!(exit.out, Printed { bytes: 50_000_008, dropped: 49_990_008 });
     let log = world.out("a");
     assert_eq!(log.len(), 10_000 + "\n[49990008 bytes left out]\n".len());
     assert!(log.ends_with("x\nthe end\n"));

@@ -18,7 +18,8 @@ use team_executor_files::{Code, Finding};
 use super::Flags;
 use super::read::no_agent;
 use super::{
-    Agent, Config, Kind, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals, servers,
+    Agent, AgentKind, Config, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals,
+    servers,
 };
 use crate::error::Error;
 use crate::escape;
@@ -151,12 +152,12 @@ pub struct Program {
 pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Path) -> Result<Chosen, Error> {
     let by_flag = flags.agent_command.as_ref().map(|text| Agent {
         from: Origin::Flag("--agent-command"),
-        kind: Kind::Command(command::words(text)),
+        kind: AgentKind::Command(command::words(text)),
         pass_env: Vec::new(),
         env: Vec::new(),
         limits: Limits::default(),
     });
-    if by_flag.as_ref().is_some_and(|agent| agent.kind == Kind::Command(Vec::new())) {
+    if by_flag.as_ref().is_some_and(|agent| agent.kind == AgentKind::Command(Vec::new())) {
         let finding = Finding::error(Code::Usage, "the command of --agent-command is empty");
         return Err(finding.help("name the program that does the work: --agent-command 'CMD'").into());
     }
@@ -235,17 +236,17 @@ impl<'a> Chooser<'a> {
     ) -> Result<usize, Error> {
         let role = self.config.settings.roles.get(task.role.as_str());
         let command = match &agent.kind {
-            Kind::Command(words) => words.clone(),
-            Kind::Agent { program, .. } => vec![program.clone()],
-            Kind::Rehearsal { speed } => {
+            AgentKind::Command(words) => words.clone(),
+            AgentKind::Agent { program, .. } => vec![program.clone()],
+            AgentKind::Rehearsal { speed } => {
                 let manner = Manner { speed: *speed, slow: false, fails: false };
                 rehearsing(self.exe, manner)?
             }
         };
         let shown = match &agent.kind {
-            Kind::Command(words) => command::shown(words),
-            Kind::Agent { program, setup, .. } => shown(program, setup),
-            Kind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
+            AgentKind::Command(words) => command::shown(words),
+            AgentKind::Agent { program, setup, .. } => shown(program, setup),
+            AgentKind::Rehearsal { .. } => "a rehearsal: nothing is done".to_owned(),
         };
         // What the project puts into the environment decides what a name stands for, and to whom an agent talks.
         let mut variables = self.by_project(&agent.from).map(|_| variables(&agent)).unwrap_or_default();
@@ -265,9 +266,9 @@ impl<'a> Chooser<'a> {
         }
         let limits = self.limits(own, role, &agent, task.exec_mode);
         let demands = match agent.kind {
-            Kind::Command(_) | Kind::Agent { .. } => self.demands(own, role),
+            AgentKind::Command(_) | AgentKind::Agent { .. } => self.demands(own, role),
             // Nothing is done, so nothing can be judged.
-            Kind::Rehearsal { .. } => Demands::default(),
+            AgentKind::Rehearsal { .. } => Demands::default(),
         };
         let typed = agent.kind.program();
         let by_flags = &self.flags.env;
@@ -295,14 +296,14 @@ impl<'a> Chooser<'a> {
     /// How a known coding agent is asked about a task, and whether it converses; nothing for other kinds.
     fn conversation(
         &mut self,
-        kind: Kind,
+        kind: AgentKind,
         task: &Task,
         name: &str,
         own: Option<&Own>,
         role: Option<&Own>,
     ) -> Result<Option<Setup>, Error> {
         match kind {
-            Kind::Agent { setup, converse, .. } => {
+            AgentKind::Agent { setup, converse, .. } => {
                 let must = setup.adapter == Adapter::Acp || setup.permissions == Permissions::Ask;
                 // Only in a conversation Codex says what it uses before it ends.
                 let owns = [own, role];
@@ -310,11 +311,11 @@ impl<'a> Chooser<'a> {
                 let converses = must || converse.unwrap_or(bound || task.exec_mode == ExecMode::Interactive);
                 self.setup(Setup { converses, ..setup }, name, own, role).map(Some)
             }
-            Kind::Command(_) => {
+            AgentKind::Command(_) => {
                 self.not_for_commands(name, own, role);
                 Ok(None)
             }
-            Kind::Rehearsal { .. } => Ok(None),
+            AgentKind::Rehearsal { .. } => Ok(None),
         }
     }
 
@@ -454,7 +455,7 @@ impl<'a> Chooser<'a> {
         let of = |own: Option<&Own>| own.map(|own| own.limits.clone()).unwrap_or_default();
         let all = of_flags(self.flags).or(of(own)).or(of(role)).or(agent.limits.clone());
         let all = all.or(self.defaults.limits.clone());
-        let is_known = matches!(agent.kind, Kind::Agent { .. });
+        let is_known = matches!(agent.kind, AgentKind::Agent { .. });
         let idle = match all.idle {
             Some(Set { from: Origin::BuiltIn, .. }) if is_known => {
                 Some(Set { value: IDLE_OF_KNOWN, from: Origin::BuiltIn })

@@ -160,7 +160,7 @@ pub(crate) struct Own {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Agent {
     pub(crate) from: Origin,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AgentKind,
     /// Names of variables that pass from the environment; a star stands for any end.
     pub(crate) pass_env: Vec<String>,
     /// Variables that are set.
@@ -170,7 +170,7 @@ pub(crate) struct Agent {
 
 /// What sort of agent it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AgentKind {
     /// Any program, with its arguments.
     Command(Vec<String>),
     /// A known coding agent.
@@ -189,7 +189,7 @@ pub(crate) enum Kind {
     },
 }
 
-impl Kind {
+impl AgentKind {
     /// The program of a known coding agent, as the user names it; empty for others.
     pub(crate) fn program(&self) -> String {
         match self {
@@ -338,18 +338,18 @@ impl Settings {
     pub(crate) fn built_in() -> Self {
         let rehearsal = Agent {
             from: Origin::BuiltIn,
-            kind: Kind::Rehearsal { speed: REHEARSAL_SPEED },
+            kind: AgentKind::Rehearsal { speed: REHEARSAL_SPEED },
             pass_env: Vec::new(),
             env: Vec::new(),
             limits: Limits::default(),
         };
         let known = Adapter::ALL.into_iter().map(|adapter| {
-            let agent = Agent { kind: Kind::agent(adapter, adapter.name(), &[]), ..rehearsal.clone() };
+            let agent = Agent { kind: AgentKind::agent(adapter, adapter.name(), &[]), ..rehearsal.clone() };
             (adapter.name().to_owned(), agent)
         });
         let speaking = SPEAKING.iter().map(|Speaking { program, args, passes, .. }| {
             let pass_env = passes.iter().map(|name| (*name).to_owned()).collect();
-            let agent = Agent { kind: Kind::agent(Adapter::Acp, program, args), pass_env, ..rehearsal.clone() };
+            let agent = Agent { kind: AgentKind::agent(Adapter::Acp, program, args), pass_env, ..rehearsal.clone() };
             ((*program).to_owned(), agent)
         });
         let known = known.chain(speaking).chain([(REHEARSAL.to_owned(), rehearsal.clone())]);

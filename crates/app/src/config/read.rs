@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
 use super::{
-    Agent, Budget, Kind, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, prices,
-    proposals, servers,
+    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command,
+    prices, proposals, servers,
 };
 
 const SECTIONS: &[&str] = &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts"];
@@ -252,7 +252,7 @@ fn not_empty(value: &DeValue<'_>) -> Option<String> {
 }
 
 /// A known coding agent with what differs from what is built in.
-fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, adapter: Adapter) -> Kind {
+fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, adapter: Adapter) -> AgentKind {
     let expected = format!("one of {}", Permissions::WORDS.join(", "));
     let program = reader.set(table, "program", "a program", not_empty);
     let model = reader.set(table, "model", "the name of a model", not_empty);
@@ -287,7 +287,7 @@ fn coding_agent(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, ada
         args: args.map(|set| set.value).unwrap_or_default(),
         converses: false,
     };
-    Kind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup, converse }
+    AgentKind::Agent { program: program.map_or_else(|| adapter.name().to_owned(), |set| set.value), setup, converse }
 }
 
 /// Notes names of variables that can never be there.
@@ -330,11 +330,11 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
         }
         "command" => {
             let command = program(reader, &section, table)?;
-            (Kind::Command(command.value), command.from)
+            (AgentKind::Command(command.value), command.from)
         }
         "rehearsal" => {
             let at = get(table, "kind")?.span();
-            (Kind::Rehearsal { speed: speed.map_or(REHEARSAL_SPEED, |speed| speed.value) }, reader.from(at))
+            (AgentKind::Rehearsal { speed: speed.map_or(REHEARSAL_SPEED, |speed| speed.value) }, reader.from(at))
         }
         other => {
             let help = match nearest(other, KINDS.iter().copied()) {
@@ -352,9 +352,9 @@ fn agent(reader: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Age
         }
     };
     let nth = match kind {
-        Kind::Command(_) => 0,
-        Kind::Agent { .. } => 1,
-        Kind::Rehearsal { .. } => 2,
+        AgentKind::Command(_) => 0,
+        AgentKind::Agent { .. } => 1,
+        AgentKind::Rehearsal { .. } => 2,
     };
     for (key, is_of) in OF_KIND {
         if let Some(value) = get(table, key).filter(|_| !is_of[nth]) {

@@ -6,7 +6,7 @@ use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
 use super::{
-    Agent, Budget, Config, Flags, Kind, Limits, Origin, Own, Set, Settings, Time, budget, checks, command, prices,
+    Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command, prices,
     servers,
 };
 
@@ -82,11 +82,11 @@ impl List {
     fn agent(&mut self, section: &str, agent: &Agent) {
         let mut add = |key: &str, value| self.add(&format!("{section}.{key}"), value, agent.from.clone());
         match &agent.kind {
-            Kind::Command(words) => {
+            AgentKind::Command(words) => {
                 add("kind", json!("command"));
                 add("command", json!(command::shown(words)));
             }
-            Kind::Agent { program, setup, converse } => {
+            AgentKind::Agent { program, setup, converse } => {
                 add("kind", json!(setup.adapter.name()));
                 add("program", json!(program));
                 if let Some(model) = &setup.model {
@@ -106,7 +106,7 @@ impl List {
                     add("args", json!(setup.args));
                 }
             }
-            Kind::Rehearsal { speed } => {
+            AgentKind::Rehearsal { speed } => {
                 add("kind", json!("rehearsal"));
                 add("speed", json!(speed));
             }

@@ -18,7 +18,7 @@ const INSTRUCTION: &str = "--instruction";
 /// The options for a table. Each field is the option of its name.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "`--help` describes each option")]
-pub struct Wanted<'a> {
+pub struct TableOptions<'a> {
     pub file: &'a Path,
     pub instruction: &'a str,
     pub id_column: Option<&'a str>,
@@ -58,7 +58,7 @@ pub(super) fn text(app: &App, path: &Path) -> Result<String, Error> {
 
 impl<'s> Input<'s> {
     /// Reads and judges all of it.
-    pub(super) fn read(app: &App, text: &'s str, wanted: &Wanted<'_>) -> Result<Self, Error> {
+    pub(super) fn read(app: &App, text: &'s str, wanted: &TableOptions<'_>) -> Result<Self, Error> {
         let path = app.path(wanted.file).canonicalize().unwrap_or_else(|_| wanted.file.to_owned());
         let (file, instruction) = (Arc::from(wanted.file.display().to_string()), Arc::from(INSTRUCTION));
         let mut findings = Findings::default();

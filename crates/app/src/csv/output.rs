@@ -11,7 +11,7 @@ use team_executor_files::{Code, Finding};
 use team_executor_store::{Derived, Durability, RealDisk, Rendered, replace};
 
 use super::input::Input;
-use super::sessions::{Place, prefix};
+use super::sessions::{JobPlace, prefix};
 use crate::App;
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Where the user wants it, or beside the input.
-    pub(super) fn locate(app: &App, place: &Place, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn locate(app: &App, place: &JobPlace, input: &Input<'_>, wanted: Option<&Path>) -> Result<Self, Error> {
         let path = wanted.map_or_else(|| beside(&input.path, &place.suffix), Path::to_owned);
         let path = std::path::absolute(app.path(&path)).map_err(|error| {
             let finding = Finding::error(Code::Usage, format!("{} cannot be written: {error}", path.display()));

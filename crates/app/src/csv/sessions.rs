@@ -19,7 +19,7 @@ use crate::init::SESSIONS;
 const DIGITS: usize = 8;
 
 /// The session of a job.
-pub(super) struct Place {
+pub(super) struct JobPlace {
     /// Its name, which is that of the job too.
     pub(super) id: SessionId,
     /// What is special about the name.
@@ -29,7 +29,7 @@ pub(super) struct Place {
 }
 
 /// Where the newest session of a job is, or where there will be one.
-pub(super) fn find_or_name(app: &App, input: &Input<'_>, is_new: bool) -> Result<Place, Error> {
+pub(super) fn find_or_name(app: &App, input: &Input<'_>, is_new: bool) -> Result<JobPlace, Error> {
     let text = input.job.to_text();
     let prefix = prefix(&input.path);
     let digest = sha256(text.as_bytes());
@@ -41,7 +41,7 @@ pub(super) fn find_or_name(app: &App, input: &Input<'_>, is_new: bool) -> Result
             finding.help("give the table a shorter name")
         })?;
         let folder = PathBuf::from(WORKFLOW).join(SESSIONS).join(&name);
-        let place = Place { id, suffix: suffix.to_owned(), folder };
+        let place = JobPlace { id, suffix: suffix.to_owned(), folder };
         if ours::look_at(&app.path(&place.folder)).is_err() {
             return Ok::<_, Error>(Some(place));
         }
@@ -67,7 +67,7 @@ pub(super) fn prefix(table: &Path) -> String {
 }
 
 /// Makes the session, unless it is there.
-pub(super) fn make(app: &App, place: &Place, input: &Input<'_>) -> Result<(), Error> {
+pub(super) fn make(app: &App, place: &JobPlace, input: &Input<'_>) -> Result<(), Error> {
     if ours::open(&app.path(&place.folder)).is_ok() {
         return Ok(());
     }

@@ -22,7 +22,7 @@ pub struct JsonPlan<'a> {
     status: &'static str,
     requirement: &'a str,
     edges: usize,
-    tasks: Vec<JsonTask<'a>>,
+    tasks: Vec<JsonPlannedTask<'a>>,
     waves: Vec<Vec<&'a str>>,
     critical_path: Vec<&'a str>,
     ready: Vec<&'a str>,
@@ -39,7 +39,7 @@ pub struct JsonPlan<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct JsonTask<'a> {
+struct JsonPlannedTask<'a> {
     id: &'a str,
     title: &'a str,
     role: &'a str,
@@ -68,7 +68,7 @@ pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a>
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     let ids = |tasks: &[TaskIndex]| -> Vec<_> { tasks.iter().map(id).collect() };
     let critical: HashSet<_> = plan.critical_path.iter().collect();
-    let tasks = (0..).map(TaskIndex).zip(&session.tasks).map(|(index, task)| JsonTask {
+    let tasks = (0..).map(TaskIndex).zip(&session.tasks).map(|(index, task)| JsonPlannedTask {
         id: task.id.as_str(),
         title: &task.title,
         role: task.role.as_str(),

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_app::agents::Row;
+use team_executor_app::agents::AgentRow;
 use team_executor_app::{App, seconds};
 use unicode_width::UnicodeWidthStr;
 
@@ -18,7 +18,7 @@ use crate::printer::Printer;
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Agents, printer: &mut Printer) -> Result<Exit, Failure> {
     let listing = app.agents(session, &options.name, options.test, options.trust_project)?;
     // Who is not installed is no failure of a test, unless it was asked for by name.
-    let failed = |row: &Row| if row.usable { row.why.is_some() } else { !options.name.is_empty() };
+    let failed = |row: &AgentRow| if row.usable { row.why.is_some() } else { !options.name.is_empty() };
     let exit = if options.test && listing.agents.iter().any(failed) { Exit::Unfinished } else { Exit::Fine };
     match options.format {
         Format::Json => printer.json(&listing)?,
@@ -27,7 +27,7 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Agents, printer: 
     Ok(exit)
 }
 
-fn table(rows: &[Row], out: &mut impl Write) -> Result<(), Failure> {
+fn table(rows: &[AgentRow], out: &mut impl Write) -> Result<(), Failure> {
     let widest = |cells: &mut dyn Iterator<Item = usize>| cells.max().unwrap_or(0);
     let name = widest(&mut rows.iter().map(|row| escape::line(&row.name).width()).chain(["AGENT".len()]));
     let version = widest(&mut rows.iter().filter_map(|row| Some(row.version.as_ref()?.len())).chain(["VERSION".len()]));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use team_executor_app::asking::{Asked, named};
-use team_executor_app::{App, Request, Wanted};
+use team_executor_app::{App, Request, ToRetry};
 use team_executor_core::CheckpointAction;
 
 use super::run::warn;
@@ -38,7 +38,7 @@ pub(crate) fn retry(
     options: &Retry,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let which = if options.failed { Wanted::Failed } else { Wanted::Tasks(options.tasks.clone()) };
+    let which = if options.failed { ToRetry::Failed } else { ToRetry::Tasks(options.tasks.clone()) };
     let request = Request::Retry { which, downstream: options.downstream };
     anyway(app, session, options.reading, &request, options.format, printer)
 }

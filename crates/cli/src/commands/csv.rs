@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use team_executor_app::csv::{Input, JobReport, Wanted, Written};
+use team_executor_app::csv::{Input, JobReport, TableOptions, Written};
 use team_executor_app::{App, findings};
 use team_executor_files::Dialect;
 
@@ -19,7 +19,7 @@ use team_executor_app::config::Time;
 
 /// Makes the session of a job or finds it, runs it, and writes the table that comes out.
 pub(crate) fn run(app: &App, options: &Csv, printer: &mut Printer) -> Result<Exit, Failure> {
-    let wanted = Wanted {
+    let wanted = TableOptions {
         file: &options.file,
         instruction: &options.instruction,
         id_column: options.id_column.as_deref(),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use team_executor_app::init::{Made, Wanted};
+use team_executor_app::init::{Made, NewSession};
 use team_executor_app::{App, count};
 use team_executor_core::Timestamp;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(app: &App, options: &Init, printer: &mut Printer) -> Result<Ex
         let warnings = diagnostics::all(&table.findings, &table.sources, "", printer.width());
         write!(printer.err(), "{warnings}")?;
     }
-    let wanted = Wanted {
+    let wanted = NewSession {
         requirement: options.requirement.as_deref().unwrap_or_default().trim(),
         pipeline: options.pipeline.as_deref(),
         table: table.as_ref(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use team_executor_app::App;
 use team_executor_app::event::Event as RunEvent;
-use team_executor_app::rehearse::Wanted;
+use team_executor_app::rehearse::RehearsalOptions;
 use team_executor_core::run::Cadence;
 
 use self::timeline::Timeline;
@@ -30,7 +30,7 @@ pub(crate) fn run(
     let Some((session, graph)) = &opened.session else {
         return invalid("Nothing was rehearsed", &opened, format, printer);
     };
-    let wanted = Wanted {
+    let wanted = RehearsalOptions {
         fail: &options.fail,
         slow: &options.slow,
         concurrency: options.concurrency,

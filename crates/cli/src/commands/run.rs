@@ -8,7 +8,7 @@ use std::path::Path;
 
 use team_executor_app::config::Program;
 use team_executor_app::event::{Event as RunEvent, Kind as What};
-use team_executor_app::run::{Prepared, Ready, Wanted};
+use team_executor_app::run::{Prepared, Ready, RunOptions};
 use team_executor_app::{App, Error, Kind, Opened, Remark, Report, count, findings};
 use team_executor_core::SessionStatus;
 use team_executor_core::run::Ending;
@@ -89,9 +89,9 @@ impl Asking<'_> {
         self.carry_out(Begun { ready, path: opened.path, action, is_open }, printer)
     }
 
-    fn wanted(&self, action: Action, run: Option<String>) -> Wanted {
+    fn wanted(&self, action: Action, run: Option<String>) -> RunOptions {
         let Run { reading, settings, role, start, is_csv, .. } = self.options;
-        Wanted {
+        RunOptions {
             reading: (*reading).into(),
             flags: settings.into(),
             roles: role.clone(),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use team_executor_app::sessions::{Row, workflow};
+use team_executor_app::sessions::{SessionRow, workflow};
 use team_executor_app::{App, count};
 use unicode_width::UnicodeWidthStr;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(app: &App, options: &Sessions, printer: &mut Printer) -> Resul
     Ok(Exit::Fine)
 }
 
-fn table(rows: &[Row], workflow: &Path, printer: &mut Printer) -> Result<(), Failure> {
+fn table(rows: &[SessionRow], workflow: &Path, printer: &mut Printer) -> Result<(), Failure> {
     let out = printer.out();
     if rows.is_empty() {
         writeln!(out, "No sessions below {}", workflow.display())?;

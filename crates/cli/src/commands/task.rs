@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use team_executor_app::bus::{self, NewTask, OwnReport, ShownTask, propose};
 use team_executor_app::caller::Caller;
-use team_executor_app::{App, Request, Wanted};
+use team_executor_app::{App, Request, ToRetry};
 use team_executor_core::moves::Moves as _;
 use team_executor_core::{Graph, Session, Task, TaskStatus};
 use team_executor_files::{Code, Finding};
@@ -95,7 +95,7 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
         (TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped, TaskStatus::Pending) => {
             // What was built on a result that goes away goes with it.
             let downstream = from == TaskStatus::Completed;
-            Request::Retry { which: Wanted::Tasks(vec![id.clone()]), downstream }
+            Request::Retry { which: ToRetry::Tasks(vec![id.clone()]), downstream }
         }
         (TaskStatus::Pending | TaskStatus::Ready, TaskStatus::Skipped) => {
             let reason = wanted.error.clone().unwrap_or_else(|| "skipped by hand".to_owned());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::Style;
-use team_executor_app::event::{Judged, Kind};
+use team_executor_app::event::{Kind, ToReview};
 use team_executor_app::{ANSWERS, count, seconds};
 use team_executor_core::TaskStatus;
 use team_executor_core::run::Cause;
@@ -104,7 +104,7 @@ fn whole(label: &str, words: &str, width: usize) -> String {
 /// What a person is to judge, with what can be typed.
 fn checkpoint(
     (task, cause): (&str, Cause),
-    judged: &[Judged],
+    judged: &[ToReview],
     critique: Option<&str>,
     asked: bool,
     width: usize,

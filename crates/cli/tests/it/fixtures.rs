@@ -38,21 +38,21 @@ pub(crate) fn validate(name: &str, more: &[&str]) -> Run {
 }
 
 /// What `validate` says about one fixture.
-struct Judged {
+struct Validated {
     name: String,
     text: Run,
     json: Value,
     strict: Value,
 }
 
-impl Judged {
+impl Validated {
     fn findings(&self) -> &[Value] {
         findings(&self.json)
     }
 }
 
 /// Every fixture is judged once for all tests.
-static ALL: LazyLock<Vec<Judged>> = LazyLock::new(|| {
+static ALL: LazyLock<Vec<Validated>> = LazyLock::new(|| {
     let entries = std::fs::read_dir(root()).expect("the fixtures are there");
     let mut names: Vec<_> =
         entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name")).collect();
@@ -61,7 +61,7 @@ static ALL: LazyLock<Vec<Judged>> = LazyLock::new(|| {
         let run = validate(name, &[&["--format", "json"], more].concat());
         serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{name}: {error}\n{run}"))
     };
-    let judge = |name: String| Judged {
+    let judge = |name: String| Validated {
         text: validate(&name, &[]),
         json: json(&name, &[]),
         strict: json(&name, &["--strict"]),
@@ -83,7 +83,7 @@ fn findings(report: &Value) -> &[Value] {
 fn every_fixture_is_judged_as_expected() {
     let update = std::env::var_os("UPDATE_EXPECTED").is_some();
     let mut wrong = Vec::new();
-    for Judged { name, text, .. } in ALL.iter() {
+    for Validated { name, text, .. } in ALL.iter() {
         let path = root().join(name).join("expected.txt");
         let found = text.to_string();
         if update {
@@ -113,7 +113,7 @@ fn every_code_is_shown_by_a_fixture() {
 #[test]
 fn text_and_json_say_the_same() {
     for judged in ALL.iter() {
-        let Judged { name, text, json, .. } = judged;
+        let Validated { name, text, json, .. } = judged;
         assert_eq!(text.code, if json["errors"] == 0 { Some(0) } else { Some(2) }, "{name}");
         assert_eq!(json["valid"], json["errors"] == 0, "{name}");
         let mut lines = text.stdout.lines();
@@ -138,7 +138,7 @@ fn plain(text: &str) -> String {
 /// R: S-07
 #[test]
 fn every_error_names_something_to_do() {
-    for Judged { name, json, strict, .. } in ALL.iter() {
+    for Validated { name, json, strict, .. } in ALL.iter() {
         let errors = findings(json).iter().chain(findings(strict)).filter(|finding| finding["severity"] == "error");
         for error in errors {
             assert!(!error["help"].as_array().unwrap().is_empty(), "{name}: no help for {}", error["message"]);
@@ -158,7 +158,7 @@ fn strict_leaves_no_warning() {
 /// What a file says is data: it cannot steer the terminal.
 #[test]
 fn no_control_character_reaches_the_terminal() {
-    for Judged { name, text, .. } in ALL.iter() {
+    for Validated { name, text, .. } in ALL.iter() {
         assert!(text.stdout.chars().all(|c| c == '\n' || !c.is_control()), "{name}:\n{:?}", text.stdout);
     }
 }
@@ -166,7 +166,7 @@ fn no_control_character_reaches_the_terminal() {
 /// Sentences and source lines are never broken; everything else fits.
 #[test]
 fn everything_fits_into_80_columns() {
-    for Judged { name, text, .. } in ALL.iter() {
+    for Validated { name, text, .. } in ALL.iter() {
         for line in text.stdout.lines() {
             let source = [" | ", "--> ", "::: "].iter().any(|mark| line.contains(mark));
             let sentence = line.starts_with("error: ") || line.starts_with("warning: ");

@@ -3,9 +3,9 @@
 use super::decision::Decision;
 use super::event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 use super::input::{ErrorClass, Work};
-use super::judgement::{Cause, Judged, JudgedThen};
 use super::policy::Cadence;
-use super::skip::{Judgement, judge};
+use super::review::{Cause, ReviewThen, Reviewed};
+use super::skip::{Gate, gate};
 use super::state::{NEVER, Objection, Run, Stage, State};
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
@@ -31,8 +31,8 @@ impl Run {
                 }
             }
             Event::Used { work, used, .. } => self.count(*work, used),
-            Event::Completed { work, findings, judged, at } => {
-                self.completed(*work, findings.as_ref(), judged.as_deref(), *at);
+            Event::Completed { work, findings, reviewed, at } => {
+                self.completed(*work, findings.as_ref(), reviewed.as_deref(), *at);
             }
             Event::Failed { work, class, error, then, at } => self.failed(*work, *class, error, *then, *at),
             Event::Interrupted { work, then, at } => self.interrupted(*work, *then, *at),
@@ -94,7 +94,7 @@ impl Run {
         let Some(state) = self.state.tasks.get(task.get()) else { return false };
         let facts = &self.facts.tasks[task.get()];
         let free = (slot as usize) < self.graph.len() && self.state.slots.task(slot).is_none();
-        let allowed = judge(facts.run_on, state.open, state.bad) == Judgement::Run
+        let allowed = gate(facts.run_on, state.open, state.bad) == Gate::Run
             && self.needless(task).is_none()
             && self.state.recalled.is_empty()
             && !self.state.queue.is_busy(facts)
@@ -120,25 +120,26 @@ impl Run {
         self.moved(work.task, path, at)
     }
 
-    fn completed(&mut self, work: Work, findings: Option<&String>, judged: Option<&Judged>, at: Timestamp) {
+    fn completed(&mut self, work: Work, findings: Option<&String>, reviewed: Option<&Reviewed>, at: Timestamp) {
         if self.running(work).is_none() {
             return;
         }
         // What depends on it is judged by what it found.
         let task = &mut self.state.tasks[work.task.get()];
         (task.findings, task.error, task.check_only, task.objection) = (findings.cloned(), None, false, None);
-        (task.verdict, task.complexity) = judged.map_or((None, None), |judged| (judged.verdict, judged.complexity));
+        (task.verdict, task.complexity) =
+            reviewed.map_or((None, None), |reviewed| (reviewed.verdict, reviewed.complexity));
         self.left(work, &[TaskStatus::Completed], at);
         self.state.slots.raise();
         self.state.spending.is_known = true;
-        match judged.map(|judged| &judged.then) {
-            None | Some(JudgedThen::GoOn) => {}
-            Some(JudgedThen::Ask { cause, tasks, critique }) => {
+        match reviewed.map(|reviewed| &reviewed.then) {
+            None | Some(ReviewThen::GoOn) => {}
+            Some(ReviewThen::Ask { cause, tasks, critique }) => {
                 let objection = Objection { tasks: tasks.clone(), critique: critique.clone() };
                 self.state.tasks[work.task.get()].objection = Some(Box::new(objection));
                 self.pause_after(work.task, *cause);
             }
-            Some(JudgedThen::SendBack { tasks, critique }) => {
+            Some(ReviewThen::SendBack { tasks, critique }) => {
                 self.recall(tasks, critique);
                 self.state.rounds += 1;
                 for task in tasks {

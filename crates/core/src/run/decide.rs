@@ -3,7 +3,7 @@
 use super::effect::{Effect, Step};
 use super::event::{Event, PauseReason, SkipReason};
 use super::input::{ErrorClass, Input, Outcome, Refused, Work};
-use super::judgement::{Judged, JudgedThen};
+use super::review::{ReviewThen, Reviewed};
 use super::state::{Run, Stage};
 use super::view::Standing;
 use crate::bus::CheckpointAction;
@@ -58,10 +58,11 @@ impl Turn<'_> {
     pub(super) fn ended(&mut self, work: Work, outcome: Outcome) {
         let at = self.now;
         let (class, error) = match outcome {
-            Outcome::Completed { findings, judgement } => {
-                let judged = self.run.after_judgement(work, judgement);
-                let sends_back = matches!(judged.as_deref(), Some(Judged { then: JudgedThen::SendBack { .. }, .. }));
-                self.emit(Event::Completed { work, findings, judged, at });
+            Outcome::Completed { findings, review } => {
+                let reviewed = self.run.after_review(work, review);
+                let sends_back =
+                    matches!(reviewed.as_deref(), Some(Reviewed { then: ReviewThen::SendBack { .. }, .. }));
+                self.emit(Event::Completed { work, findings, reviewed, at });
                 if sends_back {
                     self.end_what_is_void();
                 }

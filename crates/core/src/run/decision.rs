@@ -3,7 +3,7 @@
 use super::decide::Turn;
 use super::event::{Event, PauseReason};
 use super::input::Refused;
-use super::judgement::Cause;
+use super::review::Cause;
 use super::state::{Run, Stage};
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
@@ -48,8 +48,8 @@ impl Run {
         let objection = self.state.tasks[checkpoint.get()].objection.as_ref();
         let rejected = objection.map(|objection| objection.tasks.as_slice()).filter(|tasks| !tasks.is_empty());
         let completed = |task: &TaskIndex| status(*task) == Some(TaskStatus::Completed);
-        let judged = rejected.unwrap_or_else(|| self.graph.dependencies(checkpoint));
-        judged.iter().copied().filter(completed).collect()
+        let reviewed = rejected.unwrap_or_else(|| self.graph.dependencies(checkpoint));
+        reviewed.iter().copied().filter(completed).collect()
     }
 
     /// What is wrong with that, in the words of whoever judged it before.

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use super::input::{Refused, Work};
-use super::judgement::Cause;
+use super::review::Cause;
 use super::view::Standing;
 use crate::graph::TaskIndex;
 use crate::time::Timestamp;

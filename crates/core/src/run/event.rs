@@ -5,8 +5,8 @@
 
 use super::budget::Bound;
 use super::input::{ErrorClass, Work};
-use super::judgement::{Cause, Judged};
 use super::limit::Group;
+use super::review::{Cause, Reviewed};
 use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::complexity::Complexity;
@@ -68,7 +68,7 @@ pub enum Event {
         /// What came out.
         findings: Option<String>,
         /// What it said about the work that it builds on, and what follows.
-        judged: Option<Box<Judged>>,
+        reviewed: Option<Box<Reviewed>>,
         /// When.
         at: Timestamp,
     },

@@ -1,7 +1,7 @@
 //! What a run can be told, and why it may refuse to listen.
 
-use super::judgement::Judgement;
 use super::limit::Group;
+use super::review::Review;
 use super::state::NEVER;
 use super::used::Used;
 use crate::bus::CheckpointAction;
@@ -186,7 +186,7 @@ pub enum Outcome {
         /// What came out, in a few words.
         findings: Option<String>,
         /// What it says about the work that it builds on, if it does.
-        judgement: Option<Box<Judgement>>,
+        review: Option<Box<Review>>,
     },
     /// The work is not done.
     Failed {
@@ -212,7 +212,7 @@ pub enum Outcome {
 impl Outcome {
     /// The work is done, and nothing was said about the work of others.
     pub const fn completed(findings: Option<String>) -> Self {
-        Self::Completed { findings, judgement: None }
+        Self::Completed { findings, review: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::event::Event;
 use super::facts::WaveTurn;
 use super::policy::Cadence;
-use super::skip::{Judgement, judge};
+use super::skip::{Gate, gate};
 use super::state::{Place, Run, Stage, TaskState};
 use crate::graph::TaskIndex;
 use crate::task::TaskStatus;
@@ -98,9 +98,9 @@ fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
     let open = dependencies().filter(|on| !on.status.is_over()).count();
     let is_bad = |on: &&TaskState| on.status.is_over() && on.status != TaskStatus::Completed && !on.not_needed;
     let bad = dependencies().filter(is_bad).count();
-    let judgement = judge(facts.run_on, task.open, task.bad);
+    let gate_now = gate(facts.run_on, task.open, task.bad);
     let is_running = task.status == TaskStatus::InProgress;
-    if (task.open as usize, task.bad as usize) != (open, bad) || is_running && judgement != Judgement::Run {
+    if (task.open as usize, task.bad as usize) != (open, bad) || is_running && gate_now != Gate::Run {
         return Err(Broken::Dependencies(index));
     }
     let place = run.place(index);

@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `judgement`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `review`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod apply;
@@ -23,13 +23,13 @@ mod finish;
 mod halt;
 mod input;
 pub mod invariants;
-mod judgement;
 mod limit;
 mod policy;
 mod queue;
 mod recover;
 mod reset;
 mod retry;
+mod review;
 mod schedule;
 mod skip;
 mod slots;
@@ -43,9 +43,9 @@ pub use decision::Decision;
 pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
-pub use judgement::{Cause, Judged, JudgedThen, Judgement};
 pub use limit::{Group, Limits};
 pub use policy::{Agents, AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
+pub use review::{Cause, Review, ReviewThen, Reviewed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use used::Used;
 pub use view::{Asks, Counts, Standing, TaskView};

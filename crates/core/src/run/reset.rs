@@ -6,7 +6,7 @@ use super::decide::Turn;
 use super::event::Event;
 use super::input::{Refused, Which};
 use super::policy::Cadence;
-use super::skip::{Judgement, judge};
+use super::skip::{Gate, gate};
 use super::state::{Run, TaskState};
 use crate::graph::TaskIndex;
 use crate::moves::{IllegalMove, Moves};
@@ -68,9 +68,9 @@ impl Run {
         let dependencies = || self.graph.dependencies(task).iter();
         let (open, bad) = (dependencies().filter(is_open).count(), dependencies().filter(is_bad).count());
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        match judge(self.facts.tasks[task.get()].run_on, count(open), count(bad)) {
-            Judgement::Skip => Some(Refused::SkippedAgain { task, on: dependencies().find(is_bad).copied() }),
-            Judgement::Run if self.needless(task).is_some() => Some(Refused::SkippedAgain { task, on: None }),
+        match gate(self.facts.tasks[task.get()].run_on, count(open), count(bad)) {
+            Gate::Skip => Some(Refused::SkippedAgain { task, on: dependencies().find(is_bad).copied() }),
+            Gate::Run if self.needless(task).is_some() => Some(Refused::SkippedAgain { task, on: None }),
             _ => None,
         }
     }

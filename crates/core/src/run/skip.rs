@@ -7,7 +7,7 @@ use crate::task::{RunOn, TaskStatus};
 
 /// What a task's dependencies say about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(super) enum Gate {
     /// Not yet known.
     Wait,
     /// It can run.
@@ -17,12 +17,12 @@ pub(super) enum Judgement {
 }
 
 /// Judges a task by how many of its dependencies are not over and how many failed or were skipped.
-pub(super) const fn judge(run_on: RunOn, open: u32, bad: u32) -> Judgement {
+pub(super) const fn gate(run_on: RunOn, open: u32, bad: u32) -> Gate {
     match run_on {
-        RunOn::Success if bad > 0 => Judgement::Skip,
-        _ if open > 0 => Judgement::Wait,
-        RunOn::Failure if bad == 0 => Judgement::Skip,
-        _ => Judgement::Run,
+        RunOn::Success if bad > 0 => Gate::Skip,
+        _ if open > 0 => Gate::Wait,
+        RunOn::Failure if bad == 0 => Gate::Skip,
+        _ => Gate::Run,
     }
 }
 
@@ -47,7 +47,7 @@ impl Run {
     pub(super) fn next_skip(&self) -> Option<(TaskIndex, SkipReason)> {
         let task = *self.state.doomed.first()?;
         let state = &self.state.tasks[task.get()];
-        if judge(self.facts.tasks[task.get()].run_on, state.open, state.bad) == Judgement::Run {
+        if gate(self.facts.tasks[task.get()].run_on, state.open, state.bad) == Gate::Run {
             return self.needless(task).map(|reason| (task, reason));
         }
         let is_bad = |on: &&TaskIndex| !self.state.tasks[on.get()].not_needed;

@@ -9,7 +9,7 @@ use super::input::Work;
 use super::limit::Limits;
 use super::policy::Policy;
 use super::queue::Queue;
-use super::skip::{Judgement, judge};
+use super::skip::{Gate, gate};
 use super::slots::Slots;
 use super::used::Spending;
 use super::view::Counts;
@@ -243,7 +243,7 @@ impl Run {
         }
         for (task, facts) in self.state.tasks.iter_mut().zip(&self.facts.tasks) {
             // The plan does not say who skipped it. What the rule would have skipped, it has skipped.
-            let by_rule = judge(facts.run_on, task.open, task.bad) == Judgement::Skip;
+            let by_rule = gate(facts.run_on, task.open, task.bad) == Gate::Skip;
             task.skipped_by_rule = task.status == TaskStatus::Skipped && by_rule;
         }
     }
@@ -290,14 +290,14 @@ impl Run {
     /// Where its status, its dependencies and the time say that a task is to be kept.
     pub(super) fn place(&self, index: TaskIndex) -> Place {
         let (task, facts) = (&self.state.tasks[index.get()], &self.facts.tasks[index.get()]);
-        match judge(facts.run_on, task.open, task.bad) {
+        match gate(facts.run_on, task.open, task.bad) {
             _ if task.status != TaskStatus::Pending => Place::Nowhere,
-            Judgement::Wait => Place::Nowhere,
-            Judgement::Skip => Place::Doomed,
-            Judgement::Run if self.needless(index).is_some() => Place::Doomed,
-            Judgement::Run if self.is_ahead(facts.wave) => Place::Nowhere,
-            Judgement::Run if task.not_before > self.state.clock => Place::Waiting(task.not_before),
-            Judgement::Run => Place::Queue,
+            Gate::Wait => Place::Nowhere,
+            Gate::Skip => Place::Doomed,
+            Gate::Run if self.needless(index).is_some() => Place::Doomed,
+            Gate::Run if self.is_ahead(facts.wave) => Place::Nowhere,
+            Gate::Run if task.not_before > self.state.clock => Place::Waiting(task.not_before),
+            Gate::Run => Place::Queue,
         }
     }
 

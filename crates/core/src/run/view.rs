@@ -2,7 +2,7 @@
 
 use super::event::{Halt, PauseReason};
 use super::input::Work;
-use super::judgement::Cause;
+use super::review::Cause;
 use super::state::{Place, Run, Stage};
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};

@@ -371,7 +371,7 @@ fn events() -> impl Strategy<Value = Event> {
     prop_oneof![
         2 => stages,
         6 => (work(), slot, time()).prop_map(|(work, slot, t)| Event::Claimed { work, slot, fast_advance: false, choice: 0, at: at(t) }),
-        3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, judged: None, at: at(t) }),
+        3 => (work(), time()).prop_map(|(work, t)| Event::Completed { work, findings: None, reviewed: None, at: at(t) }),
         3 => ends,
         1 => skip,
         1 => (prop::collection::vec((0..6_usize).prop_map(index), 0..4), time())

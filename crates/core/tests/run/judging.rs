@@ -1,7 +1,7 @@
 //! Work that is judged: sent back a bounded number of times, put before a person, or not needed at all.
 
 use team_executor_core::run::{
-    Cause, Effect, Ending, ErrorClass, Event, Input, Judgement, Outcome, PauseReason, Policy, Refused, Stage, Step,
+    Cause, Effect, Ending, ErrorClass, Event, Input, Outcome, PauseReason, Policy, Refused, Review, Stage, Step,
     TaskPolicy, Which,
 };
 use team_executor_core::{CheckpointAction, Complexity, TaskIndex, TaskStatus, Verdict};
@@ -14,17 +14,17 @@ fn drive(lines: &[&str], own: &[(usize, TaskPolicy)]) -> Drive {
     Drive::start(Plan::new(lines, Policy { tasks, ..Policy::default() })).0
 }
 
-fn says(judgement: Judgement) -> Outcome {
-    Outcome::Completed { findings: Some("looked".to_owned()), judgement: Some(Box::new(judgement)) }
+fn says(review: Review) -> Outcome {
+    Outcome::Completed { findings: Some("looked".to_owned()), review: Some(Box::new(review)) }
 }
 
 fn rejects(tasks: &[usize]) -> Outcome {
     let rejects = tasks.iter().map(|task| index(*task)).collect();
-    says(Judgement { rejects, critique: "no tests".to_owned(), ..Judgement::default() })
+    says(Review { rejects, critique: "no tests".to_owned(), ..Review::default() })
 }
 
 fn verdict(verdict: Verdict) -> Outcome {
-    says(Judgement { verdict: Some(verdict), ..Judgement::default() })
+    says(Review { verdict: Some(verdict), ..Review::default() })
 }
 
 fn decide(drive: &mut Drive, action: CheckpointAction, tasks: &[usize], text: &str) -> Step {
@@ -292,7 +292,7 @@ fn what_is_too_simple_for_a_task_or_switched_off_is_not_needed_and_skips_nothing
     let lines = ["ASSESS:", "DESIGN: ASSESS", "BUILD: DESIGN", "CHECKPOINT-1: BUILD", "SHIP: CHECKPOINT-1"];
     for (found, starts) in [(Complexity::Medium, "BUILD"), (Complexity::High, "+DESIGN")] {
         let mut drive = drive(&lines, &[(1, least), (3, off)]);
-        let step = drive.end("ASSESS", says(Judgement { complexity: Some(found), ..Judgement::default() }));
+        let step = drive.end("ASSESS", says(Review { complexity: Some(found), ..Review::default() }));
         assert_eq!(drive.started(&step), starts);
         if found == Complexity::High {
             drive.complete("DESIGN");

@@ -130,7 +130,7 @@ impl<'a> Oracle<'a> {
             Event::Intended { works, .. } => self.intended(works)?,
             Event::Doubted { .. } => self.doubted(),
             Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
-            Event::Completed { work, judged, .. } => self.done(*work, judged.as_deref())?,
+            Event::Completed { work, reviewed, .. } => self.done(*work, reviewed.as_deref())?,
             Event::Failed { work, class, then, .. } => self.failed(*work, *class, *then)?,
             Event::Interrupted { work, then, .. } => self.interrupted(*work, *then)?,
             Event::Skipped { task, reason, .. } => self.skipped(*task, reason)?,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use team_executor_core::run::{
-    Agents, Backoff, Cadence, Ending, ErrorClass, Event, Group, Judgement, KeptWaves, Outcome, Policy, TaskPolicy,
+    Agents, Backoff, Cadence, Ending, ErrorClass, Event, Group, KeptWaves, Outcome, Policy, Review, TaskPolicy,
     WaveFailed,
 };
 use team_executor_core::{
@@ -72,12 +72,12 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
-fn judgements() -> impl Strategy<Value = Judgement> {
+fn judgements() -> impl Strategy<Value = Review> {
     let verdict = prop::option::weighted(0.5, prop::sample::select(Verdict::ALL));
     let complexity = prop::option::weighted(0.5, prop::sample::select(Complexity::ALL));
     let rejects = prop::collection::vec((0..14_u32).prop_map(TaskIndex), 0..4);
     let rounds = prop::option::weighted(0.2, 0..3_u32);
-    (verdict, complexity, rejects, rounds).prop_map(|(verdict, complexity, rejects, rounds)| Judgement {
+    (verdict, complexity, rejects, rounds).prop_map(|(verdict, complexity, rejects, rounds)| Review {
         verdict,
         rejects,
         critique: "not good".to_owned(),
@@ -98,8 +98,8 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     let error = || "it broke".to_owned();
     prop_oneof![
         8 => Just(Outcome::completed(Some("done".to_owned()))),
-        4 => judgements().prop_map(|judgement| {
-            Outcome::Completed { findings: Some("judged".to_owned()), judgement: Some(Box::new(judgement)) }
+        4 => judgements().prop_map(|review| {
+            Outcome::Completed { findings: Some("judged".to_owned()), review: Some(Box::new(review)) }
         }),
         5 => class.prop_map(move |class| Outcome::Failed { class, error: error() }),
         1 => Just(Outcome::TimedOut { error: error() }),

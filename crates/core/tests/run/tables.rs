@@ -124,7 +124,7 @@ fn a_shorter_hold_does_not_end_a_longer_one() {
 }
 
 /// For each status of a first and a second dependency (completed, failed, skipped, pending), what becomes of a task.
-fn judged(run_on: RunOn) -> [String; 4] {
+fn reviewed(run_on: RunOn) -> [String; 4] {
     let statuses = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped, TaskStatus::Pending];
     let letter = |first, second| {
         let mut plan = Plan::new(&["A:", "B:", &format!("C {run_on}: A B")], slots(9));
@@ -147,9 +147,9 @@ fn judged(run_on: RunOn) -> [String; 4] {
 /// R: W-09
 #[test]
 fn the_outcomes_of_the_dependencies_decide_what_becomes_of_a_task() {
-    assert_eq!(judged(RunOn::Success), ["RfsW", "FFFF", "SSSS", "WfsW"]);
-    assert_eq!(judged(RunOn::Failure), ["NRRW", "RRRW", "RRRW", "WWWW"]);
-    assert_eq!(judged(RunOn::Always), ["RRRW", "RRRW", "RRRW", "WWWW"]);
+    assert_eq!(reviewed(RunOn::Success), ["RfsW", "FFFF", "SSSS", "WfsW"]);
+    assert_eq!(reviewed(RunOn::Failure), ["NRRW", "RRRW", "RRRW", "WWWW"]);
+    assert_eq!(reviewed(RunOn::Always), ["RRRW", "RRRW", "RRRW", "WWWW"]);
 }
 
 /// R: W-09

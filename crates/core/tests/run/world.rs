@@ -81,19 +81,19 @@ impl<'a> World<'a> {
         let Some(input) = self.input(act) else { return Ok(()) };
         let before = self.run.clone();
         let expected = match &input {
-            Input::Ended { ended: WorkEnded { work, outcome: Outcome::Completed { judgement, .. } }, .. } => {
-                self.oracle.expect(*work, judgement.as_deref())
+            Input::Ended { ended: WorkEnded { work, outcome: Outcome::Completed { review, .. } }, .. } => {
+                self.oracle.expect(*work, review.as_deref())
             }
             _ => None,
         };
         self.pass(&input);
         let step = self.run.step(input.clone());
         self.check_refusal(&input, &before, &step)?;
-        let judged = step.events.iter().find_map(|event| match event {
-            Event::Completed { judged: Some(judged), .. } => Some(judged.then.clone()),
+        let reviewed = step.events.iter().find_map(|event| match event {
+            Event::Completed { reviewed: Some(reviewed), .. } => Some(reviewed.then.clone()),
             _ => None,
         });
-        check(judged == expected, "something else should follow from a judgement")?;
+        check(reviewed == expected, "something else should follow from a review")?;
         self.keep(step)
     }
 

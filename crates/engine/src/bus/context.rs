@@ -36,7 +36,7 @@ pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task)
     let is_built_on =
         |by: &Option<team_executor_core::TaskId>| built_on.iter().any(|task| by.as_ref() == Some(&task.id));
     let artifacts = delivered.filter(|(_, one)| is_built_on(&one.artifact.task)).take(ARTIFACTS);
-    let artifacts = artifacts.map(|(shelf, one)| Delivered {
+    let artifacts = artifacts.map(|(shelf, one)| ContextArtifact {
         task: one.artifact.task.as_ref().map(ToString::to_string).unwrap_or_default(),
         path: shelf.path(one).display().to_string(),
         validation: one.artifact.validation.word(),
@@ -46,7 +46,7 @@ pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task)
     let [learnings, decisions, issues] = known;
     let found = folder.as_ref().map(|folder| board::read(&mut Reading::new(folder, "")).lines).unwrap_or_default();
     let found = found[found.len().saturating_sub(DISCOVERIES)..].iter().map(|line| &line.value);
-    let discoveries = found.filter(|found| found.data.len() <= DISCOVERY_BYTES).map(|found| Found {
+    let discoveries = found.filter(|found| found.data.len() <= DISCOVERY_BYTES).map(|found| SharedDiscovery {
         ts: found.timestamp.map(time::format),
         worker: found.worker.clone(),
         kind: found.kind.clone(),
@@ -74,14 +74,14 @@ pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task)
 struct Context<'a> {
     task: ShownTask<'a>,
     upstream: Vec<ShownState<'a>>,
-    artifacts: Vec<Delivered>,
+    artifacts: Vec<ContextArtifact>,
     wisdom: Wisdom,
-    discoveries: Vec<Found>,
+    discoveries: Vec<SharedDiscovery>,
     messages: Vec<ShownMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct Delivered {
+struct ContextArtifact {
     task: String,
     path: String,
     validation: &'static str,
@@ -95,7 +95,7 @@ struct Wisdom {
 }
 
 #[derive(Serialize)]
-struct Found {
+struct SharedDiscovery {
     ts: Option<String>,
     worker: String,
     #[serde(rename = "type")]

@@ -71,7 +71,7 @@ pub fn create(
     // The new task's own wave is put right when the graph is known.
     let draft = graph(&with).map_err(|what| refused(what, folder))?;
     let text = own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft);
-    let loaded = load(&Over { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
+    let loaded = load(&Overlaid { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
     let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
     if let Some(error) = error {
         return Err(refused(error.message.clone(), folder));
@@ -129,13 +129,13 @@ fn write(folder: &Path, name: &str, before: &[u8], text: &str) -> Result<(), Ref
 }
 
 /// A session folder in which one file says something else.
-struct Over<'a> {
+struct Overlaid<'a> {
     files: &'a DiskFolder,
     name: &'a str,
     text: &'a str,
 }
 
-impl Folder for Over<'_> {
+impl Folder for Overlaid<'_> {
     fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         if path == self.name { Ok(self.text.as_bytes().to_vec()) } else { self.files.read(path, limit) }
     }

@@ -11,7 +11,7 @@ use super::{Attempt, Refusal, log};
 use crate::begin::run_at;
 use crate::clock;
 use crate::conclude::{REPORTED_BY, RESULT_BYTES, Results, WorkerReport};
-use crate::prepare::job::Job;
+use crate::prepare::job::ResultSchema;
 
 /// How a task ended, in its worker's words.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +104,7 @@ impl OwnReport<'_> {
         }
         let text = self.text(attempt, task, findings);
         if self.status == TaskStatus::Completed
-            && let Ok(Some(job)) = Job::read(&attempt.session)
+            && let Ok(Some(job)) = ResultSchema::read(&attempt.session)
         {
             let help = "report it again, with the object that is asked for in `result`";
             let report =

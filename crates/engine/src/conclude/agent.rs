@@ -14,12 +14,12 @@ use team_executor_core::run::{ErrorClass, Outcome, Used};
 
 use super::outcome::{Delivery, Found, conclude};
 use super::report::WorkerReport;
-use super::{Attempt, Concluded, complaint, logs};
+use super::{Concluded, EndedAttempt, complaint, logs};
 use crate::conclude::patience::{Patient, patiently};
 use crate::options::{Failure, Options};
 use crate::prepare::worker::Worker;
 
-impl Attempt<'_> {
+impl EndedAttempt<'_> {
     /// Concludes an attempt of an agent that ended, with the result that was found.
     pub(super) fn by_events(
         &self,

@@ -23,7 +23,7 @@ use crate::dispatch::desk::Next;
 use crate::dispatch::inbox::Outbox;
 use crate::options::{Failure, Options};
 use crate::prepare::assign;
-use crate::prepare::assign::Check;
+use crate::prepare::assign::CheckCommand;
 
 /// How much is told of what a command printed last.
 const TAIL_BYTES: u64 = 1500;
@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the attempts are about.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'s> {
+pub(crate) struct CheckScene<'s> {
     pub(crate) options: &'s Options,
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
@@ -49,7 +49,7 @@ pub(crate) struct Scene<'s> {
 #[derive(Debug)]
 pub(crate) struct Checking {
     checker: Checker,
-    slots: BTreeMap<usize, Judged>,
+    slots: BTreeMap<usize, UnderCheck>,
     /// What was not judged to its end because the executor was to end, with what it comes to if all is well.
     left: Vec<(usize, Work, Outcome)>,
     /// Commands for which the system had no means, and when they are tried again.
@@ -60,7 +60,7 @@ pub(crate) struct Checking {
 
 /// An attempt that is being judged.
 #[derive(Debug)]
-struct Judged {
+struct UnderCheck {
     work: Work,
     /// What it came to, if all is well.
     outcome: Outcome,
@@ -95,7 +95,7 @@ impl Checking {
     }
 
     /// Whether what an attempt delivered must be judged before it is over. The worker left so many things in its folder.
-    pub(crate) fn is_due(&self, scene: &Scene<'_>, work: Work, outcome: &Outcome, artifacts: usize) -> bool {
+    pub(crate) fn is_due(&self, scene: &CheckScene<'_>, work: Work, outcome: &Outcome, artifacts: usize) -> bool {
         if !matches!(outcome, Outcome::Completed { .. }) {
             return false;
         }
@@ -109,7 +109,7 @@ impl Checking {
     /// Begins to judge an attempt. Its keeper may have made durable what it delivered.
     pub(crate) fn begin(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &CheckScene<'_>,
         slot: usize,
         work: Work,
         outcome: Outcome,
@@ -127,7 +127,7 @@ impl Checking {
     }
 
     /// Judges again what the last attempt at a task delivered: no worker runs in this one.
-    pub(crate) fn begin_again(&mut self, scene: &Scene<'_>, slot: usize, work: Work) {
+    pub(crate) fn begin_again(&mut self, scene: &CheckScene<'_>, slot: usize, work: Work) {
         let task = &scene.session.tasks[work.task.get()].id;
         let last = self.checker.registry().attempt(task).unwrap_or(work.attempt.saturating_sub(1));
         let [out, _] = logs(&scene.run.path, task.as_str(), last);
@@ -150,7 +150,7 @@ impl Checking {
     /// The checker has looked.
     pub(crate) fn looked(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &CheckScene<'_>,
         slot: usize,
         looked: Looked,
         problems: &mut Vec<String>,
@@ -179,7 +179,7 @@ impl Checking {
     }
 
     /// A command has ended, or its keeper.
-    pub(crate) fn ran(&mut self, scene: &Scene<'_>, slot: usize, exit: Option<&Exit>) -> Next {
+    pub(crate) fn ran(&mut self, scene: &CheckScene<'_>, slot: usize, exit: Option<&Exit>) -> Next {
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         let Some((verify, tries)) = judged.running.take() else { return Next::Wait };
         let why = match exit.map(|exit| &exit.ended) {
@@ -213,7 +213,7 @@ impl Checking {
     }
 
     /// Tries those commands again whose time has come, and says what is to be done about each.
-    pub(crate) fn try_again(&mut self, scene: &Scene<'_>) -> Vec<(usize, Next)> {
+    pub(crate) fn try_again(&mut self, scene: &CheckScene<'_>) -> Vec<(usize, Next)> {
         let now = Instant::now();
         let due: Vec<_> = self.short.extract_if(.., |_, (at, _)| *at <= now).collect();
         due.into_iter().map(|(slot, (_, verify))| (slot, self.start(scene, slot, verify, 1))).collect()
@@ -237,7 +237,7 @@ impl Checking {
     }
 
     /// Judges what was left after all.
-    pub(crate) fn again(&mut self, scene: &Scene<'_>) {
+    pub(crate) fn again(&mut self, scene: &CheckScene<'_>) {
         for (slot, work, outcome) in std::mem::take(&mut self.left) {
             self.begin(scene, slot, work, outcome, false);
         }
@@ -261,7 +261,7 @@ impl Checking {
     }
 
     /// Registers anew what completed tasks delivered and a power cut took the record of.
-    pub(crate) fn recover(&self, scene: &Scene<'_>, rules: &Run) {
+    pub(crate) fn recover(&self, scene: &CheckScene<'_>, rules: &Run) {
         let folders = ours::list(&scene.run.path.join(FOLDER)).unwrap_or_default();
         let folders: HashSet<String> = folders.into_iter().collect();
         if folders.is_empty() {
@@ -290,20 +290,20 @@ impl Checking {
     }
 
     fn wait_for(&mut self, slot: usize, work: Work, outcome: Outcome) {
-        self.slots.insert(slot, Judged { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
+        self.slots.insert(slot, UnderCheck { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
     }
 
     /// Leaves an attempt to the next executor, unless nobody wants it.
     fn leave(&mut self, slot: usize) -> Next {
         match self.slots.remove(&slot) {
-            Some(Judged { outcome: Outcome::Interrupted, .. }) => return Next::Over(Outcome::Interrupted),
+            Some(UnderCheck { outcome: Outcome::Interrupted, .. }) => return Next::Over(Outcome::Interrupted),
             judged => self.left.extend(judged.map(|judged| (slot, judged.work, judged.outcome))),
         }
         Next::Leave
     }
 
     /// The next command, or the end of all.
-    fn next(&mut self, scene: &Scene<'_>, slot: usize) -> Next {
+    fn next(&mut self, scene: &CheckScene<'_>, slot: usize) -> Next {
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         if judged.outcome == Outcome::Interrupted {
             return self.leave(slot);
@@ -317,7 +317,7 @@ impl Checking {
     }
 
     /// Starts a command, for the first time or again.
-    fn start(&mut self, scene: &Scene<'_>, slot: usize, verify: Verify, tries: u32) -> Next {
+    fn start(&mut self, scene: &CheckScene<'_>, slot: usize, verify: Verify, tries: u32) -> Next {
         let Some(judged) = self.slots.get_mut(&slot) else { return Next::Wait };
         if scene.is_stopping || judged.outcome == Outcome::Interrupted {
             return self.leave(slot);
@@ -337,7 +337,7 @@ impl Checking {
 }
 
 /// The names of the commands that may have judged an attempt.
-pub(crate) fn keys(scene: &Scene<'_>, work: Work) -> Vec<String> {
+pub(crate) fn keys(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     let task = scene.session.tasks[work.task.get()].id.as_str();
     let commands = scene.options.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
@@ -348,7 +348,7 @@ fn rejected(critique: String) -> Outcome {
     Outcome::Failed { class: ErrorClass::Rejected, error: critique }
 }
 
-fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
+fn delivered(scene: &CheckScene<'_>, work: Work) -> Delivered {
     let task = &scene.session.tasks[work.task.get()];
     Delivered {
         task: task.id.clone(),
@@ -364,7 +364,7 @@ fn delivered(scene: &Scene<'_>, work: Work) -> Delivered {
 }
 
 /// The artifacts that an attempt named in its reports. Those of an earlier executor are read again.
-fn named(scene: &Scene<'_>, work: Work) -> Vec<String> {
+fn named(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     if let Some(known) = scene.reports.get(&work) {
         return known.as_ref().map(|reports| reports.artifacts()).unwrap_or_default();
     }
@@ -376,10 +376,10 @@ fn named(scene: &Scene<'_>, work: Work) -> Vec<String> {
     Reports { result: scene.run.results.report(task, work.attempt), discovery }.artifacts()
 }
 
-fn assignment(scene: &Scene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
-    let Scene { options, run, session, cwd, .. } = *scene;
+fn assignment(scene: &CheckScene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
+    let CheckScene { options, run, session, cwd, .. } = *scene;
     let worker = options.workers.first(work.task)?;
-    let check = Check { attempt: work.attempt, nth, verify };
+    let check = CheckCommand { attempt: work.attempt, nth, verify };
     assign::for_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()
 }
 

@@ -15,7 +15,7 @@ use team_executor_store::{Disk, Kind};
 use super::WorkerReport;
 use super::review::{review, unknown_verdict};
 use crate::conclude::patience::patiently;
-use crate::prepare::job::Job;
+use crate::prepare::job::ResultSchema;
 
 /// The reports of attempts until their ends are told; they are not read again.
 pub(crate) type Known = BTreeMap<Work, Option<Box<Reports>>>;
@@ -41,12 +41,12 @@ pub(crate) enum Discovery {
 }
 
 /// What is demanded of an attempt.
-pub(crate) struct Demands<'a> {
+pub(crate) struct AttemptDemands<'a> {
     pub(crate) task: &'a Task,
     pub(crate) index: TaskIndex,
     pub(crate) graph: &'a Graph,
     /// The job that the task is a row of, and whether its worker may be asked again.
-    pub(crate) job: Option<(&'a Job, bool)>,
+    pub(crate) job: Option<(&'a ResultSchema, bool)>,
 }
 
 impl Discovery {
@@ -113,7 +113,7 @@ impl Reports {
 
     /// What an attempt ends as when everything is there that is demanded, or else fails with. Also tells about unknown
     /// words.
-    pub(crate) fn conclude(&self, outcome: Outcome, demands: &Demands<'_>, told: &mut Vec<String>) -> Outcome {
+    pub(crate) fn conclude(&self, outcome: Outcome, demands: &AttemptDemands<'_>, told: &mut Vec<String>) -> Outcome {
         let Outcome::Completed { findings, .. } = outcome else { return outcome };
         let failed = |class: ErrorClass, error: String| Outcome::Failed { class, error };
         let id = &demands.task.id;
@@ -133,7 +133,7 @@ impl Reports {
             Some((Err(error), false)) => return failed(ErrorClass::Fatal, error),
         };
         match review(report, demands.task, demands.index, demands.graph) {
-            Ok(review) => Outcome::Completed { findings, judgement: review.map(Box::new) },
+            Ok(review) => Outcome::Completed { findings, review: review.map(Box::new) },
             Err(error) => failed(ErrorClass::Transient, error),
         }
     }

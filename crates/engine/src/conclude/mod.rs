@@ -29,7 +29,7 @@ use team_executor_core::run::{Outcome, Used, Work};
 use team_executor_files::findings_text::cut_to;
 
 pub(crate) use self::agent::from_usage;
-pub(crate) use self::demands::{Demands, Discovery, Known, Reports};
+pub(crate) use self::demands::{AttemptDemands, Discovery, Known, Reports};
 pub(crate) use self::gaps::Gaps;
 pub use self::outcome::Found;
 pub(crate) use self::outcome::{Delivery, conclude};
@@ -61,7 +61,7 @@ pub(crate) struct Concluded {
 
 /// An attempt whose worker is gone.
 #[derive(Clone, Copy)]
-pub(crate) struct Attempt<'a> {
+pub(crate) struct EndedAttempt<'a> {
     pub(crate) options: &'a Options,
     pub(crate) run: &'a RunAt,
     pub(crate) task: &'a Task,
@@ -69,7 +69,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) worker: Option<&'a Worker>,
 }
 
-impl Attempt<'_> {
+impl EndedAttempt<'_> {
     /// Concludes an attempt whose worker ended so and handed this in. To conclude it again after a crash changes nothing.
     pub(crate) fn by_exit(&self, exit: &Exit, result: Option<Found>) -> Result<Concluded, Failure> {
         if !matches!(exit.ended, Ended::Stopped | Ended::Interrupted) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use team_executor_core::run::{Judgement, TaskPolicy};
+use team_executor_core::run::{Review, TaskPolicy};
 use team_executor_core::{Graph, Judge, Session, Task, TaskIndex, Verdict};
 
 use super::report::{Severity, WorkerReport};
@@ -45,12 +45,12 @@ pub(super) fn review(
     task: &Task,
     index: TaskIndex,
     graph: &Graph,
-) -> Result<Option<Judgement>, String> {
+) -> Result<Option<Review>, String> {
     let review = report.map(|report| read(report, index, graph)).unwrap_or_default();
     if !is_supervised(task) {
         // Only supervisors can stop everything.
-        let review = Judgement { verdict: None, ..review };
-        let is_empty = review == Judgement { critique: review.critique.clone(), ..Judgement::default() };
+        let review = Review { verdict: None, ..review };
+        let is_empty = review == Review { critique: review.critique.clone(), ..Review::default() };
         return Ok((!is_empty).then_some(review));
     }
     if review.verdict.is_none() {
@@ -76,7 +76,7 @@ fn supervised(word: &str) -> Option<Verdict> {
     Verdict::from_word(&word).or_else(|| ALSO.iter().find(|(also, _)| word == *also).map(|(_, verdict)| *verdict))
 }
 
-fn read(report: &WorkerReport, index: TaskIndex, graph: &Graph) -> Judgement {
+fn read(report: &WorkerReport, index: TaskIndex, graph: &Graph) -> Review {
     let is_blocked = report.dispute.as_ref().is_some_and(|dispute| dispute.severity == Severity::High);
     let word = report.verdict.as_ref().and_then(|(word, _)| word.as_ref());
     let is_rejected = word.is_some_and(|word| REJECTS.contains(&word.trim().to_lowercase().as_str()));
@@ -87,7 +87,7 @@ fn read(report: &WorkerReport, index: TaskIndex, graph: &Graph) -> Judgement {
             rejects.extend(graph.dependencies(index));
         }
     }
-    Judgement {
+    Review {
         verdict: report.supervision.as_deref().and_then(supervised),
         rejects,
         critique: report.critique().chars().take(CRITIQUE_CHARS).collect(),
@@ -113,7 +113,7 @@ mod tests {
         (Session { tasks, ..Session::new(SessionId::parse("TC-1").unwrap()) }, graph)
     }
 
-    fn reviewed(task: u32, result: &str) -> Result<Option<Judgement>, String> {
+    fn reviewed(task: u32, result: &str) -> Result<Option<Review>, String> {
         let (session, graph) = session();
         let task_of = &session.tasks[task as usize];
         let report = WorkerReport::parse(result, &task_of.id).map_err(|refused| refused.sentence())?;

@@ -16,7 +16,7 @@ pub use answer::Answer;
 pub use client::{holder, is_heard, send};
 pub use offline::{Applied, Target, apply};
 pub use question::{ANSWERS, Checkpoints};
-pub use request::{Permission, Request, Wanted};
+pub use request::{Permission, Request, ToRetry};
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;

@@ -148,7 +148,7 @@ mod tests {
     use team_executor_core::run::{Cadence, ErrorClass};
     use team_executor_core::{RoleName, Task, TaskId, Timestamp};
 
-    use super::super::request::Wanted;
+    use super::super::request::ToRetry;
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_micros(1);
@@ -178,9 +178,9 @@ mod tests {
     fn requests() -> Vec<Request> {
         let mut all = vec![Request::Pause { reason: String::new() }, Request::Resume, Request::Drain, Request::Stop];
         for downstream in [false, true] {
-            all.push(Request::Retry { which: Wanted::Failed, downstream });
+            all.push(Request::Retry { which: ToRetry::Failed, downstream });
             for (task, _) in TASKS {
-                all.push(Request::Retry { which: Wanted::Tasks(vec![task.to_owned()]), downstream });
+                all.push(Request::Retry { which: ToRetry::Tasks(vec![task.to_owned()]), downstream });
             }
         }
         all.extend(TASKS.map(|(task, _)| Request::Skip { task: task.to_owned(), reason: String::new() }));

@@ -23,7 +23,7 @@ pub enum Request {
     /// Tasks that are over run again.
     Retry {
         /// Which.
-        which: Wanted,
+        which: ToRetry,
         /// Also everything that depends on them.
         downstream: bool,
     },
@@ -89,7 +89,7 @@ pub struct Permission {
 
 /// Which tasks are to run again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ToRetry {
     /// These, by their ids.
     Tasks(Vec<String>),
     /// Every failed one.
@@ -156,7 +156,7 @@ impl Request {
                 out.plain(live);
             }
             Self::Retry { which, downstream } => {
-                if let Wanted::Tasks(tasks) = which {
+                if let ToRetry::Tasks(tasks) = which {
                     out.key("tasks");
                     out.texts(tasks);
                 }
@@ -248,10 +248,10 @@ impl Request {
             }
             Self::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
-            Self::Retry { which: Wanted::Failed, downstream } => {
+            Self::Retry { which: ToRetry::Failed, downstream } => {
                 Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
             }
-            Self::Retry { which: Wanted::Tasks(ids), downstream } => {
+            Self::Retry { which: ToRetry::Tasks(ids), downstream } => {
                 let tasks = ids.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream }
             }
@@ -337,10 +337,10 @@ impl Fields<'_, '_> {
     }
 
     /// Every failed task, where none is named.
-    fn wanted(&self) -> Result<Wanted, String> {
+    fn wanted(&self) -> Result<ToRetry, String> {
         match self.wanted_of("tasks")? {
-            None => Ok(Wanted::Failed),
-            Some(ids) if !ids.is_empty() => Ok(Wanted::Tasks(ids)),
+            None => Ok(ToRetry::Failed),
+            Some(ids) if !ids.is_empty() => Ok(ToRetry::Tasks(ids)),
             Some(_) => Err("the request has no readable `tasks`".to_owned()),
         }
     }
@@ -362,8 +362,8 @@ mod tests {
             Request::Activity,
             Request::Subscribe { from: 7, live: true },
             Request::Progress { attempt: "r/A/1".to_owned(), words: "half done (50 %)".to_owned() },
-            Request::Retry { which: Wanted::Failed, downstream: false },
-            Request::Retry { which: Wanted::Tasks(ids()), downstream: true },
+            Request::Retry { which: ToRetry::Failed, downstream: false },
+            Request::Retry { which: ToRetry::Tasks(ids()), downstream: true },
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
             Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },

@@ -18,7 +18,7 @@ use team_executor_agents::callers::{Caller, Peer};
 use team_executor_beneath::{Dir, open_ours};
 use team_executor_store::Seq;
 
-use super::subscribers::{News, Subscribers};
+use super::subscribers::{Feed, Subscribers};
 use super::{Answer, Asked, LINE_BYTES, Request, SOCKET};
 
 /// Why a caller that may be a worker is refused.
@@ -44,7 +44,7 @@ impl Server {
     /// Requests are handed over until that says no.
     pub(crate) fn open(
         path: &Path,
-        news: Arc<News>,
+        news: Arc<Feed>,
         hand_over: impl Fn(Asked) -> bool + Send + 'static,
     ) -> io::Result<Self> {
         let folder = open_ours(path)?;
@@ -111,11 +111,11 @@ fn serve(
         }
         let at_door = ready.next() == Some(true);
         for mut caller in std::mem::take(&mut callers) {
-            let heard = if ready.next() == Some(true) { caller.hear(&hand_over) } else { Heard::Part };
+            let heard = if ready.next() == Some(true) { caller.hear(&hand_over) } else { Listened::Part };
             match heard {
-                Heard::Part => callers.push(caller),
-                Heard::All => {}
-                Heard::Subscribes(wanted) => subscribers.add(caller.stream, folder, wanted, end),
+                Listened::Part => callers.push(caller),
+                Listened::All => {}
+                Listened::Subscribes(wanted) => subscribers.add(caller.stream, folder, wanted, end),
             }
         }
         resting = false;
@@ -143,7 +143,7 @@ struct Calling {
 }
 
 /// What came of listening to a caller.
-enum Heard {
+enum Listened {
     /// There may be more.
     Part,
     /// It was answered, or is gone.
@@ -154,27 +154,29 @@ enum Heard {
 
 impl Calling {
     /// Hears what there is to hear.
-    fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> Heard {
+    fn hear(&mut self, hand_over: &impl Fn(Asked) -> bool) -> Listened {
         let mut bytes = [0; 16 << 10];
         let count = match self.stream.read(&mut bytes) {
-            Ok(0) => return Heard::All,
+            Ok(0) => return Listened::All,
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Heard::Part,
-            Err(_) => return Heard::All,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Listened::Part;
+            }
+            Err(_) => return Listened::All,
         };
         let before = self.heard.len();
         self.heard.extend_from_slice(&bytes[..count]);
         let answer = match bytes[..count].iter().position(|byte| *byte == b'\n').map(|end| before + end) {
             Some(end) if end <= LINE_BYTES => match answer(&self.heard[..end], &self.caller, hand_over) {
                 Ok(answer) => answer,
-                Err(wanted) => return Heard::Subscribes(wanted),
+                Err(wanted) => return Listened::Subscribes(wanted),
             },
-            None if self.heard.len() <= LINE_BYTES => return Heard::Part,
+            None if self.heard.len() <= LINE_BYTES => return Listened::Part,
             _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
         };
         // An answer fits into the socket's buffer; whoever has gone does not want it.
         self.stream.write_all(format!("{}\n", answer.write()).as_bytes()).ok();
-        Heard::All
+        Listened::All
     }
 }
 

@@ -39,7 +39,7 @@ const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// What the executor has for subscribers.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Feed {
     /// How far the journal is durable.
     pub(crate) tide: Arc<Tide>,
     /// How many want what is only live.
@@ -55,7 +55,7 @@ struct Live {
     lines: VecDeque<Arc<str>>,
 }
 
-impl News {
+impl Feed {
     /// Keeps an event that is only live, if anybody wants it. Nobody is waited for.
     pub(crate) fn publish(&self, event: &Event) {
         if event.seq.is_some() || self.listeners.load(Ordering::Relaxed) == 0 {
@@ -87,12 +87,12 @@ impl News {
 /// The threads that serve subscribers.
 #[derive(Debug)]
 pub(super) struct Subscribers {
-    news: Arc<News>,
+    news: Arc<Feed>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Subscribers {
-    pub(super) fn new(news: Arc<News>) -> Self {
+    pub(super) fn new(news: Arc<Feed>) -> Self {
         Self { news, threads: Vec::new() }
     }
 
@@ -130,10 +130,10 @@ impl Subscribers {
 }
 
 /// Counts a subscriber that wants what is only live.
-struct Listens<'a>(&'a News);
+struct Listens<'a>(&'a Feed);
 
 impl<'a> Listens<'a> {
-    fn to(news: &'a News) -> Self {
+    fn to(news: &'a Feed) -> Self {
         news.listeners.fetch_add(1, Ordering::Relaxed);
         Self(news)
     }
@@ -152,7 +152,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn serve(&self, journal: &File, from: Seq, news: &News, live: bool) -> io::Result<()> {
+    fn serve(&self, journal: &File, from: Seq, news: &Feed, live: bool) -> io::Result<()> {
         let mut piece = vec![0; PIECE];
         let (mut mark, mut rings) = (news.tide.mark(), 0);
         let mut sent = start_of(journal, from, mark.bytes, &mut piece)?;

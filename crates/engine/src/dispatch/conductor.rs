@@ -280,7 +280,7 @@ const fn can_wait(effect: &Effect) -> bool {
 
 /// Whether nobody waits for an event to become durable: it can share a commit with what comes later.
 const fn can_wait_for_others(event: &Event) -> bool {
-    matches!(event, Event::Claimed { .. } | Event::Used { .. } | Event::Completed { judged: None, .. })
+    matches!(event, Event::Claimed { .. } | Event::Used { .. } | Event::Completed { reviewed: None, .. })
 }
 
 #[cfg(test)]

@@ -112,7 +112,8 @@ fn journal(found: &Examined, texts: &[&str], named: &str) -> Check {
 
 /// Whether workers could finish if the disk got full. A finished run has none left to care about.
 fn reserve(executor: &Path, texts: &[&str]) -> Option<Check> {
-    let is_finished = texts.last().and_then(|last| Fields::parse(last)).is_some_and(|last| last.kind == "finished");
+    let is_finished =
+        texts.last().and_then(|last| RecordFields::parse(last)).is_some_and(|last| last.kind == "finished");
     if is_finished || texts.is_empty() {
         return None;
     }
@@ -196,9 +197,9 @@ fn given_up(bytes: &[u8], found: &Examined) -> Vec<String> {
         .behind
         .iter()
         .filter_map(|record| str::from_utf8(&bytes[record.clone()]).ok())
-        .map(|record| match Fields::parse(record) {
-            Some(Fields { kind, task: Some(task), attempt }) => format!("{kind} {task} (attempt {attempt})"),
-            Some(Fields { kind, .. }) => kind,
+        .map(|record| match RecordFields::parse(record) {
+            Some(RecordFields { kind, task: Some(task), attempt }) => format!("{kind} {task} (attempt {attempt})"),
+            Some(RecordFields { kind, .. }) => kind,
             None => "a record of another version".to_owned(),
         })
         .collect();
@@ -214,13 +215,13 @@ fn given_up(bytes: &[u8], found: &Examined) -> Vec<String> {
 }
 
 /// What is said of most records.
-struct Fields {
+struct RecordFields {
     kind: String,
     task: Option<String>,
     attempt: u32,
 }
 
-impl Fields {
+impl RecordFields {
     fn parse(record: &str) -> Option<Self> {
         let document = json::parse(record).ok()?;
         let root = document.root();

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use team_executor_core::run::{self, Asks, Cause, ErrorClass, Group, JudgedThen, Run, Then, Used, WaveThen, Work};
+use team_executor_core::run::{self, Asks, Cause, ErrorClass, Group, ReviewThen, Run, Then, Used, WaveThen, Work};
 use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
 
-use super::{Counts, Event, Judged, Kind, VERSION};
+use super::{Counts, Event, Kind, ToReview, VERSION};
 use crate::control::question;
 use crate::cost::budget::Halted;
 use crate::dispatch::conductor::Happened;
@@ -62,7 +62,7 @@ impl Scene<'_> {
                 counts,
             },
             E::Used { work, used, .. } => self.used(work, *used),
-            E::Completed { work, findings, judged, .. } => {
+            E::Completed { work, findings, reviewed: judged, .. } => {
                 return self.completed(work.task, findings.unwrap_or_default(), judged.map(|it| *it), counts, telling);
             }
             E::Failed { work, class, error, then, at } => {
@@ -117,7 +117,7 @@ impl Scene<'_> {
         &self,
         task: TaskIndex,
         findings: String,
-        judged: Option<run::Judged>,
+        judged: Option<run::Reviewed>,
         counts: Counts,
         telling: &mut Telling<'_>,
     ) {
@@ -128,7 +128,7 @@ impl Scene<'_> {
         if let Some(message) = message {
             telling.tell(Kind::Warning { message });
         }
-        if let Some(JudgedThen::SendBack { tasks, critique }) = judged.map(|judged| judged.then) {
+        if let Some(ReviewThen::SendBack { tasks, critique }) = judged.map(|judged| judged.then) {
             telling.tell(Kind::SentBack { by: task, tasks: self.ids(tasks), critique });
         }
     }
@@ -156,7 +156,7 @@ impl Scene<'_> {
             let view = self.rules.view(task);
             let said = view.and_then(|view| view.findings.or(view.error)).unwrap_or_default();
             let (rounds, task) = (view.map_or(0, |view| view.rounds), self.id(task));
-            Judged { folder: (self.delivered)(&task), task, findings: said.to_owned(), rounds }
+            ToReview { folder: (self.delivered)(&task), task, findings: said.to_owned(), rounds }
         };
         Kind::Checkpoint {
             task: self.id(task),

@@ -118,7 +118,7 @@ pub(crate) fn note(setup: &Setup, has_tools: bool) -> String {
 }
 
 /// A command that judges an attempt.
-pub(crate) struct Check<'c> {
+pub(crate) struct CheckCommand<'c> {
     pub(crate) attempt: u32,
     /// Which of its commands, from 1.
     pub(crate) nth: usize,
@@ -132,9 +132,9 @@ pub(crate) fn for_check(
     cwd: &Path,
     task: &Task,
     worker: &Worker,
-    check: &Check<'_>,
+    check: &CheckCommand<'_>,
 ) -> Result<Assignment, Failure> {
-    let Check { attempt, nth, verify } = *check;
+    let CheckCommand { attempt, nth, verify } = *check;
     let assignment = for_worker(options, run, cwd, task, worker, attempt, PathBuf::new())?;
     let id = task.id.as_str();
     let key = run.check_key(id, attempt, nth);

@@ -26,11 +26,11 @@ pub(crate) const ASKED_AGAIN: u32 = 1;
 
 /// What the results of a job must be.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct ResultSchema {
     schema: Option<Validator>,
 }
 
-impl Job {
+impl ResultSchema {
     /// The job of a session, if it is one of a job.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, Failure> {
         let unusable = |why: String| Failure::Changed(format!("{} cannot be used: {why}", folder.join(FILE).display()));
@@ -107,7 +107,7 @@ mod tests {
     const SCHEMA: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
 
     fn accepted(reported: Option<&str>) -> Result<String, String> {
-        let job = Job { schema: Some(compiled(SCHEMA.as_bytes()).unwrap()) };
+        let job = ResultSchema { schema: Some(compiled(SCHEMA.as_bytes()).unwrap()) };
         let report = reported.map(|text| WorkerReport::parse(text, &TaskId::parse("A").unwrap()).unwrap());
         job.accept(report.as_ref())
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_job_that_cannot_be_used_is_said_to_be_so() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(Job::read(dir.path()), Ok(None)));
+        assert!(matches!(ResultSchema::read(dir.path()), Ok(None)));
         let job = |schema: Option<&str>| csv_job::Job {
             input: "/i".into(),
             input_sha256: "00".into(),
@@ -149,10 +149,10 @@ mod tests {
         };
         for text in ["{".to_owned(), job(Some("{\"type\": 1}")).to_text()] {
             std::fs::write(dir.path().join(FILE), text).unwrap();
-            assert!(matches!(Job::read(dir.path()), Err(Failure::Changed(_))));
+            assert!(matches!(ResultSchema::read(dir.path()), Err(Failure::Changed(_))));
         }
         std::fs::write(dir.path().join(FILE), job(Some(SCHEMA)).to_text()).unwrap();
-        assert!(matches!(Job::read(dir.path()), Ok(Some(Job { schema: Some(_) }))));
+        assert!(matches!(ResultSchema::read(dir.path()), Ok(Some(ResultSchema { schema: Some(_) }))));
         let told = how_to_report(&DiskFolder::open(dir.path()).unwrap()).unwrap();
         assert!(told.contains("JSON Schema:\n```text\n{\"type\":\"object\""), "{told}");
     }

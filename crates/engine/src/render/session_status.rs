@@ -10,7 +10,7 @@ use team_executor_store::{Derived, Disk as _, DiskFolder, Durability, RealDisk, 
 
 use crate::begin::run_at::{self, open_folder};
 use crate::options::Failure;
-use crate::render::views::{OwnFile, Place, own_file};
+use crate::render::views::{OwnFile, PagePlace, own_file};
 
 /// Gives a session another status, and says which it has then. A session that cannot be read any more is left alone, and
 /// so is one that has no place for a status: nothing is said. The session's run remembers that this was no edit.
@@ -108,7 +108,7 @@ impl Read {
         };
         let derived = executor.read(DERIVED).ok().and_then(|bytes| Derived::from_text(&String::from_utf8(bytes).ok()?));
         if let Some(mut derived) = derived {
-            let key = Place::Session.key(self.name);
+            let key = PagePlace::Session.key(self.name);
             let journal = derived.versions(&key).first().map_or(0, |version| version.journal);
             let there = Rendered::hash(self.original.as_bytes(), journal);
             derived.next(&key, Rendered::hash(text.as_bytes(), journal), Some(there));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use team_executor_app::bus::Refusal;
 use team_executor_app::logs::{Attempts, Form, Query};
 use team_executor_app::talk::Said;
-use team_executor_app::{App, Reading, Request, Wanted};
+use team_executor_app::{App, Reading, Request, ToRetry};
 use team_executor_core::CheckpointAction;
 
 use super::Call;
@@ -184,7 +184,7 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
         }
         "retry" => {
             let Retry { session, tasks, downstream } = tool::arguments(name, given)?;
-            let which = if tasks.is_empty() { Wanted::Failed } else { Wanted::Tasks(tasks) };
+            let which = if tasks.is_empty() { ToRetry::Failed } else { ToRetry::Tasks(tasks) };
             ask_or_note(call, &session, Request::Retry { which, downstream }).await?
         }
         "pause" => {

@@ -67,7 +67,7 @@ pub(crate) struct TaskModel {
     pub(crate) not_needed: bool,
     /// How often it was not accepted, since it last began anew by itself.
     pub(crate) rounds: u32,
-    /// How often it was done again because of a judgement.
+    /// How often it was done again because of a review.
     pub(crate) returns: u32,
     pub(super) complexity: Option<Complexity>,
     pub(super) by_rule: bool,

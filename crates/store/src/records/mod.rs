@@ -54,7 +54,7 @@ pub fn agent(claimed: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Bound, Cause, ErrorClass, Event, Group, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason,
+        Bound, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope, SkipReason,
         Then, Used, WaveThen, Work,
     };
     use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
@@ -72,11 +72,11 @@ mod tests {
         let merged = |then| Event::WaveMerged { wave: 4, then, at };
         let judged = |then| {
             let (verdict, complexity) = (Some(Verdict::Warn), Some(Complexity::High));
-            Some(Box::new(Judged { verdict, complexity, then }))
+            Some(Box::new(Reviewed { verdict, complexity, then }))
         };
         let ask =
-            |tasks, critique: &str| JudgedThen::Ask { cause: Cause::Blocked, tasks, critique: critique.to_owned() };
-        let back = JudgedThen::SendBack { tasks: vec![TaskIndex(0)], critique: "\"no\"".to_owned() };
+            |tasks, critique: &str| ReviewThen::Ask { cause: Cause::Blocked, tasks, critique: critique.to_owned() };
+        let back = ReviewThen::SendBack { tasks: vec![TaskIndex(0)], critique: "\"no\"".to_owned() };
         let halted = |scope| {
             let bound = Bound { scope, measure: Measure::Usd, used: 3, budget: 2, next: 1 };
             Event::Halted { why: Halt::Budget(Box::new(bound)), at }
@@ -88,11 +88,11 @@ mod tests {
             Event::Doubted { at },
             Event::Claimed { work, slot: 3, fast_advance: true, choice: 0, at },
             Event::Claimed { work, slot: 3, fast_advance: false, choice: 2, at },
-            Event::Completed { work, findings: None, judged: None, at },
-            Event::Completed { work, findings: Some(String::new()), judged: judged(JudgedThen::GoOn), at },
-            Event::Completed { work, findings: None, judged: judged(ask(Vec::new(), "")), at },
-            Event::Completed { work, findings: None, judged: judged(ask(vec![TaskIndex(1)], "no tests")), at },
-            Event::Completed { work, findings: None, judged: judged(back), at },
+            Event::Completed { work, findings: None, reviewed: None, at },
+            Event::Completed { work, findings: Some(String::new()), reviewed: judged(ReviewThen::GoOn), at },
+            Event::Completed { work, findings: None, reviewed: judged(ask(Vec::new(), "")), at },
+            Event::Completed { work, findings: None, reviewed: judged(ask(vec![TaskIndex(1)], "no tests")), at },
+            Event::Completed { work, findings: None, reviewed: judged(back), at },
             failed(ErrorClass::Rejected, Then::Over),
             Event::Returned { tasks: vec![TaskIndex(1)], at },
             Event::Decided {

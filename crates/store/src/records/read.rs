@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use team_executor_core::run::{
-    Bound, Cause, ErrorClass, Event, Group, Halt, Judged, JudgedThen, Measure, PauseReason, Scope, SkipReason, Then,
+    Bound, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then,
     Used, WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
@@ -81,7 +81,7 @@ impl Fields<'_> {
             Record::Completed(it) => Event::Completed {
                 work: self.work(&it.task, it.attempt)?,
                 findings: it.findings.map(Cow::into_owned),
-                judged: it.judged.map(|judged| self.judged(judged).map(Box::new)).transpose()?,
+                reviewed: it.judged.map(|judged| self.judged(judged).map(Box::new)).transpose()?,
                 at: time(it.at),
             },
             Record::Failed(it) => Event::Failed {
@@ -153,24 +153,24 @@ impl Fields<'_> {
         word.and_then(known).ok_or_else(|| self.bad(field))
     }
 
-    fn judged(&self, judged: record::Judged<'_>) -> Result<Judged, Unreadable> {
-        let record::Judged { verdict, complexity, ask, rejected, send_back, critique } = judged;
+    fn judged(&self, judged: record::Reviewed<'_>) -> Result<Reviewed, Unreadable> {
+        let record::Reviewed { verdict, complexity, ask, rejected, send_back, critique } = judged;
         let critique = critique.map(Cow::into_owned);
         let then = match (ask, send_back) {
-            (Some(cause), _) => JudgedThen::Ask {
+            (Some(cause), _) => ReviewThen::Ask {
                 cause: self.word("ask", Some(&cause), Cause::from_word)?,
                 tasks: self.tasks(&rejected)?,
                 critique: critique.unwrap_or_default(),
             },
-            (None, Some(tasks)) => JudgedThen::SendBack {
+            (None, Some(tasks)) => ReviewThen::SendBack {
                 tasks: self.tasks(&tasks)?,
                 critique: critique.ok_or_else(|| self.bad("critique"))?,
             },
-            (None, None) => JudgedThen::GoOn,
+            (None, None) => ReviewThen::GoOn,
         };
         let verdict = verdict.map(|word| self.word("verdict", Some(&word), Verdict::from_word)).transpose()?;
         let complexity = complexity.map(|word| self.word("complexity", Some(&word), Complexity::from_word));
-        Ok(Judged { verdict, complexity: complexity.transpose()?, then })
+        Ok(Reviewed { verdict, complexity: complexity.transpose()?, then })
     }
 
     fn halt(&self, halted: record::Halted<'_>) -> Result<Halt, Unreadable> {

@@ -107,13 +107,13 @@ pub(super) struct Completed<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) findings: Option<Cow<'r, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) judged: Option<Judged<'r>>,
+    pub(super) judged: Option<Reviewed<'r>>,
     pub(super) at: i64,
 }
 
 /// What follows from a completed task for others; a part of its record.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Judged<'r> {
+pub(super) struct Reviewed<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) verdict: Option<Cow<'r, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]

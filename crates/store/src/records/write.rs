@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{
-    Bound, ErrorClass, Event, Group, Halt, Judged, JudgedThen, PauseReason, Scope, SkipReason, Then, Used, WaveThen,
+    Bound, ErrorClass, Event, Group, Halt, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then, Used, WaveThen,
 };
 
 use super::record::{self, At, Attempts, Count, Record};
@@ -67,7 +67,7 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             agent: None,
         }),
         Event::Used { work, used, .. } => Record::Used(self::used(id(work.task), work.attempt, used, at)),
-        Event::Completed { work, findings, judged, .. } => Record::Completed(record::Completed {
+        Event::Completed { work, findings, reviewed: judged, .. } => Record::Completed(record::Completed {
             task: id(work.task),
             attempt: work.attempt,
             findings: findings.as_deref().map(Cow::Borrowed),
@@ -141,20 +141,20 @@ fn used<'e>(task: Cow<'e, str>, attempt: u32, used: &'e Used, at: i64) -> record
     }
 }
 
-fn judged<'e>(judged: &'e Judged, ids: impl Fn(&[TaskIndex]) -> Vec<Cow<'e, str>>) -> record::Judged<'e> {
-    let said = record::Judged {
+fn judged<'e>(judged: &'e Reviewed, ids: impl Fn(&[TaskIndex]) -> Vec<Cow<'e, str>>) -> record::Reviewed<'e> {
+    let said = record::Reviewed {
         verdict: judged.verdict.map(|verdict| verdict.word().into()),
         complexity: judged.complexity.map(|complexity| complexity.word().into()),
-        ..record::Judged::default()
+        ..record::Reviewed::default()
     };
     match &judged.then {
-        JudgedThen::GoOn => said,
-        JudgedThen::Ask { cause, tasks, critique } => {
+        ReviewThen::GoOn => said,
+        ReviewThen::Ask { cause, tasks, critique } => {
             let critique = (!critique.is_empty()).then_some(critique.into());
-            record::Judged { ask: Some(cause.word().into()), rejected: ids(tasks), critique, ..said }
+            record::Reviewed { ask: Some(cause.word().into()), rejected: ids(tasks), critique, ..said }
         }
-        JudgedThen::SendBack { tasks, critique } => {
-            record::Judged { send_back: Some(ids(tasks)), critique: Some(critique.into()), ..said }
+        ReviewThen::SendBack { tasks, critique } => {
+            record::Reviewed { send_back: Some(ids(tasks)), critique: Some(critique.into()), ..said }
         }
     }
 }

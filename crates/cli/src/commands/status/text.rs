@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use team_executor_app::usage::{Sum, sums};
-use team_executor_app::{Judged, Running, Status, count};
+use team_executor_app::{Running, Status, TaskNote, count};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
 use team_executor_files::time;
 
@@ -149,7 +149,7 @@ fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl 
 }
 
 /// How a task was judged, in a few words.
-fn note(judged: &Judged) -> String {
+fn note(judged: &TaskNote) -> String {
     let rounds = if judged.rounds > 0 { format!("  round {}", judged.rounds) } else { String::new() };
     let verdict = judged.verdict.map(|verdict| format!("  says {verdict}")).unwrap_or_default();
     let why = judged.why.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();

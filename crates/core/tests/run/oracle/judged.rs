@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use team_executor_core::run::{Cause, Judged, JudgedThen, Judgement, Work};
+use team_executor_core::run::{Cause, Review, ReviewThen, Reviewed, Work};
 use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus, Verdict};
 
 use super::{Oracle, Seen, Stage, must};
 
 impl Oracle<'_> {
     /// What must follow from what a worker says.
-    pub(crate) fn expect(&self, work: Work, judgement: Option<&Judgement>) -> Option<JudgedThen> {
+    pub(crate) fn expect(&self, work: Work, review: Option<&Review>) -> Option<ReviewThen> {
         let planned = self.own(work.task.get()).asks;
-        let nothing = Judgement::default();
-        let Judgement { verdict, rejects, critique, rounds, .. } = judgement.unwrap_or(&nothing);
+        let nothing = Review::default();
+        let Review { verdict, rejects, critique, rounds, .. } = review.unwrap_or(&nothing);
         let counts = |task: &usize| {
             rejects.iter().any(|wanted| wanted.get() == *task)
                 && self.behind(*task).contains(&work.task.get())
@@ -24,31 +24,31 @@ impl Oracle<'_> {
             self.tasks[*task].rounds >= rounds.unwrap_or(bound)
         };
         let tasks = || rejected.iter().copied().map(crate::plan::index).collect();
-        let ask = |cause| JudgedThen::Ask { cause, tasks: tasks(), critique: critique.clone() };
-        if judgement.is_none() && !planned {
+        let ask = |cause| ReviewThen::Ask { cause, tasks: tasks(), critique: critique.clone() };
+        if review.is_none() && !planned {
             None
         } else if *verdict == Some(Verdict::Block) || !rejects.is_empty() && rejected.is_empty() {
             Some(ask(Cause::Blocked))
         } else if rejected.iter().any(out) {
             Some(ask(Cause::OutOfRounds))
         } else if !rejected.is_empty() {
-            Some(JudgedThen::SendBack { tasks: tasks(), critique: critique.clone() })
+            Some(ReviewThen::SendBack { tasks: tasks(), critique: critique.clone() })
         } else if planned {
             Some(ask(Cause::Planned))
         } else {
-            Some(JudgedThen::GoOn)
+            Some(ReviewThen::GoOn)
         }
     }
 
-    pub(super) fn done(&mut self, work: Work, judged: Option<&Judged>) -> Result<(), String> {
+    pub(super) fn done(&mut self, work: Work, reviewed: Option<&Reviewed>) -> Result<(), String> {
         self.ended(work, TaskStatus::Completed)?;
         self.fewer = self.fewer.map(|fewer| fewer + 1);
-        let Some(judged) = judged else { return Ok(()) };
-        self.tasks[work.task.get()].complexity = judged.complexity;
-        match &judged.then {
-            JudgedThen::GoOn => {}
-            JudgedThen::Ask { .. } => self.ask(work.task.get()),
-            JudgedThen::SendBack { tasks, .. } => {
+        let Some(reviewed) = reviewed else { return Ok(()) };
+        self.tasks[work.task.get()].complexity = reviewed.complexity;
+        match &reviewed.then {
+            ReviewThen::GoOn => {}
+            ReviewThen::Ask { .. } => self.ask(work.task.get()),
+            ReviewThen::SendBack { tasks, .. } => {
                 must!(!tasks.is_empty(), "nothing is sent back");
                 for task in tasks.iter().map(|task| task.get()) {
                     self.tasks[task].rounds += 1;

@@ -16,9 +16,9 @@ use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
 use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
-use self::wanted::Wanted;
+use self::wanted::WantedEdits;
 use crate::options::Failure;
-use crate::render::views::{OwnFile, Place, TASKS, Views, state};
+use crate::render::views::{OwnFile, PagePlace, TASKS, Views, state};
 
 /// What was taken over.
 #[derive(Debug, Default)]
@@ -51,12 +51,12 @@ pub(crate) fn is_edited(run: &Path, session: &Path, own: &[OwnFile]) -> bool {
     let derived = read_regular(&run.join(EXECUTOR).join(DERIVED)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(derived) = derived.and_then(|text| Derived::from_text(&text)) else { return false };
     let own = own.iter().map(|file| (file.place.key(&file.name), file.path(session)));
-    let mut files = std::iter::once((Place::Run.key(TASKS), run.join(TASKS))).chain(own);
+    let mut files = std::iter::once((PagePlace::Run.key(TASKS), run.join(TASKS))).chain(own);
     files.any(|(key, path)| derived.standing_at(&key, &path) == Standing::Edited)
 }
 
 /// Takes over what a person changed. New texts are in the session then, and in its own file.
-pub(crate) fn adopt<D: Disk>(
+pub(crate) fn take_over<D: Disk>(
     views: &mut Views<D>,
     session: &mut Session,
     resumed: &Resumed<'_>,
@@ -64,10 +64,10 @@ pub(crate) fn adopt<D: Disk>(
     let about = views.about();
     let (dialect, all) = (about.dialect, about.own.clone());
     let rebooted = views.derived().boot.as_ref().is_some_and(|boot| *boot != about.boot);
-    let table = edited(views, Place::Run, TASKS);
+    let table = edited(views, PagePlace::Run, TASKS);
     let own: Vec<(&OwnFile, Vec<u8>)> =
         all.iter().filter_map(|file| Some((file, edited(views, file.place, &file.name)?))).collect();
-    let of_run = table.iter().map(|bytes| (Place::Run, TASKS, bytes));
+    let of_run = table.iter().map(|bytes| (PagePlace::Run, TASKS, bytes));
     let files: Vec<_> = of_run.chain(own.iter().map(|(file, bytes)| (file.place, file.name.as_str(), bytes))).collect();
     let mut adopted = Adopted::default();
     if files.is_empty() {
@@ -85,14 +85,14 @@ pub(crate) fn adopt<D: Disk>(
                 .push(format!("the machine stopped while the run went on: a file as it was found is kept as {copy}"));
         }
     } else {
-        let mut wanted = Wanted::new(session, resumed.rules, dialect, !own.is_empty());
+        let mut wanted = WantedEdits::new(session, resumed.rules, dialect, !own.is_empty());
         let stated = stated(resumed.stated, dialect);
         for (file, _) in &own {
             let bases = bases(views, file.place, &file.name, resumed)?;
             wanted.of_session(&stated, &bases, file.only_task());
         }
         if let Some(bytes) = &table {
-            let bases = bases(views, Place::Run, TASKS, resumed)?;
+            let bases = bases(views, PagePlace::Run, TASKS, resumed)?;
             let texts: Vec<String> = bases.iter().map(|base| text(views, session, base)).collect();
             match table::changes(&String::from_utf8_lossy(bytes), &texts) {
                 Ok(changes) => wanted.of_table(&changes),
@@ -131,7 +131,7 @@ pub(crate) fn adopt<D: Disk>(
         }
     }
     if let Some(bytes) = &table {
-        views.accept(Place::Run, TASKS, bytes, resumed.journal);
+        views.accept(PagePlace::Run, TASKS, bytes, resumed.journal);
     }
     let found: HashMap<&str, &Vec<u8>> = own.iter().map(|(file, bytes)| (file.name.as_str(), bytes)).collect();
     for file in &all {
@@ -151,13 +151,13 @@ pub(crate) fn remember<D: Disk>(views: &Views<D>) -> Result<(), Failure> {
 }
 
 /// What is in a file, if a person has changed it.
-fn edited<D: Disk>(views: &Views<D>, place: Place, name: &str) -> Option<Vec<u8>> {
+fn edited<D: Disk>(views: &Views<D>, place: PagePlace, name: &str) -> Option<Vec<u8>> {
     let bytes = views.bytes(place, name)?;
     (views.derived().standing(&place.key(name), Some(&bytes)) == Standing::Edited).then_some(bytes)
 }
 
 /// The states that the file may have shown before it was changed, the newest first.
-fn bases<D: Disk>(views: &Views<D>, place: Place, name: &str, resumed: &Resumed<'_>) -> Result<Vec<Run>, Failure> {
+fn bases<D: Disk>(views: &Views<D>, place: PagePlace, name: &str, resumed: &Resumed<'_>) -> Result<Vec<Run>, Failure> {
     let versions: &[Rendered] = views.derived().versions(&place.key(name));
     versions.iter().map(|version| (resumed.before)(version.journal)).collect()
 }
@@ -212,7 +212,7 @@ fn put_back<D: Disk>(
     views: &mut Views<D>,
     session: &Session,
     resumed: &Resumed<'_>,
-    files: &[(Place, &str, &Vec<u8>)],
+    files: &[(PagePlace, &str, &Vec<u8>)],
 ) -> Result<(), Failure> {
     for (place, name, bytes) in files {
         views.accept(*place, name, bytes, resumed.journal);

@@ -15,7 +15,7 @@ const REASON: &str = "skipped by a person";
 const RESULTS: [&str; 5] = ["findings", "findings_full", "error", "quality_score", "supervision_verdict"];
 
 /// What a person wants.
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedEdits<'a> {
     session: &'a Session,
     rules: &'a Run,
     dialect: Dialect,
@@ -30,7 +30,7 @@ pub(super) struct Wanted<'a> {
 
 /// What can be taken over.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct AcceptedEdits {
     pub(super) input: Option<Input>,
     pub(super) texts: Vec<(TaskIndex, Text)>,
     pub(super) told: Vec<String>,
@@ -52,7 +52,7 @@ impl Text {
     }
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedEdits<'a> {
     pub(super) fn new(session: &'a Session, rules: &'a Run, dialect: Dialect, both: bool) -> Self {
         let (again, skip) = (BTreeSet::new(), BTreeSet::new());
         Self { session, rules, dialect, both, again, skip, texts: Vec::new(), told: Vec::new(), refused: Vec::new() }
@@ -97,7 +97,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// What the rules are to be told; or everything that cannot be taken over.
-    pub(super) fn taken(mut self, now: Timestamp) -> Result<Taken, Vec<String>> {
+    pub(super) fn taken(mut self, now: Timestamp) -> Result<AcceptedEdits, Vec<String>> {
         let input = Input::Edited {
             now,
             again: self.again.iter().copied().collect(),
@@ -112,7 +112,7 @@ impl<'a> Wanted<'a> {
         if !self.refused.is_empty() {
             return Err(self.refused);
         }
-        Ok(Taken { input: is_wanted.then_some(input), texts: self.texts, told: self.told })
+        Ok(AcceptedEdits { input: is_wanted.then_some(input), texts: self.texts, told: self.told })
     }
 
     fn status(&mut self, task: TaskIndex, to: TaskStatus) {

@@ -39,7 +39,7 @@ pub enum Looked {
     /// All is well so far; these commands judge it.
     Run(Vec<Verify>),
     /// It is judged.
-    Over(Verdict),
+    Over(CheckVerdict),
     /// It was given up before anything was known.
     GivenUp,
     /// The disk or the system failed, again and again. That says nothing about the work.
@@ -48,14 +48,14 @@ pub enum Looked {
 
 /// What is made of what an attempt delivered.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct CheckVerdict {
     /// What is wrong, for whoever does it again. Nothing, if all of it passed.
     pub critique: Option<String>,
     /// What could not be written.
     pub problems: Vec<String>,
 }
 
-enum Job {
+enum CheckRequest {
     /// A worker ended well.
     Delivered(usize, Box<Delivered>),
     /// The commands have ended, or the first that found something wrong.
@@ -67,7 +67,7 @@ enum Job {
 /// The dispatcher's side.
 #[derive(Debug)]
 pub(crate) struct Checker {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<CheckRequest>>,
     threads: Vec<JoinHandle<()>>,
     registry: Arc<Mutex<Registry>>,
     /// Nobody waits for what is being looked at.
@@ -102,7 +102,7 @@ impl Checker {
     /// Looks at what an attempt delivered.
     pub(crate) fn begin(&self, slot: usize, delivered: Delivered) {
         self.given_up.store(false, Ordering::Relaxed);
-        self.send(Job::Delivered(slot, Box::new(delivered)));
+        self.send(CheckRequest::Delivered(slot, Box::new(delivered)));
     }
 
     /// Hashes nothing more, until it is to look at something else: to read large files takes long.
@@ -112,12 +112,12 @@ impl Checker {
 
     /// Says how the commands ended.
     pub(crate) fn ran(&self, slot: usize, critique: Option<String>) {
-        self.send(Job::Ran(slot, critique));
+        self.send(CheckRequest::Ran(slot, critique));
     }
 
     /// Registers what a task delivered before a crash took the record of it.
     pub(crate) fn lost(&self, delivered: Delivered) {
-        self.send(Job::Lost(Box::new(delivered)));
+        self.send(CheckRequest::Lost(Box::new(delivered)));
     }
 
     /// What is registered.
@@ -144,7 +144,7 @@ impl Checker {
         told
     }
 
-    fn send(&self, job: Job) {
+    fn send(&self, job: CheckRequest) {
         // The thread ends only after the sender is gone.
         let _heard = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
     }
@@ -165,7 +165,7 @@ type Waiting = BTreeMap<usize, (Delivered, Collected)>;
 
 /// What all threads share.
 struct Common {
-    jobs: Mutex<Receiver<Job>>,
+    jobs: Mutex<Receiver<CheckRequest>>,
     waiting: Mutex<Waiting>,
     roots: Roots,
     registry: Arc<Mutex<Registry>>,
@@ -188,7 +188,7 @@ impl Bench {
             let job = lock(&self.common.jobs).recv();
             let Ok(job) = job else { return };
             let (slot, looked) = match job {
-                Job::Lost(delivered) => {
+                CheckRequest::Lost(delivered) => {
                     // The crash may have taken what was in it, too.
                     if let Ok(Some((mut collected, wrong))) = self.examined(&delivered) {
                         let registry = &self.common.registry;
@@ -197,7 +197,7 @@ impl Bench {
                     }
                     continue;
                 }
-                Job::Delivered(slot, delivered) => {
+                CheckRequest::Delivered(slot, delivered) => {
                     let looked = match self.examined(&delivered) {
                         Ok(Some((collected, wrong))) => self.look(slot, *delivered, collected, wrong),
                         Ok(None) => Looked::GivenUp,
@@ -205,7 +205,7 @@ impl Bench {
                     };
                     (slot, looked)
                 }
-                Job::Ran(slot, critique) => {
+                CheckRequest::Ran(slot, critique) => {
                     let judged = lock(&self.common.waiting).remove(&slot);
                     let Some((delivered, collected)) = judged else { continue };
                     let wrong = critique.into_iter().collect();
@@ -269,7 +269,13 @@ impl Bench {
     }
 
     /// Registers what was delivered as passed or failed, all of it together: nobody builds on a part of it.
-    fn judge(&self, delivered: &Delivered, collected: Collected, wrong: Vec<String>, summary: Option<&str>) -> Verdict {
+    fn judge(
+        &self,
+        delivered: &Delivered,
+        collected: Collected,
+        wrong: Vec<String>,
+        summary: Option<&str>,
+    ) -> CheckVerdict {
         let to = if wrong.is_empty() { Validation::Passed } else { Validation::Failed };
         let validation =
             Validation::Pending.moved(Validation::Validating).and_then(|state| state.moved(to)).unwrap_or(to);
@@ -285,10 +291,10 @@ impl Bench {
         let mut registry = lock(&self.common.registry);
         if !artifacts.is_empty() || registry.has(&delivered.task) {
             let (task, attempt) = (delivered.task.clone(), delivered.attempt);
-            let record = Record { what: What::Judged, task, attempt, artifacts };
+            let record = Record { what: What::Checked, task, attempt, artifacts };
             problems.extend(registry.record(record).err().map(not_noted));
         }
-        Verdict { critique, problems }
+        CheckVerdict { critique, problems }
     }
 }
 

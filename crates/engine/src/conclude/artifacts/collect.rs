@@ -69,7 +69,7 @@ pub(crate) struct Others {
 
 /// A file that was delivered.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) place: Place,
     /// As far as it is known before it is registered.
     pub(super) artifact: Artifact,
@@ -81,7 +81,7 @@ pub(super) struct Found {
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     /// By path.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<FoundFile>,
     /// One line each.
     pub(super) wrong: Vec<String>,
     /// What a person is told, one line each.
@@ -142,7 +142,7 @@ pub(super) fn collect(
                 let is_named = declared.is_some();
                 let Some(artifact) = artifact(delivered, &own, path, declared) else { continue };
                 let checksum = Some(format!("sha256:{sha256}"));
-                found.push(Found {
+                found.push(FoundFile {
                     place,
                     artifact: Artifact { file_size: Some(size), checksum, ..artifact },
                     is_named,
@@ -191,19 +191,19 @@ fn hashed(
 
 /// Syncs what was delivered, and the folders that it is in. `false` if that is given up before.
 fn make_durable(
-    found: &[Found],
+    found: &[FoundFile],
     delivered: &Delivered,
     roots: &Roots,
     given_up: impl Fn() -> bool,
 ) -> Result<bool, ReadError> {
     let own = delivered.folder();
-    let is_left = |found: &&Found| {
+    let is_left = |found: &&FoundFile| {
         !(delivered.is_durable && found.place == Place::Run && Path::new(&found.artifact.path).starts_with(&own))
     };
-    let left: Vec<&Found> = found.iter().filter(is_left).collect();
+    let left: Vec<&FoundFile> = found.iter().filter(is_left).collect();
     for place in Place::ALL {
         let (mut files, mut folders) = (Vec::new(), BTreeSet::new());
-        for Found { artifact, .. } in left.iter().filter(|found| found.place == place) {
+        for FoundFile { artifact, .. } in left.iter().filter(|found| found.place == place) {
             let above = Path::new(&artifact.path).ancestors().skip(1).filter_map(Path::to_str);
             folders.extend(above.map(|folder| if folder.is_empty() { "." } else { folder }.to_owned()));
             files.push(artifact.path.clone());

@@ -4,7 +4,7 @@ use team_executor_core::{Artifact, ArtifactKind};
 use team_executor_files::{ReadError, markdown};
 
 use super::checks::{Checks, Demands};
-use super::collect::{Collected, Delivered, Found};
+use super::collect::{Collected, Delivered, FoundFile};
 use super::places::Roots;
 use super::schema::{MAX_BYTES, Schemas};
 
@@ -38,8 +38,8 @@ pub(super) fn kinds(collected: &Collected) -> Vec<ArtifactKind> {
     ArtifactKind::ALL.iter().filter(is_there).copied().collect()
 }
 
-fn one(found: &Found, demands: &Demands, roots: &Roots, schemas: &mut Schemas) -> Result<Vec<String>, ReadError> {
-    let Found { place, artifact, .. } = found;
+fn one(found: &FoundFile, demands: &Demands, roots: &Roots, schemas: &mut Schemas) -> Result<Vec<String>, ReadError> {
+    let FoundFile { place, artifact, .. } = found;
     let Checks { not_empty, schema, sections, .. } = demands.for_kind(artifact.kind);
     if artifact.file_size == Some(0) {
         return Ok(if not_empty.unwrap_or(true) { vec!["it is empty".to_owned()] } else { Vec::new() });

@@ -24,7 +24,7 @@ pub(super) enum What {
     /// An attempt delivered, and a command judges that.
     Delivered,
     /// It was judged.
-    Judged,
+    Checked,
 }
 
 /// One line.
@@ -41,13 +41,13 @@ pub(super) struct Record {
 pub(super) struct Log(File);
 
 impl What {
-    const ALL: [Self; 3] = [Self::Begins, Self::Delivered, Self::Judged];
+    const ALL: [Self; 3] = [Self::Begins, Self::Delivered, Self::Checked];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Begins => "begins",
             Self::Delivered => "delivered",
-            Self::Judged => "judged",
+            Self::Checked => "judged",
         }
     }
 }
@@ -149,7 +149,7 @@ mod tests {
             artifacts: vec![(place, artifact("A/x\"y", "artifacts/A/x", "A"))],
         };
         let all =
-            [one(What::Delivered, Place::Run), one(What::Judged, Place::Project), one(What::Begins, Place::Session)];
+            [one(What::Delivered, Place::Run), one(What::Checked, Place::Project), one(What::Begins, Place::Session)];
         let (mut log, records) = Log::open(dir.path()).unwrap();
         assert_eq!(records, []);
         log.append(&all[0]).unwrap();

@@ -9,24 +9,24 @@ mod checker;
 pub mod checks;
 mod collect;
 mod examine;
+pub mod inventory;
 mod kind;
 mod log;
 mod places;
 pub(crate) mod quarantine;
 mod registry;
 mod schema;
-pub mod shelf;
 
 pub(crate) use checker::Checker;
-pub use checker::{Looked, Verdict};
+pub use checker::{CheckVerdict, Looked};
 pub use checks::{Checks, Demands, Verify};
 pub(crate) use collect::{Delivered, Others};
+pub use inventory::{Fault, Past, Shelf, Shelved};
 pub use places::Place;
 pub(crate) use places::Roots;
 pub(crate) use registry::Registry;
 pub use schema::usable;
 pub(crate) use schema::{compiled, departures};
-pub use shelf::{Fault, Past, Shelf, Shelved};
 
 /// In the folder of a run: what workers deliver.
 pub(crate) const FOLDER: &str = "artifacts";

@@ -12,7 +12,7 @@ use team_executor_core::moves::Moves as _;
 use team_executor_core::{Artifact, ArtifactId, RoleName, Session, TaskId, Validation};
 use team_executor_files::manifest::{comparable, is_version};
 
-use super::collect::Found;
+use super::collect::FoundFile;
 use super::log::{Log, Record, What};
 use super::places::Place;
 
@@ -135,8 +135,8 @@ impl Registry {
     }
 
     /// Gives what an attempt delivered its ids and versions. What breaks a rule is taken out, and said with its path.
-    pub(super) fn prepare(&self, task: &TaskId, attempt: u32, found: &mut Vec<Found>) -> Vec<String> {
-        for Found { artifact, is_named, .. } in found.iter_mut() {
+    pub(super) fn prepare(&self, task: &TaskId, attempt: u32, found: &mut Vec<FoundFile>) -> Vec<String> {
+        for FoundFile { artifact, is_named, .. } in found.iter_mut() {
             let path = comparable(&artifact.path);
             if let Some(known) = self.entries.get(&path).filter(|_| !*is_named) {
                 // The next version of what is there, whoever makes it.

@@ -9,8 +9,8 @@ use team_executor_core::run::{ErrorClass, Outcome, Run, Stage, Work};
 
 use super::desk::RealDesk;
 use super::tell_problems;
-use crate::conclude::checking::{Checking, Scene};
-use crate::conclude::{Attempt, Concluded, Demands, Discovery, Reports, WorkerReport};
+use crate::conclude::checking::{CheckScene, Checking};
+use crate::conclude::{AttemptDemands, Concluded, Discovery, EndedAttempt, Reports, WorkerReport};
 use crate::dispatch::crew::{Found, WorkerEnd};
 use crate::dispatch::desk::Next;
 use crate::options::Failure;
@@ -94,9 +94,9 @@ impl RealDesk<'_> {
         Ok(self.unless_overspent(rules, work, outcome))
     }
 
-    fn attempt(&self, rules: &Run, work: Work) -> Attempt<'_> {
+    fn attempt(&self, rules: &Run, work: Work) -> EndedAttempt<'_> {
         let (task, worker) = (&self.session.tasks[work.task.get()], self.worker(rules, work.task));
-        Attempt { options: self.options, run: &self.at, task, work, worker }
+        EndedAttempt { options: self.options, run: &self.at, task, work, worker }
     }
 
     /// The outcome of an attempt, with everything that is demanded of it. What it reported is kept until its end is told.
@@ -113,7 +113,7 @@ impl RealDesk<'_> {
         let reports = Reports { result: report, discovery };
         let (index, graph, job) = (work.task, rules.graph(), self.row_demand(rules, work.task));
         let mut problems = Vec::new();
-        let outcome = reports.conclude(outcome, &Demands { task, index, graph, job }, &mut problems);
+        let outcome = reports.conclude(outcome, &AttemptDemands { task, index, graph, job }, &mut problems);
         tell_problems(problems, self.tell);
         self.end_job(work, &outcome, reports.first());
         self.reports.insert(work, reports.known());
@@ -138,16 +138,16 @@ impl RealDesk<'_> {
     }
 
     /// What attempts are about.
-    pub(super) fn scene(&self, rules: &Run) -> Scene<'_> {
+    pub(super) fn scene(&self, rules: &Run) -> CheckScene<'_> {
         let Self { options, at, session, workspace, reports, .. } = self;
-        Scene { options, run: at, session, cwd: &workspace.0, reports, is_stopping: self.is_stopping(rules) }
+        CheckScene { options, run: at, session, cwd: &workspace.0, reports, is_stopping: self.is_stopping(rules) }
     }
 
     /// The same, and what judges attempts.
-    pub(super) fn checks(&mut self, rules: &Run) -> (&mut Checking, Scene<'_>) {
+    pub(super) fn checks(&mut self, rules: &Run) -> (&mut Checking, CheckScene<'_>) {
         let is_stopping = self.is_stopping(rules);
         let Self { checking, options, at, session, workspace, reports, .. } = self;
-        (checking, Scene { options, run: at, session, cwd: &workspace.0, reports, is_stopping })
+        (checking, CheckScene { options, run: at, session, cwd: &workspace.0, reports, is_stopping })
     }
 
     pub(super) fn is_stopping(&self, rules: &Run) -> bool {

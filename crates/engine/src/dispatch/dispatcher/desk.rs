@@ -45,7 +45,7 @@ pub(super) struct RealDesk<'t> {
     pub(super) session: Session,
     pub(super) gaps: Gaps,
     /// What the results of all tasks must be, if they are the rows of a table.
-    pub(super) job: Option<job::Job>,
+    pub(super) job: Option<job::ResultSchema>,
     pub(super) residents: Residents,
     pub(super) knowledge: Knowledge,
     /// For what it tells the dispatcher.

@@ -10,11 +10,11 @@ use crate::dispatch::crew::Crew;
 use crate::dispatch::desk::Desk;
 use crate::dispatch::inbox::Message;
 use crate::options::Failure;
-use crate::prepare::job::{ASKED_AGAIN, Job};
+use crate::prepare::job::{ASKED_AGAIN, ResultSchema};
 
 impl RealDesk<'_> {
     /// The job that a task is a row of, if it is, and whether its worker may be asked again.
-    pub(super) fn row_demand(&self, rules: &Run, task: TaskIndex) -> Option<(&Job, bool)> {
+    pub(super) fn row_demand(&self, rules: &Run, task: TaskIndex) -> Option<(&ResultSchema, bool)> {
         let job = self.job.as_ref()?;
         let rounds = self.options.tasks.get(&task).and_then(|own| own.rounds).unwrap_or(self.options.rounds);
         let asked = rules.view(task).map_or(0, |view| view.rounds);

@@ -23,7 +23,7 @@ use crate::begin::{edits, layout, replay};
 use crate::conclude::checking::Checking;
 use crate::conclude::{Gaps, Known, TakeOver};
 use crate::control::server::Server;
-use crate::control::subscribers::News;
+use crate::control::subscribers::Feed;
 use crate::dispatch::conductor::Conductor;
 use crate::dispatch::desk::Desk as _;
 use crate::dispatch::following::Following;
@@ -32,7 +32,7 @@ use crate::dispatch::local_crew::LocalCrew;
 use crate::dispatch::signals::Listening;
 use crate::event::{self, Event, Kind, derive};
 use crate::options::{Failure, Options};
-use crate::prepare::job::Job;
+use crate::prepare::job::ResultSchema;
 use crate::prepare::prompt::Knowledge;
 use crate::prepare::resident::Residents;
 use crate::prepare::talk;
@@ -60,7 +60,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         None => None,
     };
     let options = &*options;
-    let news = Arc::new(News::default());
+    let news = Arc::new(Feed::default());
     let tell = &mut |event: Event| {
         news.publish(&event);
         tell(event);
@@ -87,7 +87,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         journal: at.journal_length(),
         now: clock::now(),
     };
-    let adopted = edits::adopt(&mut views, &mut session, &resumption)?;
+    let adopted = edits::take_over(&mut views, &mut session, &resumption)?;
     tell(begins(&at.id, &plan, &rules, resumed));
     if !resumed {
         tell_changes(&options.session, tell);
@@ -144,7 +144,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
     let workspace = Project(project_root(&options.folder, &options.current));
     let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
-    let job = Job::read(&options.folder)?;
+    let job = ResultSchema::read(&options.folder)?;
     let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
     set_aside.map_err(Failure::disk("look for results in", at.agents()))?;
     let desk = RealDesk {

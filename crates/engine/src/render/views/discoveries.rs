@@ -40,10 +40,14 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
     let name = name(&task.id);
     let ours = discovery(task);
     let put = |text: String| replace(disk, &name, text.as_bytes(), Durability::Rendered);
-    let left = Left::read(disk, &task.id).map_err(|errno| DiskError { action: "read", name: name.clone(), errno })?;
+    let left = StoredDiscovery::read(disk, &task.id).map_err(|errno| DiskError {
+        action: "read",
+        name: name.clone(),
+        errno,
+    })?;
     match left {
-        Left::Nothing => put(write(&ours, None)).map(|()| None),
-        Left::Discovery(found, original) if agrees(&found, task) => {
+        StoredDiscovery::Nothing => put(write(&ours, None)).map(|()| None),
+        StoredDiscovery::Discovery(found, original) if agrees(&found, task) => {
             let Some(original) = original else { return Ok(None) };
             let findings = if found.findings.is_empty() { ours.findings } else { found.findings.clone() };
             let (timestamp, error) = (found.timestamp.or(ours.timestamp), found.error.clone().or(ours.error));
@@ -52,8 +56,10 @@ pub(super) fn settle<D: Disk>(disk: &D, task: &Task) -> Result<Option<String>, R
         }
         left => {
             let why = match left {
-                Left::Discovery(found, _) if found.task != task.id => format!("is about the task {}", found.task),
-                Left::Discovery(..) => format!("contradicts that it is {}", task.status),
+                StoredDiscovery::Discovery(found, _) if found.task != task.id => {
+                    format!("is about the task {}", found.task)
+                }
+                StoredDiscovery::Discovery(..) => format!("contradicts that it is {}", task.status),
                 _ => "cannot be read".to_owned(),
             };
             let aside = set_aside(disk, &name)?.unwrap_or_default();
@@ -77,14 +83,14 @@ fn name(task: &TaskId) -> String {
 }
 
 /// What there is of a task.
-enum Left {
+enum StoredDiscovery {
     Nothing,
     Unreadable,
     /// A discovery, with its text if that departs from the format.
     Discovery(Box<TaskDiscovery>, Option<String>),
 }
 
-impl Left {
+impl StoredDiscovery {
     fn read<D: Disk>(disk: &D, task: &TaskId) -> Result<Self, Errno> {
         let name = name(task);
         let bytes = match disk.read(&name) {

@@ -12,9 +12,9 @@ mod fitting;
 mod folders;
 mod interactive;
 pub(crate) mod own_file;
+mod pages;
 mod put;
 mod registry;
-mod shelf;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
@@ -30,8 +30,8 @@ use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 pub use self::folders::Folders;
 pub(crate) use self::folders::{leave, open};
 pub use self::own_file::OwnFile;
+pub(crate) use self::pages::{PagePlace, TASKS, table_text};
 pub use self::put::put;
-pub(crate) use self::shelf::{Place, TASKS, table_text};
 use self::wave::Waves;
 
 /// What is known of a run before it begins.
@@ -76,7 +76,7 @@ pub struct Views<D> {
 impl<D: Disk> Views<D> {
     /// Nothing is written yet.
     pub fn new(folders: Folders<D>, about: About) -> Self {
-        let derived = shelf::read(&folders.executor).unwrap_or_default();
+        let derived = pages::read(&folders.executor).unwrap_or_default();
         let (results, said) = (BTreeSet::new(), BTreeSet::new());
         let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
         // An executor that was killed had not made them durable.

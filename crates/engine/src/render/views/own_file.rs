@@ -8,7 +8,7 @@ use team_executor_files::task_files::{self, Words};
 use team_executor_files::{Dialect, chain, tasks_csv, write};
 use team_executor_store::DiskFolder;
 
-use super::Place;
+use super::PagePlace;
 
 /// The state of the tasks that a planner keeps beside `team-session.json`.
 const TASKS_JSON: &str = "tasks.json";
@@ -16,7 +16,7 @@ const TASKS_JSON: &str = "tasks.json";
 /// A file in which a session says where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnFile {
-    pub(crate) place: Place,
+    pub(crate) place: PagePlace,
     pub(crate) name: String,
     /// The only task that it tells of, where each has a file, and the words that its planner uses.
     pub(crate) task: Option<(TaskId, Words)>,
@@ -30,13 +30,13 @@ impl OwnFile {
 
     /// One that tells of all tasks.
     pub(crate) fn of_session(name: &str) -> Self {
-        Self { place: Place::Session, name: name.to_owned(), task: None }
+        Self { place: PagePlace::Session, name: name.to_owned(), task: None }
     }
 
     /// Where it is.
     pub(crate) fn path(&self, session: &Path) -> PathBuf {
         match self.place {
-            Place::Tasks => tasks_folder(session).map_or_else(PathBuf::new, |folder| folder.join(&self.name)),
+            PagePlace::Tasks => tasks_folder(session).map_or_else(PathBuf::new, |folder| folder.join(&self.name)),
             _ => session.join(&self.name),
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn all(dialect: Dialect, folder: &Path) -> Vec<OwnFile> {
             let Ok(folder) = DiskFolder::open(folder) else { return Vec::new() };
             let (files, words) = task_files::files(&folder);
             let file = |(name, id): (String, String)| {
-                Some(OwnFile { place: Place::Tasks, name, task: Some((TaskId::parse(&id).ok()?, words)) })
+                Some(OwnFile { place: PagePlace::Tasks, name, task: Some((TaskId::parse(&id).ok()?, words)) })
             };
             files.into_iter().filter_map(file).collect()
         }

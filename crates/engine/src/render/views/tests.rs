@@ -89,8 +89,8 @@ impl World {
     /// Who finds one of our own files to be an edit.
     fn edited(&self) -> Option<&'static str> {
         let views = self.views();
-        let files = [(Place::Run, TASKS), (Place::Session, OWN)];
-        let is_edited = |(place, name): &(Place, &str)| {
+        let files = [(PagePlace::Run, TASKS), (PagePlace::Session, OWN)];
+        let is_edited = |(place, name): &(PagePlace, &str)| {
             let bytes = views.bytes(*place, name);
             views.derived().standing(&place.key(name), bytes.as_deref()) == Standing::Edited
         };
@@ -147,7 +147,7 @@ fn what_a_run_writes_is_no_larger_than_what_is_read_and_is_not_taken_for_an_edit
     world.step(&mut views, Input::Ended { now: Timestamp::from_micros(2), ended });
     let problems = views.finish(&mut world.session, &world.rules, world.journal, SessionStatus::Completed, "");
     assert_eq!(problems, Vec::<String>::new());
-    for (place, name) in [(Place::Run, TASKS), (Place::Session, OWN)] {
+    for (place, name) in [(PagePlace::Run, TASKS), (PagePlace::Session, OWN)] {
         let text = world.text(name).unwrap();
         assert!(text.len() <= 1_500 && text.contains("xxx […] whole: team-executor task get"), "{name}: {text}");
         assert_eq!(views.derived().standing(&place.key(name), Some(text.as_bytes())), Standing::Unchanged, "{name}");
@@ -185,7 +185,7 @@ fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an
             world.run();
             world.disk.crash(damage);
             let views = world.views();
-            for (place, name) in [(Place::Run, TASKS), (Place::Session, OWN)] {
+            for (place, name) in [(PagePlace::Run, TASKS), (PagePlace::Session, OWN)] {
                 let text = world.text(name);
                 let standing = views.derived().standing(&place.key(name), text.as_deref().map(str::as_bytes));
                 let is_open = views.derived().boot.is_some();

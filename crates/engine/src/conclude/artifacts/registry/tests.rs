@@ -28,17 +28,17 @@ fn registry(stated: Vec<Artifact>) -> Registry {
     Registry::replay(&stated, &[&RoleName::parse("dev").unwrap()], Vec::new())
 }
 
-fn found(artifact: Artifact, is_named: bool) -> Found {
-    Found { place: Place::Run, artifact, is_named }
+fn found(artifact: Artifact, is_named: bool) -> FoundFile {
+    FoundFile { place: Place::Run, artifact, is_named }
 }
 
 /// Delivers, and says what is wrong and what is registered of it, with versions.
-fn deliver(registry: &mut Registry, of: &str, attempt: u32, all: Vec<Found>, to: Validation) -> Vec<String> {
+fn deliver(registry: &mut Registry, of: &str, attempt: u32, all: Vec<FoundFile>, to: Validation) -> Vec<String> {
     let mut all = all;
     let wrong = registry.prepare(&task(of), attempt, &mut all);
     let artifacts = all.into_iter().map(|found| (found.place, Artifact { validation: to, ..found.artifact }));
     let artifacts = artifacts.collect();
-    registry.record(Record { what: What::Judged, task: task(of), attempt, artifacts }).unwrap();
+    registry.record(Record { what: What::Checked, task: task(of), attempt, artifacts }).unwrap();
     wrong
 }
 
@@ -81,7 +81,7 @@ fn a_fix_awaits_its_turn_and_is_the_next_version() {
 fn each_rule_has_an_error_of_its_own_and_what_breaks_one_is_not_registered() {
     let mut registry = registry(vec![artifact("plan", "docs/Plan.md", "B")]);
     let named = |id: &str, path: &str| found(artifact(id, path, "A"), true);
-    let mut broken = |all: Vec<Found>| deliver(&mut registry, "A", 1, all, Passed);
+    let mut broken = |all: Vec<FoundFile>| deliver(&mut registry, "A", 1, all, Passed);
     assert_eq!(
         broken(vec![named("plan", "artifacts/A/x")]),
         ["artifacts/A/x: its id 'plan' is that of docs/Plan.md; give it another one"]

@@ -160,7 +160,7 @@ impl Shelf {
     pub fn history(&self, shelved: &Shelved) -> Vec<Past> {
         let id = shelved.artifact.id.as_str();
         let records = &self.records(&shelved.run).records;
-        let versions = records.iter().filter(|record| record.what == What::Judged).flat_map(|record| {
+        let versions = records.iter().filter(|record| record.what == What::Checked).flat_map(|record| {
             let of_id = record.artifacts.iter().filter(|(_, artifact)| artifact.id.as_str() == id);
             of_id.map(|(_, artifact)| Past { artifact: artifact.clone(), attempt: record.attempt })
         });

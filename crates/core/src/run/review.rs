@@ -15,7 +15,7 @@ use crate::task::{TaskStatus, Verdict, words};
 
 /// What a worker says about the work that its task builds on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Review {
     /// A supervisor's word.
     pub verdict: Option<Verdict>,
     /// What must be done again. Only what the task builds on, directly or not, counts.
@@ -28,20 +28,20 @@ pub struct Judgement {
     pub complexity: Option<Complexity>,
 }
 
-/// A judgement, and what follows from it.
+/// A review, and what follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct Reviewed {
     /// A supervisor's word.
     pub verdict: Option<Verdict>,
     /// How much there is to the work.
     pub complexity: Option<Complexity>,
     /// What becomes of the run.
-    pub then: JudgedThen,
+    pub then: ReviewThen,
 }
 
-/// What becomes of a run after a judgement.
+/// What becomes of a run after a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JudgedThen {
+pub enum ReviewThen {
     /// It goes on.
     GoOn,
     /// Some tasks are done again, and then everything that was built on them.
@@ -76,28 +76,28 @@ words! {
 
 impl Run {
     /// What follows from what a worker said when it completed its task; nothing if it said nothing and nobody is asked.
-    pub(super) fn after_judgement(&self, work: Work, judgement: Option<Box<Judgement>>) -> Option<Box<Judged>> {
+    pub(super) fn after_review(&self, work: Work, review: Option<Box<Review>>) -> Option<Box<Reviewed>> {
         let planned = self.facts.tasks[work.task.get()].asks;
-        if judgement.is_none() && !planned {
+        if review.is_none() && !planned {
             return None;
         }
-        let Judgement { verdict, rejects, critique, rounds, complexity } = *judgement.unwrap_or_default();
+        let Review { verdict, rejects, critique, rounds, complexity } = *review.unwrap_or_default();
         let rejected = if rejects.is_empty() { Vec::new() } else { self.built_on(work.task, &rejects) };
         let bound = |task: &TaskIndex| rounds.unwrap_or(self.facts.tasks[task.get()].rounds);
         let has_rounds = |task: &TaskIndex| self.state.tasks[task.get()].rounds < bound(task);
         let then = match verdict {
-            Some(Verdict::Block) => JudgedThen::Ask { cause: Cause::Blocked, tasks: rejected, critique },
+            Some(Verdict::Block) => ReviewThen::Ask { cause: Cause::Blocked, tasks: rejected, critique },
             _ if !rejects.is_empty() && rejected.is_empty() => {
-                JudgedThen::Ask { cause: Cause::Blocked, tasks: rejected, critique }
+                ReviewThen::Ask { cause: Cause::Blocked, tasks: rejected, critique }
             }
             _ if !rejected.iter().all(has_rounds) => {
-                JudgedThen::Ask { cause: Cause::OutOfRounds, tasks: rejected, critique }
+                ReviewThen::Ask { cause: Cause::OutOfRounds, tasks: rejected, critique }
             }
-            _ if !rejected.is_empty() => JudgedThen::SendBack { tasks: rejected, critique },
-            _ if planned => JudgedThen::Ask { cause: Cause::Planned, tasks: rejected, critique },
-            _ => JudgedThen::GoOn,
+            _ if !rejected.is_empty() => ReviewThen::SendBack { tasks: rejected, critique },
+            _ if planned => ReviewThen::Ask { cause: Cause::Planned, tasks: rejected, critique },
+            _ => ReviewThen::GoOn,
         };
-        Some(Box::new(Judged { verdict, complexity, then }))
+        Some(Box::new(Reviewed { verdict, complexity, then }))
     }
 
     /// Which of these tasks are completed and lie below the task.

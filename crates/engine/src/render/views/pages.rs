@@ -20,7 +20,7 @@ pub(crate) const TASKS: &str = "tasks.csv";
 
 /// Whose folder a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PagePlace {
     /// The run's.
     Run,
     /// The session's.
@@ -31,7 +31,7 @@ pub(crate) enum Place {
 
 /// A file as it should be.
 pub(super) struct Page {
-    place: Place,
+    place: PagePlace,
     name: String,
     text: String,
 }
@@ -41,7 +41,7 @@ pub(super) fn read<D: Disk>(executor: &D) -> Option<Derived> {
     Derived::from_text(&String::from_utf8(executor.read(DERIVED).ok()?).ok()?)
 }
 
-impl Place {
+impl PagePlace {
     /// How a file is called among all that are remembered.
     pub(crate) fn key(self, name: &str) -> String {
         match self {
@@ -69,19 +69,19 @@ impl<D: Disk> Views<D> {
     }
 
     /// What a file says now, if it can be read.
-    pub(crate) fn bytes(&self, place: Place, name: &str) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, place: PagePlace, name: &str) -> Option<Vec<u8>> {
         self.disk(place)?.read(name).ok()
     }
 
     /// What is in a file was understood: it is no edit any more.
-    pub(crate) fn accept(&mut self, place: Place, name: &str, bytes: &[u8], journal: u64) {
+    pub(crate) fn accept(&mut self, place: PagePlace, name: &str, bytes: &[u8], journal: u64) {
         self.derived.is(&place.key(name), Rendered::hash(bytes, journal));
     }
 
     /// Copies a file before it is written over, and says where to: into the run's folder if the session's takes nothing.
-    pub(crate) fn copy(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
+    pub(crate) fn copy(&self, place: PagePlace, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
         match self.disk(place).map(|disk| keep_copy(disk, name, bytes)) {
-            Some(Err(error)) if place != Place::Run && error.is_forbidden() => {
+            Some(Err(error)) if place != PagePlace::Run && error.is_forbidden() => {
                 let copy = keep_copy(&self.folders.run, name, bytes)?;
                 Ok(Some(format!("{}/{copy}", self.about.run)))
             }
@@ -92,7 +92,7 @@ impl<D: Disk> Views<D> {
     /// The master table.
     pub(super) fn tasks(&self, session: &mut Session, rules: &Run) -> Page {
         let text = self.tasks_text(session, rules);
-        Page { place: Place::Run, name: TASKS.to_owned(), text }
+        Page { place: PagePlace::Run, name: TASKS.to_owned(), text }
     }
 
     /// The text of the master table.
@@ -136,7 +136,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Remembers a file that was never rendered as it is.
-    pub(super) fn see(&mut self, place: Place, name: &str, journal: u64) {
+    pub(super) fn see(&mut self, place: PagePlace, name: &str, journal: u64) {
         if let Some(bytes) = self.bytes(place, name)
             && self.derived.versions(&place.key(name)).is_empty()
         {
@@ -146,8 +146,8 @@ impl<D: Disk> Views<D> {
 
     /// Columns that are not ours stay in the master table; those of a table that the session is written as come into it.
     pub(super) fn keep_columns(&mut self) {
-        let of_run = self.bytes(Place::Run, TASKS);
-        let of_session = || self.bytes(Place::Session, TASKS).filter(|_| self.about.dialect == Dialect::TasksCsv);
+        let of_run = self.bytes(PagePlace::Run, TASKS);
+        let of_session = || self.bytes(PagePlace::Session, TASKS).filter(|_| self.about.dialect == Dialect::TasksCsv);
         let text = of_run.or_else(of_session).and_then(|bytes| String::from_utf8(bytes).ok());
         self.extra = text.filter(|text| has_extra_columns(text));
     }
@@ -199,8 +199,11 @@ impl<D: Disk> Views<D> {
         for (Page { place, name, text }, rendered) in stale {
             let Some(disk) = self.disk(place) else { continue };
             // What is the user's is never at risk.
-            let safely =
-                if place != Place::Run && durability == Durability::Rendered { Durability::Whole } else { durability };
+            let safely = if place != PagePlace::Run && durability == Durability::Rendered {
+                Durability::Whole
+            } else {
+                durability
+            };
             match replace(disk, &name, text.as_bytes(), safely) {
                 Ok(()) if durability == Durability::Durable => {
                     self.undurable.remove(&place.key(&name));
@@ -241,11 +244,11 @@ impl<D: Disk> Views<D> {
         replace(&self.folders.executor, DERIVED, self.derived.to_text().as_bytes(), durability)
     }
 
-    fn disk(&self, place: Place) -> Option<&D> {
+    fn disk(&self, place: PagePlace) -> Option<&D> {
         match place {
-            Place::Run => Some(&self.folders.run),
-            Place::Session => self.folders.session.as_ref(),
-            Place::Tasks => self.folders.tasks.as_ref(),
+            PagePlace::Run => Some(&self.folders.run),
+            PagePlace::Session => self.folders.session.as_ref(),
+            PagePlace::Tasks => self.folders.tasks.as_ref(),
         }
     }
 }
