@@ -1,36 +1,150 @@
-//! A command of this program in a process of its own, which outlives its starter: a run, for a client that may leave.
+//! A command of this program in a process of its own, which outlives its starter: a run, for a client that may leave, or for
+//! a terminal that is wanted for something else.
 
 #![expect(clippy::disallowed_methods, reason = "this program itself, for a run that outlives its client")]
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde_json::Value;
-use team_executor_beneath::{Dir, How, io_error};
+use team_executor_beneath::{Dir, How, io_error, open_file};
+use team_executor_engine::control;
 use team_executor_files::{Code, Finding};
+use team_executor_store::Changes;
+use team_executor_store::run_folder::{EXECUTOR, run_path};
 
 use crate::App;
 use crate::error::Error;
 
 /// The first argument with which this program starts itself in a session of its own.
 pub(crate) const DETACHED: &str = "__detached";
+/// The same, without a process in between: the starter learns how the command ended.
+pub(crate) const BACKGROUND: &str = "__background";
+/// In the executor's folder: the output of a run in the background.
+const CONSOLE: &str = "console.log";
 /// The longest line of events that is kept.
 const LINE_BYTES: usize = 4 << 20;
+/// How long a run that has begun may take until it can be asked, and how often is looked.
+const LISTENS: Duration = Duration::from_secs(10);
+const GLANCE: Duration = Duration::from_millis(50);
+/// Stands before the name of the run where its output moves to its console. No text that is printed has it.
+const MOVED: char = '\0';
 
 impl App {
     /// Starts a command of this program apart from this process and its client, in a folder: neither's end is its own.
     /// Nothing else starts this program for a user.
     pub fn start_apart(&self, words: &[String], folder: &Path) -> Result<Events, Error> {
         let exe = self.exe()?;
-        begin(exe, words, folder).map_err(|error| {
-            let finding = Finding::error(Code::Usage, format!("team-executor could not be started: {error}"));
-            Error::io(finding.help("try it again; `team-executor doctor` in a terminal looks for the cause"))
-        })
+        begin(exe, words, folder).map_err(not_started)
+    }
+
+    /// Starts a command of this program, whose words are given, in a session of its own, and waits until its run has begun or
+    /// the command has ended.
+    pub fn start_in_background(&self, words: &[OsString], console: &Console) -> Result<Background, Error> {
+        let (mut child, printed) = in_background(self.exe()?, words).map_err(not_started)?;
+        let launched = launched(&mut child, printed).map_err(not_started)?;
+        if let Ok(begun) = &launched.run {
+            listens(&console.executor(&begun.name), &mut child);
+        }
+        Ok(launched)
+    }
+}
+
+fn not_started(error: io::Error) -> Error {
+    let finding = Finding::error(Code::Usage, format!("cannot start team-executor: {error}"));
+    Error::io(finding.help("try again; `team-executor doctor` in a terminal looks for the cause"))
+}
+
+/// A run that was started in the background.
+#[derive(Debug)]
+pub struct Background {
+    /// What the command printed until then.
+    pub printed: String,
+    /// Its run, or the exit code with which it ended before one began.
+    pub run: Result<Begun, u8>,
+}
+
+/// A run that goes on in the background.
+#[derive(Debug)]
+pub struct Begun {
+    /// Its name.
+    pub name: String,
+    /// The process that executes it.
+    pub process: u32,
+}
+
+fn in_background(exe: &Path, words: &[OsString]) -> io::Result<(Child, File)> {
+    let (printed, read) = unnamed()?;
+    flock(&printed, FlockOperation::NonBlockingLockExclusive)?;
+    let mut command = Command::new(exe);
+    command.arg(BACKGROUND).args(words).stdin(Stdio::null());
+    command.stdout(printed.try_clone()?).stderr(printed);
+    Ok((command.spawn()?, read))
+}
+
+/// Waits until a command has moved its output away, or has ended: then its lock on the file is gone.
+fn launched(child: &mut Child, mut read: File) -> io::Result<Background> {
+    flock(&read, FlockOperation::LockShared)?;
+    let mut bytes = Vec::new();
+    read.read_to_end(&mut bytes)?;
+    let printed = String::from_utf8_lossy(&bytes);
+    if let Some((printed, name)) = printed.split_once(MOVED) {
+        let begun = Begun { name: name.trim_end().to_owned(), process: child.id() };
+        return Ok(Background { printed: printed.to_owned(), run: Ok(begun) });
+    }
+    // One that a signal ended has no code.
+    let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+    Ok(Background { printed: printed.into_owned(), run: Err(code) })
+}
+
+/// Waits until the executor of a run can be asked, so that the next command finds it; not when it has ended already.
+fn listens(folder: &Path, child: &mut Child) {
+    let Some(run) = folder.parent() else { return };
+    let changes = Changes::watch([folder]);
+    let begin = Instant::now();
+    while begin.elapsed() < LISTENS && !control::is_heard(run) && matches!(child.try_wait(), Ok(None)) {
+        changes.wait(Some(GLANCE));
+    }
+}
+
+/// Where a run in the background prints.
+#[derive(Debug)]
+pub struct Console {
+    project: PathBuf,
+}
+
+impl Console {
+    /// Of the runs of a project.
+    pub(crate) fn new(project: PathBuf) -> Self {
+        Self { project }
+    }
+
+    /// The file of a run.
+    pub fn path(&self, run: &str) -> PathBuf {
+        self.executor(run).join(CONSOLE)
+    }
+
+    fn executor(&self, run: &str) -> PathBuf {
+        run_path(&self.project, run).join(EXECUTOR)
+    }
+
+    /// Tells the starter that the run has begun, and moves standard output and standard error to the run's own file.
+    pub fn take_over(&self, run: &str) -> io::Result<()> {
+        let file = open_file(&self.path(run), How::Append)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{MOVED}{run}")?;
+        out.flush()?;
+        rustix::stdio::dup2_stdout(&file)?;
+        rustix::stdio::dup2_stderr(&file)?;
+        Ok(())
     }
 }
 
@@ -83,6 +197,17 @@ pub(crate) fn detached() -> ExitCode {
         Command::new(exe).args(std::env::args_os().skip(2)).spawn()
     });
     if started.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The other side of [`BACKGROUND`]: becomes the rest of its arguments, in a session of its own.
+pub(crate) fn background() -> ExitCode {
+    let error = rustix::process::setsid().map_err(io::Error::from).and_then(|_| {
+        let exe = std::env::current_exe()?;
+        Err::<(), _>(Command::new(exe).args(std::env::args_os().skip(2)).exec())
+    });
+    writeln!(io::stderr(), "error: cannot start team-executor: {}", error.err().unwrap_or_else(|| Errno::IO.into()))
+        .ok();
+    ExitCode::FAILURE
 }
 
 /// A file without a name: to be written, and to be read.

@@ -16,6 +16,7 @@ pub fn role(first: Option<&OsStr>) -> Option<ExitCode> {
         Some(first) if first == rehearsal::ARGUMENT => Some(rehearsal::main()),
         Some(first) if first == driver::ARGUMENT => Some(driver::main()),
         Some(first) if first == apart::DETACHED => Some(apart::detached()),
+        Some(first) if first == apart::BACKGROUND => Some(apart::background()),
         _ => None,
     }
 }

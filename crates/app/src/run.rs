@@ -9,7 +9,9 @@ use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
 use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::Dialect;
+use team_executor_store::run_folder::project_root;
 
+use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, prices};
 use crate::environment::Place;
@@ -121,6 +123,11 @@ impl App {
 }
 
 impl Prepared {
+    /// Where the run prints if it goes on in the background.
+    pub fn console(&self) -> Console {
+        Console::new(project_root(&self.place.folder, &self.place.current))
+    }
+
     /// What will be run, each once.
     pub fn programs(&self) -> &[Program] {
         &self.chosen.programs
@@ -199,6 +206,11 @@ impl Ready {
     /// The session and its graph.
     pub fn session(&self) -> (&Session, &Graph) {
         (&self.options.session, &self.options.graph)
+    }
+
+    /// Where it prints if it goes on in the background.
+    pub fn console(&self) -> Console {
+        Console::new(project_root(&self.options.folder, &self.options.current))
     }
 
     /// Runs it to its end, and tells what happens. Where a person is to decide, `ask` reads a line that the person types;

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use team_executor_beneath::{Dir, ours};
-use team_executor_core::TaskStatus;
-use team_executor_engine::{control, runs};
-use team_executor_files::{Code, Dialect, Finding, load};
+use team_executor_core::{TaskStatus, Timestamp};
+use team_executor_engine::control;
+use team_executor_engine::runs::{self, KnownRun};
+use team_executor_files::{Code, Dialect, Finding, load, time};
 use team_executor_store::run_folder::{ARCHIVE, EXECUTOR, NESTED, SESSIONS, WORKFLOW};
 use team_executor_store::{DiskFolder, OpenError};
 
@@ -41,14 +42,98 @@ pub struct SessionList {
     pub sessions: Vec<SessionRow>,
 }
 
+/// All runs of a project, the newest first.
+#[derive(Debug, Serialize)]
+pub struct RunListing {
+    version: u32,
+    /// Each of them.
+    pub runs: Vec<RunRow>,
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names of the columns say it")]
+pub struct RunRow {
+    pub run: String,
+    pub state: RunState,
+    pub session: String,
+    pub tasks: usize,
+    pub completed: usize,
+    pub failed: usize,
+    /// The process that executes it.
+    pub process: Option<u32>,
+    pub folder: String,
+    #[serde(serialize_with = "rfc3339")]
+    pub began: Timestamp,
+}
+
+/// Whether a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// An executor has it.
+    Running,
+    /// It can be resumed.
+    Paused,
+    /// Every task is over.
+    Finished,
+}
+
+impl RunState {
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Finished => "finished",
+        }
+    }
+}
+
+fn rfc3339<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&time::format(*at))
+}
+
 impl App {
+    /// The runs of the project that a folder is.
+    pub fn runs(&self, folder: &Path) -> Result<RunListing, Error> {
+        let project = self.path(folder);
+        if Dir::open(&self.path(&workflow(folder))).is_err() {
+            return Err(no_workflow(folder, "runs"));
+        }
+        let runs = runs::known(&project).into_iter().map(|known| self.run_row(&project, known)).collect();
+        Ok(RunListing { version: 1, runs })
+    }
+
+    fn run_row(&self, project: &Path, known: KnownRun) -> RunRow {
+        let KnownRun { id, folder, session, made, finished } = known;
+        let process = control::executor(&folder);
+        let state = match process {
+            Some(_) => RunState::Running,
+            None if control::holder(&folder).is_some() => RunState::Running, // it begins, or it ends
+            None if finished => RunState::Finished,
+            None => RunState::Paused,
+        };
+        let row = self.row(&folder);
+        let count = |of: fn(&Row) -> usize| row.as_ref().map_or(0, of);
+        RunRow {
+            run: id,
+            state,
+            session: session.strip_prefix(project).unwrap_or(&session).display().to_string(),
+            tasks: count(|row| row.tasks),
+            completed: count(|row| row.completed),
+            failed: count(|row| row.failed),
+            process,
+            folder: folder.strip_prefix(project).unwrap_or(&folder).display().to_string(),
+            began: made,
+        }
+    }
+
     /// Finds and reads what there is below the `.workflow/` of a folder.
     pub fn sessions(&self, folder: &Path) -> Result<SessionList, Error> {
         let workflow = workflow(folder);
         if Dir::open(&self.path(&workflow)).is_err() {
-            let shown = folder.display();
-            let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {shown}"));
-            return Err(finding.help("name the folder that holds it: team-executor sessions DIR").into());
+            return Err(no_workflow(folder, "sessions"));
         }
         let mut sessions: Vec<SessionRow> =
             self.candidates(&workflow).iter().filter_map(|path| self.row(path)).collect();
@@ -130,6 +215,11 @@ impl App {
             same_id_as: None,
         }
     }
+}
+
+fn no_workflow(folder: &Path, command: &str) -> Error {
+    let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {}", folder.display()));
+    finding.help(format!("name the folder that holds it: team-executor {command} DIR")).into()
 }
 
 /// The `.workflow/` of a folder, as the user sees it.

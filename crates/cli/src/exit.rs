@@ -41,6 +41,14 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The way in which another process of this program ended. One that a signal ended was interrupted.
+    pub(crate) fn from_code(code: u8) -> Self {
+        let all = [Self::Fine, Self::Unfinished, Self::Invalid, Self::Paused, Self::Held, Self::Bug, Self::Io];
+        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Interrupted)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         exit.code().into()

@@ -199,6 +199,28 @@ Examples:
 if a tested agent does not answer.")]
     Agents(Agents),
 
+    /// Show the live view of a run that goes on elsewhere
+    #[command(after_help = "\
+Examples:
+  team-executor attach
+  team-executor attach --session=auth
+  team-executor attach --format json | jq -r .type
+
+The view ends with the run, and the exit code is that of the run. Ctrl-C ends
+only the view. Exit code 3 if no executor has the run any more.")]
+    Attach(Attach),
+
+    /// List the runs of this project and their executors
+    #[command(after_help = "\
+Examples:
+  team-executor runs
+  team-executor runs --all
+  team-executor runs --format json | jq '.runs[] | select(.process)'
+
+A run is running while an executor has it, paused until it is resumed, and
+finished when every task is over. Finished runs are listed with --all.")]
+    Runs(Runs),
+
     /// Show the progress of a run
     #[command(
         alias = "check",

@@ -31,6 +31,8 @@ pub(crate) const GROUPS: [Group; 6] = [
         "Look",
         &[
             ("status", Session),
+            ("attach", Session),
+            ("runs", NoSession),
             ("logs", Session),
             ("events", Session),
             ("artifacts", Session),

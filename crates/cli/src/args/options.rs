@@ -35,6 +35,14 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ACTION", value_enum, help_heading = CHECKPOINTS)]
     pub(crate) on_complete: Option<OnComplete>,
 
+    /// Give the prompt back when the run has begun; `attach` shows it again
+    #[arg(long)]
+    pub(crate) detach: bool,
+
+    /// The run was confirmed and goes on in the background.
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+
     /// Whether `csv` runs the session and writes the table itself.
     #[arg(skip)]
     pub(crate) is_csv: bool,
@@ -180,6 +188,31 @@ pub(crate) struct Agents {
     pub(crate) trust_project: bool,
 
     /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Attach {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print; as JSON each event is a line
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Runs {
+    /// The folder that holds `.workflow/`
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// Also runs that are finished
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod archive;
 mod artifacts;
+mod attach;
 mod completion;
 mod completions;
 mod config;
@@ -21,6 +22,7 @@ mod prompt;
 mod rehearse;
 mod resume;
 mod run;
+mod runs;
 mod schema;
 mod sessions;
 mod status;
@@ -62,6 +64,8 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Rehearse(options)) => rehearse::run(app, session, options, printer),
         Some(Command::Config(options)) => config::run(app, session, options, printer),
         Some(Command::Agents(options)) => agents::run(app, session, options, printer),
+        Some(Command::Attach(options)) => attach::run(app, session, options, printer),
+        Some(Command::Runs(options)) => runs::run(app, options, printer),
         Some(Command::Status(options)) => status::run(app, session, options, printer),
         Some(Command::Resume(options)) => resume::run(app, session, options, printer),
         Some(Command::Pause(options)) => control::pause(app, session, options, printer),

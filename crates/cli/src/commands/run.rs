@@ -1,5 +1,6 @@
 //! `run`, and the program without a command: executes a session, or continues it.
 
+mod background;
 mod breakdown;
 pub(super) mod ending;
 
@@ -84,6 +85,9 @@ impl Asking<'_> {
         let Some(prepared) = prepared else { return Ok((Exit::Invalid, 0)) };
         if !self.is_confirmed(&prepared, &opened.path, printer)? {
             return Ok((Exit::Invalid, 0));
+        }
+        if options.detach && !options.background && prepared.done.is_none() {
+            return Ok((background::start(app, &prepared, options, &opened.path, printer)?, 0));
         }
         let ready = remarked(format, printer, |remarks| prepared.ready(remarks))?;
         self.carry_out(Begun { ready, path: opened.path, action, is_open }, printer)
@@ -177,10 +181,14 @@ impl Asking<'_> {
             Format::Text => Face::Lines,
         };
         let mut failed = None;
+        let console = self.options.background.then(|| ready.console());
         let ask = self.asks().then_some(typed as fn() -> Option<String>);
         let was_asked = &mut self.was_asked;
         Ok(ready.run(ask, &mut |event: RunEvent| {
             *was_asked |= matches!(event.kind, What::WaveFailed { .. } | What::Checkpoint { .. } | What::Asks { .. });
+            if let (Some(console), What::RunStarted { run, .. }) = (&console, &event.kind) {
+                failed = background::take_over(console, run, printer).err();
+            }
             if failed.is_none() {
                 failed = face.tell(event, printer).err();
             }

@@ -32,6 +32,12 @@ pub(crate) enum Event<'a> {
         makespan_s: u64,
     },
     RunEnded(Box<Ended<'a>>),
+    /// A run goes on in the background.
+    Detached {
+        run: &'a str,
+        process: u32,
+        console: String,
+    },
     /// The table that comes out of a job was written.
     CsvJob(JobReport),
     Refused {

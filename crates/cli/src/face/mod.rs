@@ -11,6 +11,8 @@ pub(crate) use events::{Event, Rehearsed, print as print_event, print_line};
 pub(crate) use lines::line;
 pub(crate) use painter::Painter;
 
+use std::time::Duration;
+
 use team_executor_app::event::Event as RunEvent;
 
 use crate::printer::Printer;
@@ -30,6 +32,18 @@ impl Face {
     /// A live view of a run, on the standard error of a printer.
     pub(crate) fn screen(board: Board, printer: &Printer) -> std::io::Result<Self> {
         Screen::open(board, printer.has_colours()).map(Self::Screen)
+    }
+
+    /// Takes note of one thing that happened so long before the face was opened. Programs get all events alike.
+    pub(crate) fn recall(&mut self, event: RunEvent, ago: Duration, printer: &mut Printer) -> std::io::Result<()> {
+        match self {
+            Self::Lines => Ok(()),
+            Self::Screen(screen) => {
+                screen.recall(event.kind, ago);
+                Ok(())
+            }
+            Self::Events => print_line(&event, printer.out()),
+        }
     }
 
     /// Shows one thing that happened.

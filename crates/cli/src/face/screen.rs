@@ -21,8 +21,16 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// A live view. When it is dropped the terminal is as if it had never been there, except for what scrolled by.
 pub(crate) struct Screen {
-    events: Option<Sender<Kind>>,
+    events: Option<Sender<Seen>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// One thing that happened, and when.
+struct Seen {
+    kind: Kind,
+    at: Instant,
+    /// It happened before the view was opened, and does not scroll by.
+    is_past: bool,
 }
 
 impl Screen {
@@ -35,8 +43,18 @@ impl Screen {
     }
 
     pub(super) fn tell(&self, kind: Kind) {
+        self.send(Seen { kind, at: Instant::now(), is_past: false });
+    }
+
+    /// Takes note of what happened so long ago.
+    pub(super) fn recall(&self, kind: Kind, ago: Duration) {
+        let now = Instant::now();
+        self.send(Seen { kind, at: now.checked_sub(ago).unwrap_or(now), is_past: true });
+    }
+
+    fn send(&self, seen: Seen) {
         // A screen that is gone has said why; the run goes on without it.
-        self.events.as_ref().map(|events| events.send(kind).ok());
+        self.events.as_ref().map(|events| events.send(seen).ok());
     }
 }
 
@@ -47,7 +65,7 @@ impl Drop for Screen {
     }
 }
 
-fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Kind>) {
+fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Seen>) {
     let mut painter = Painter::default();
     let mut above = String::new();
     let mut painted: Option<Instant> = None;
@@ -67,12 +85,15 @@ fn show(mut board: Board, has_colours: bool, inbox: &Receiver<Kind>) {
             continue;
         }
         match inbox.recv_timeout(wait) {
-            Ok(kind) => {
-                board.take(&kind, Instant::now());
+            Ok(Seen { kind, at, is_past }) => {
+                board.take(&kind, at);
+                is_new = true;
+                if is_past {
+                    continue;
+                }
                 question = still_open(question, &kind);
                 let line = lines::line(&kind, columns).map(|line| line + "\n");
                 above.extend(line.map(|line| if has_colours { line } else { strip_str(&line).to_string() }));
-                is_new = true;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return write(&painter.frame(&above, &[], columns)),

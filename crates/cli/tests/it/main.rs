@@ -5,6 +5,7 @@
 
 mod agents;
 mod artifacts;
+mod background;
 mod budgets;
 mod callers;
 mod coding_agents;

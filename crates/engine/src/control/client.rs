@@ -21,6 +21,12 @@ pub fn is_heard(run: &Path) -> bool {
     connect(run).is_ok()
 }
 
+/// The process that executes the run in this folder, as the system says; nothing if there is none.
+pub fn executor(run: &Path) -> Option<u32> {
+    let peer = rustix::net::sockopt::socket_peercred(connect(run).ok()?).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
 fn connect(run: &Path) -> io::Result<UnixStream> {
     let folder = open_ours(&run.join(EXECUTOR))?;
     UnixStream::connect(folder.socket(SOCKET).map_err(io_error)?)

@@ -13,7 +13,7 @@ pub(crate) mod server;
 pub(crate) mod subscribers;
 
 pub use answer::Answer;
-pub use client::{holder, is_heard, send};
+pub use client::{executor, holder, is_heard, send};
 pub use offline::{Applied, Target, apply};
 pub use question::{ANSWERS, Checkpoints};
 pub use request::{Permission, Request, ToRetry};
