@@ -4,7 +4,7 @@
 //! Reading order: [`environment`] (what is around it), [`error`] and [`findings`] (what is refused, what is found), [`open`]
 //! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
 //! config, with its trust check), [`plan`] (what a run would do), [`run`] (starts or continues one), [`rehearse`], [`csv`],
-//! [`status`], [`logs`] and [`subscribe`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
+//! [`status`], [`logs`], [`subscribe`], [`attempts`] and [`report`] (look at a run), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
 //! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
 //! program starts of itself).
 
@@ -16,6 +16,7 @@ pub mod apart;
 mod archived;
 pub mod artifacts;
 pub mod asking;
+pub mod attempts;
 pub mod caller;
 pub mod config;
 pub mod continued;
@@ -34,6 +35,7 @@ pub mod process;
 pub mod putting_away;
 pub mod rehearse;
 mod remark;
+pub mod report;
 pub mod run;
 pub mod sessions;
 pub mod status;

@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    Agents, Archive, Artifacts, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit, Logs, Mcp, Msg,
-    Pause, Plan, Prompt, Rehearse, Retry, Run, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf,
-    Validate,
+    Agents, Archive, Artifacts, Attach, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit, Logs, Mcp,
+    Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Retry, Run, Runs, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop,
+    Talk, TaskOf, Validate,
 };
 
 /// What to do.
@@ -220,6 +220,17 @@ Examples:
 A run is running while an executor has it, paused until it is resumed, and
 finished when every task is over. Finished runs are listed with --all.")]
     Runs(Runs),
+
+    /// Print a report of a run for other programs
+    #[command(after_help = "\
+Examples:
+  team-executor report | jq '.tasks[] | select(.status == \"failed\")'
+  team-executor report --format junit > junit.xml
+  team-executor report --format markdown >> \"$GITHUB_STEP_SUMMARY\"
+
+Reports are made from the journal, during a run and long after it.
+`run --report` writes one when the run ends.")]
+    Report(ReportOf),
 
     /// Show the progress of a run
     #[command(

@@ -37,6 +37,7 @@ pub(crate) const GROUPS: [Group; 6] = [
             ("events", Session),
             ("artifacts", Session),
             ("export", Session),
+            ("report", Session),
             ("sessions", NoSession),
         ],
     ),

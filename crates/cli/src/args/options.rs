@@ -35,6 +35,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ACTION", value_enum, help_heading = CHECKPOINTS)]
     pub(crate) on_complete: Option<OnComplete>,
 
+    /// Write a report when the run ends: junit=FILE, json=FILE or github; repeatable
+    #[arg(long, value_name = "KIND", help_heading = CHECKPOINTS)]
+    pub(crate) report: Vec<team_executor_app::report::Wanted>,
+
     /// Give the prompt back when the run has begun; `attach` shows it again
     #[arg(long)]
     pub(crate) detach: bool,
@@ -215,6 +219,30 @@ pub(crate) struct Runs {
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReportOf {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// JSON
+    #[default]
+    Json,
+    /// JUnit XML
+    Junit,
+    /// Annotations for GitHub Actions
+    Github,
+    /// A summary in Markdown
+    Markdown,
 }
 
 #[derive(Debug, ClapArgs)]

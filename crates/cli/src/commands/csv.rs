@@ -99,6 +99,7 @@ fn run_options(options: &Csv) -> Run {
         role: Vec::new(),
         start: options.start.clone(),
         on_complete: Some(OnComplete::Leave),
+        report: Vec::new(),
         detach: false,
         background: false,
         is_csv: true,

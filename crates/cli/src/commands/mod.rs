@@ -20,6 +20,7 @@ mod msg;
 mod plan;
 mod prompt;
 mod rehearse;
+mod report;
 mod resume;
 mod run;
 mod runs;
@@ -65,6 +66,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Config(options)) => config::run(app, session, options, printer),
         Some(Command::Agents(options)) => agents::run(app, session, options, printer),
         Some(Command::Attach(options)) => attach::run(app, session, options, printer),
+        Some(Command::Report(options)) => report::run(app, session, options, printer),
         Some(Command::Runs(options)) => runs::run(app, options, printer),
         Some(Command::Status(options)) => status::run(app, session, options, printer),
         Some(Command::Resume(options)) => resume::run(app, session, options, printer),

@@ -68,6 +68,7 @@ impl Asking<'_> {
     /// Validates, asks, runs and reports; gives the number of tasks that were added.
     fn once(&mut self, session: Option<&Path>, printer: &mut Printer) -> Result<(Exit, u32), Failure> {
         let (app, options) = (self.app, self.options);
+        app.can_report(&options.report)?;
         let continued = options.continued.as_ref();
         let continued = continued.map(|id| continued::choose(app, session, id.as_deref(), printer)).transpose()?;
         let session = continued.as_ref().map_or(session, |run| Some(&run.session));
@@ -146,6 +147,7 @@ impl Asking<'_> {
         let session = escape::session(&begun.path);
         let again = ending::Again { app, resume: &command, session: &session };
         let exit = ending::tell(&report, Some(again), format, printer)?;
+        super::report::write(app, &begun.path, self.options, printer)?;
         let settled = |remarks: &mut Vec<Remark>| begun.ready.settle(app, &begun.path, &report, remarks);
         let added = remarked(format, printer, settled)?;
         let Begun { path, action, is_open, .. } = begun;

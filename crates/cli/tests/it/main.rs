@@ -8,6 +8,7 @@ mod artifacts;
 mod background;
 mod budgets;
 mod callers;
+mod ci_reports;
 mod coding_agents;
 mod config;
 mod conversations;
