@@ -115,7 +115,7 @@ impl App {
             None => RunState::Paused,
         };
         let row = self.row(&folder);
-        let count = |of: fn(&Row) -> usize| row.as_ref().map_or(0, of);
+        let count = |of: fn(&SessionRow) -> usize| row.as_ref().map_or(0, of);
         RunRow {
             run: id,
             state,
