@@ -35,6 +35,7 @@ pub mod process;
 pub mod putting_away;
 pub mod rehearse;
 mod remark;
+pub mod remembered;
 pub mod report;
 pub mod run;
 pub mod sessions;

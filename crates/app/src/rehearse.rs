@@ -127,6 +127,7 @@ impl App {
             ask: None,
             allow_network: true,
             at_end: SessionStatus::Completed,
+            remembered: None,
         })
     }
 }

@@ -4,12 +4,15 @@
 
 mod proposed;
 
+use std::path::PathBuf;
+
 use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
+use team_executor_engine::begin::remembered::{Recorded, Remembered as Remember};
 use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::Dialect;
-use team_executor_store::run_folder::project_root;
+use team_executor_store::run_folder::{project_root, run_path};
 
 use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
@@ -18,6 +21,7 @@ use crate::environment::Place;
 use crate::error::Error;
 use crate::open::{Opened, Reading, runs_can_be_read};
 use crate::remark::{Remark, warn};
+use crate::remembered::{Remembered, Start};
 use crate::{App, escape, joining};
 
 /// Where a task can start before its planned wave.
@@ -49,6 +53,12 @@ pub struct RunOptions {
     pub at_end: SessionStatus,
     /// How many tasks that workers proposed were added before.
     pub added: u32,
+    /// What happens when every task is completed, as the user says it.
+    pub on_complete: Option<String>,
+    /// What the run that is continued remembers.
+    pub remembered: Option<Remembered>,
+    /// How many workers there may be from now on, as this start says it: what the run remembers changes no limit.
+    pub limit: Option<u32>,
 }
 
 /// A run whose workers are chosen. Nothing was started yet.
@@ -67,6 +77,8 @@ pub struct Prepared {
     pub graph: Graph,
     /// How the run came out, if it is finished and nothing is to be done.
     pub done: Option<Report>,
+    /// The user agreed to all of its programs when the run was started before.
+    pub is_agreed: bool,
 }
 
 /// A run that can begin.
@@ -90,11 +102,12 @@ impl App {
     pub fn prepare(
         &self,
         opened: &mut Opened,
-        wanted: RunOptions,
+        mut wanted: RunOptions,
         remarks: &mut Vec<Remark>,
     ) -> Result<Option<Prepared>, Error> {
         let Some((mut session, graph)) = opened.session.take() else { return Ok(None) };
         let place = self.around(opened.named())?;
+        recall(&mut wanted, &place, remarks);
         runs_can_be_read(&place)?;
         let joining = joining::decide(&session, &wanted.roles, &place)?;
         record(&mut session, &joining);
@@ -104,8 +117,13 @@ impl App {
         }
         let mut chosen = choose::choose(&config, &wanted.flags, &session, self.exe()?)?;
         warn(remarks, check::programs_exist(&mut chosen.workers, &place)?);
+        let has_agreed = |program: &Program| {
+            wanted.remembered.as_ref().is_some_and(|remembered| remembered.has_agreed(&place, program))
+        };
+        let new: Vec<_> = chosen.programs.iter().filter(|program| !has_agreed(program)).collect();
+        let is_agreed = new.is_empty() && !chosen.programs.is_empty();
         if wanted.is_confirmed {
-            check::is_trusted(&chosen.programs, &config, wanted.trust_project)?;
+            check::is_trusted(&new, &config, wanted.trust_project)?;
         }
         warn(remarks, chosen.unheard.iter().cloned());
         remarks.extend(held_back::remarks(&chosen.workers, &place));
@@ -118,7 +136,30 @@ impl App {
         let done = if wanted.is_confirmed { None } else { finished() };
         let named = escape::session(&opened.path);
         let dialect = opened.dialect;
-        Ok(Some(Prepared { place, named, dialect, wanted, config, chosen, session, graph, done }))
+        Ok(Some(Prepared { place, named, dialect, wanted, config, chosen, session, graph, done, is_agreed }))
+    }
+}
+
+/// Gives a start the options that the run remembers and that were not given again, and says which these are.
+fn recall(wanted: &mut RunOptions, place: &Place, remarks: &mut Vec<Remark>) {
+    let Some(remembered) = &wanted.remembered else { return };
+    let start = &remembered.start;
+    let flags = remembered.under(wanted.flags.clone());
+    let mut words = flags.beyond(&wanted.flags);
+    if wanted.roles.is_empty() {
+        wanted.roles.clone_from(&start.roles);
+        words.extend(start.roles.iter().map(|role| format!("--role {}", escape::shell_word(role))));
+    }
+    wanted.allow_network |= start.allow_network_fs;
+    let is_lost = |name: &&String| !name.ends_with('*') && place.app.variable_os(name).is_none();
+    let lost: Vec<_> =
+        flags.pass_env.iter().filter(|name| start.flags.pass_env.contains(name)).filter(is_lost).collect();
+    warn(remarks, lost.iter().map(|name| {
+        format!("{name} was set for workers before and is not set now; its value was not recorded: give --env {name}=VALUE")
+    }));
+    wanted.flags = flags;
+    if !words.is_empty() {
+        remarks.push(Remark::Note(format!("options of {}: {}", remembered.run, words.join(" "))));
     }
 }
 
@@ -147,6 +188,7 @@ impl Prepared {
             self.remark_cadence(&defaults, remarks);
         }
         let exe = self.place.app.exe()?.to_owned();
+        let remembered = self.remembered();
         let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
         let options = Options {
             environment: place.app.variables(),
@@ -160,7 +202,7 @@ impl Prepared {
             goes_on: wanted.goes_on,
             ask: None,
             slots: defaults.concurrency.value,
-            limit: wanted.flags.concurrency,
+            limit: wanted.limit,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,
             rounds: defaults.rounds.value,
@@ -175,8 +217,19 @@ impl Prepared {
             workers: chosen.workers,
             allow_network: wanted.allow_network,
             at_end: wanted.at_end,
+            remembered,
         };
         Ok(Ready { options, named, done, proposals: defaults.proposals.value, reading: wanted.reading })
+    }
+
+    /// What the run is to remember of this start, which the user has agreed to.
+    fn remembered(&self) -> Option<Remember> {
+        let RunOptions { flags, reading, roles, on_complete, is_confirmed, allow_network, .. } = &self.wanted;
+        let mut start = Start::new(flags.clone(), *reading);
+        start.roles.clone_from(roles);
+        start.on_complete.clone_from(on_complete);
+        (start.yes, start.allow_network_fs) = (*is_confirmed, *allow_network);
+        start.signed(&self.place, &self.chosen.programs)
     }
 
     /// Remarks where the run keeps the cadence that it began in, and where tasks can start before their planned wave.
@@ -201,6 +254,17 @@ impl Ready {
     /// How many workers run at once.
     pub fn slots(&self) -> u32 {
         self.options.slots
+    }
+
+    /// Whether the run remembers this start, so that it goes on without options.
+    pub fn is_remembered(&self) -> bool {
+        let Options { folder, current, run, remembered, .. } = &self.options;
+        let named = run.as_ref().map(|run| run_path(&project_root(folder, current), run));
+        let run = named.or_else(|| engine::runs::newest(folder, current).map(|(_, folder)| folder));
+        let recorded = |run: PathBuf, start: &Remember| Recorded::read(&run, start.key.as_ref());
+        run.zip(remembered.as_ref()).is_some_and(|(run, start)| {
+            recorded(run, start).is_some_and(|there| there.is_signed && there.text == start.text)
+        })
     }
 
     /// The session and its graph.

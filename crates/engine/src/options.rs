@@ -9,6 +9,7 @@ use team_executor_core::{Graph, Millis, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
 
+use crate::begin::remembered::Remembered;
 use crate::control::Checkpoints;
 use crate::cost::prices::Prices;
 use crate::prepare::worker::Workers;
@@ -69,6 +70,8 @@ pub struct Options {
     pub allow_network: bool,
     /// What the session becomes when every task is completed; active, if that is decided afterwards.
     pub at_end: SessionStatus,
+    /// What the run remembers of this start, for the next one.
+    pub remembered: Option<Remembered>,
 }
 
 /// Why a run could not go on. It can be resumed once the cause is gone.

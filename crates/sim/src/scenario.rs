@@ -132,6 +132,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         workers: Workers::default(),
         allow_network: false,
         at_end: SessionStatus::Completed,
+        remembered: None,
     }
 }
 

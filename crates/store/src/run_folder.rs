@@ -34,6 +34,8 @@ pub const KEEPERS: &str = "keepers";
 pub const LOCK: &str = "lock";
 /// In the executor's folder: room that is kept for the journal.
 pub const RESERVE: &str = "reserve";
+/// In the executor's folder: the options that the run was started with.
+pub const OPTIONS: &str = "options";
 /// In the executor's folder: what was last rendered.
 pub const DERIVED: &str = "derived.json";
 

@@ -125,6 +125,16 @@ impl World {
         Run::new(&program, args, &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
     }
 
+    /// Runs a line in a shell, as a user who pastes it.
+    #[track_caller]
+    pub fn shell(&self, line: &str) -> Run {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).current_dir(&self.dir).env_clear().envs(&self.env).stdin(Stdio::null());
+        let output = command.limited_output();
+        let (dir, root) = (self.dir.to_string_lossy(), self.root.to_string_lossy());
+        Run::new("sh", &["-c", line], &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
+    }
+
     /// The processes from this world that have a variable in their environment: each with its number and its command line.
     /// Whoever has ended has no environment any more.
     #[track_caller]

@@ -131,7 +131,7 @@ fn not_usable(who: &str, NotUsable { why, help, kind }: &NotUsable) -> Error {
 }
 
 /// Refuses programs that the project's file chose, unless the user trusts it. Somebody who is asked needs not say it.
-pub(crate) fn is_trusted(programs: &[Program], config: &Config, trust: bool) -> Result<(), Error> {
+pub(crate) fn is_trusted(programs: &[&Program], config: &Config, trust: bool) -> Result<(), Error> {
     let chosen = programs.iter().find_map(|program| Some((program, program.by_project.as_ref()?)));
     let Some((program, spot)) = chosen.filter(|_| !trust && !config.trusts_project()) else { return Ok(()) };
     let message = format!(

@@ -210,7 +210,7 @@ impl<'a> Chooser<'a> {
     /// Makes the workers of a task, the one that is wanted first.
     fn chain(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Error> {
         if let Some(agent) = self.by_flag.clone() {
-            let worker = self.worker(task, own, "--agent-command".to_owned(), agent, None)?;
+            let worker = self.worker(task, own, "--agent-command".to_owned(), agent, self.flags.foreign.clone())?;
             return Ok(self.chosen.workers.chain(vec![worker]));
         }
         let role = self.config.settings.roles.get(task.role.as_str());
@@ -424,7 +424,10 @@ impl<'a> Chooser<'a> {
     /// The names of the agents that can do a task, and who says so.
     fn agents(&mut self, task: &Task, own: Option<&Own>, role: Option<&Own>) -> Result<Set<Vec<String>>, Error> {
         let settings = &self.config.settings;
-        let by_flag = flag(self.flags.agent.clone().map(|name| vec![name]), "--agent");
+        let by_flag = self.flags.agent.clone().map(|name| Set {
+            value: vec![name],
+            from: self.flags.foreign.clone().map_or(Origin::Flag("--agent"), Origin::Project),
+        });
         let by_user = by_flag.or_else(|| own?.agents.clone()).or_else(|| role?.agents.clone());
         let wanted = task.agent.as_deref().or_else(|| self.session.role(task.role.as_str())?.agent.as_deref());
         let of_session = wanted.map(str::trim).filter(|name| by_user.is_none() && !name.is_empty());

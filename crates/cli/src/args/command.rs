@@ -84,7 +84,8 @@ Examples:
   team-executor resume --session=auth --agent-command './work.sh' -y
 
 A paused run starts workers again, and its status is shown. A stopped run
-continues as `run` continues it, with the same options."
+continues as `run` continues it, with the options of its last start. Options
+given here win."
     )]
     Resume(Run),
 

@@ -91,6 +91,25 @@ pub(crate) enum OnComplete {
     Leave,
 }
 
+impl OnComplete {
+    const ALL: [Self; 4] = [Self::Interactive, Self::AutoArchive, Self::AutoKeep, Self::Leave];
+
+    /// The word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::AutoArchive => "auto_archive",
+            Self::AutoKeep => "auto_keep",
+            Self::Leave => "leave",
+        }
+    }
+
+    /// The one with this word.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.word() == word)
+    }
+}
+
 /// How a session is read.
 #[derive(Debug, Clone, Copy, ClapArgs)]
 pub(crate) struct Reading {

@@ -173,6 +173,7 @@ impl From<&Settings> for Flags {
             budget_wall: settings.budget_wall,
             pass_env: settings.pass_env.iter().cloned().chain(settings.passed_on()).collect(),
             env: settings.env.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect(),
+            foreign: None,
         }
     }
 }

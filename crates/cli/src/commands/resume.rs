@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use team_executor_app::App;
+use team_executor_app::{App, Request};
+use team_executor_core::run::Group;
 
+use super::run::warn;
 use super::{control, status};
 use crate::args::Run;
 use crate::exit::Exit;
@@ -14,6 +16,15 @@ use crate::printer::Printer;
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Run, printer: &mut Printer) -> Result<Exit, Failure> {
     let asked = if options.continued.is_some() { None } else { app.resume(session)? };
     let Some(asked) = asked else { return super::run::run(app, session, options, true, printer) };
+    if let Some(most) = options.settings.concurrency {
+        let request = Request::Limit { group: Group::All, most: Some(most) };
+        control::anyway(app, session, options.reading, &request, options.start.format, printer)?;
+    }
+    let changed = app.remembered(session, None).map(|started| started.changed((&options.settings).into()));
+    if let Some(words) = changed.filter(|words| !words.is_empty()) {
+        let message = format!("the executor keeps the options that it began with; not in effect: {}", words.join(" "));
+        warn(&message, options.start.format, printer)?;
+    }
     // What goes on already is as it was wanted.
     if asked.outcome.is_ok() || asked.stage != "going on" {
         control::show(asked, options.start.format, printer)?;

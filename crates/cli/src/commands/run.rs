@@ -17,7 +17,7 @@ use team_executor_core::run::Ending;
 use super::completion::{self, Action};
 use super::continued;
 use super::csv;
-use crate::args::{self, Format, Run};
+use crate::args::{self, Format, OnComplete, Run};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -34,7 +34,7 @@ pub(crate) fn run(
     goes_on: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let mut asking = Asking { app, options, goes_on, added: 0, was_asked: false };
+    let mut asking = Asking { app, options, goes_on, added: 0, was_asked: false, yes: false };
     loop {
         let (exit, more) = asking.once(session, printer)?;
         if more == 0 {
@@ -53,6 +53,8 @@ struct Asking<'a> {
     added: u32,
     /// A person was asked something during the run.
     was_asked: bool,
+    /// It starts without a question, as this start or an earlier one said.
+    yes: bool,
 }
 
 /// A run that was begun, and what follows on its end.
@@ -72,16 +74,25 @@ impl Asking<'_> {
         let continued = options.continued.as_ref();
         let continued = continued.map(|id| continued::choose(app, session, id.as_deref(), printer)).transpose()?;
         let session = continued.as_ref().map_or(session, |run| Some(&run.session));
-        let mut opened = app.open_unique(session, options.reading.into())?;
+        let remembered = app.remembered(session, continued.as_ref().map(|run| run.id.as_str()));
+        let reading = options.reading.into();
+        let reading = remembered.as_ref().map_or(reading, |remembered| remembered.reading(reading));
+        let mut opened = app.open_unique(session, reading)?;
         let format = options.start.format;
         tell_findings(&opened, format, printer)?;
         let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let Some((read, _)) = &opened.session else {
             return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
         };
-        let action = Action::choose(options.on_complete, read.completion, options.start.yes, terminal);
+        let start = remembered.as_ref().map(|remembered| &remembered.start);
+        // A person at a terminal is asked again, unless they say yes again.
+        self.yes = options.start.yes || (!terminal && start.is_some_and(|start| start.yes));
+        let on_complete = start.and_then(|start| OnComplete::from_word(start.on_complete.as_deref()?));
+        let on_complete = options.on_complete.or(on_complete);
+        let action = Action::choose(on_complete, read.completion, self.yes, terminal);
         let is_open = read.status == SessionStatus::Active && opened.dialect.has_session_status();
-        let wanted = self.wanted(action, continued.map(|run| run.id));
+        let wanted =
+            RunOptions { reading, remembered, ..self.wanted(action, on_complete, continued.map(|run| run.id)) };
         let prepared = remarked(format, printer, |remarks| app.prepare(&mut opened, wanted, remarks))?;
         let Some(prepared) = prepared else { return Ok((Exit::Invalid, 0)) };
         if !self.is_confirmed(&prepared, &opened.path, printer)? {
@@ -94,7 +105,7 @@ impl Asking<'_> {
         self.carry_out(Begun { ready, path: opened.path, action, is_open }, printer)
     }
 
-    fn wanted(&self, action: Action, run: Option<String>) -> RunOptions {
+    fn wanted(&self, action: Action, on_complete: Option<OnComplete>, run: Option<String>) -> RunOptions {
         let Run { reading, settings, role, start, is_csv, .. } = self.options;
         RunOptions {
             reading: (*reading).into(),
@@ -102,12 +113,15 @@ impl Asking<'_> {
             roles: role.clone(),
             run,
             goes_on: self.goes_on,
-            is_confirmed: start.yes,
+            is_confirmed: self.yes,
             trust_project: start.trust_project,
             allow_network: start.allow_network_fs,
             is_job: *is_csv,
             at_end: action.at_end(),
             added: self.added,
+            on_complete: on_complete.map(|action| action.word().to_owned()),
+            remembered: None,
+            limit: settings.concurrency,
         }
     }
 
@@ -117,7 +131,8 @@ impl Asking<'_> {
         if prepared.done.is_some() {
             return Ok(true);
         }
-        if self.options.start.yes {
+        let is_agreed = prepared.is_agreed && (self.goes_on || !std::io::stdin().is_terminal());
+        if self.yes || is_agreed {
             let of_project = prepared.programs().iter().filter(|program| program.by_project.is_some());
             for line in of_project.map(what_runs) {
                 match format {
@@ -138,11 +153,7 @@ impl Asking<'_> {
     fn carry_out(&mut self, mut begun: Begun, printer: &mut Printer) -> Result<(Exit, u32), Failure> {
         let (app, format) = (self.app, self.options.start.format);
         let result = self.shown(&mut begun.ready, printer)?;
-        let given = args::without_values(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
-        let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
-        let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
-        let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
-        let command = ending::resume(app.program(), words.into_iter(), halted);
+        let command = self.goes_on_with(&begun, &result);
         let report = result.map_err(|error| resumable(error, &command))?;
         let session = escape::session(&begun.path);
         let again = ending::Again { app, resume: &command, session: &session };
@@ -169,6 +180,22 @@ impl Asking<'_> {
             csv::conclude(app, Path::new(&path), exit, format, printer)?;
         }
         Ok((exit, 0))
+    }
+
+    /// The command that goes on with the run. It needs no options that the run remembers.
+    fn goes_on_with(&self, begun: &Begun, result: &Result<Report, Error>) -> String {
+        let program = self.app.program();
+        let halted = result.as_ref().ok().and_then(|report| report.halt.as_ref());
+        let is_over = result.as_ref().is_ok_and(|report| report.already && report.is_complete());
+        if !is_over && begun.ready.is_remembered() {
+            let run = self.options.continued.as_ref().and(result.as_ref().ok()).map(|report| report.run.as_str());
+            let words = ending::without_options(&begun.path, run, self.options.start.format);
+            return ending::resume(program, words.into_iter(), halted);
+        }
+        let given = args::without_values(std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()));
+        let at_checkpoint = result.as_ref().is_ok_and(|report| report.at_checkpoint);
+        let words = if at_checkpoint { ending::past_checkpoint(given) } else { given };
+        ending::resume(program, words.into_iter(), halted)
     }
 
     /// Runs, and shows what happens.
@@ -199,7 +226,7 @@ impl Asking<'_> {
 
     /// Whether a person can be asked.
     fn asks(&self) -> bool {
-        !self.options.start.yes && std::io::stdin().is_terminal()
+        !self.yes && std::io::stdin().is_terminal()
     }
 }
 

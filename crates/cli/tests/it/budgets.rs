@@ -37,7 +37,7 @@ fn a_run_stops_before_it_uses_more_than_its_budget_and_goes_on_with_a_higher_one
     let why = "the budget of the run is 3000 tokens: 2460 tokens used, and one more attempt takes about 1230 tokens";
     let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.ends_with(&format!("Stopped: {why}")), "{run}");
-    let resume = "team-executor run --session=S -y --budget-tokens 6000";
+    let resume = "team-executor resume --session=S --budget-tokens 6000";
     assert!(run.stdout.contains(why) && run.stdout.ends_with(&format!("Resume with: {resume}\n")), "{run}");
     assert_eq!(
         (&status(&world)["reason"], &status(&world)["usage"]["total"]["tokens_in"]),
@@ -80,7 +80,7 @@ fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
     let budget = json!({"of": "run", "name": null, "measure": "usd", "used": 250_000, "budget": 250_000, "next_attempt": 250_000});
     assert_eq!(ended["halted"], json!({"reason": reason, "not_logged_in": null, "no_room": false, "budget": budget}));
     assert_eq!((&ended["exit_code"], &ended["ending"]), (&json!(3), &json!("drained")));
-    let resume = "team-executor run --session=S -y --format json --budget-usd 0.50";
+    let resume = "team-executor resume --session=S --format=json --budget-usd 0.50";
     assert_eq!(ended["resume"], resume);
     assert_eq!(world.run(&resume.split(' ').skip(1).collect::<Vec<_>>()).code, Some(0));
 }

@@ -255,9 +255,12 @@ fn a_trusted_project_is_run_and_its_command_is_shown() {
     assert_eq!(by_flag.code, Some(0), "{by_flag}");
     assert!(by_flag.stderr.contains("ours runs: echo ours, chosen by team-executor.toml:4\n"), "{by_flag}");
     assert_eq!(findings(&world), ["ours"; 3]);
-    for (folder, code) in [(world.dir().display().to_string(), 0), (format!("{}/S", world.dir().display()), 2)] {
-        world.write(USER, format!("[defaults]\ntrusted_projects = [\"/no/such\", \"{folder}\"]\n"));
-        let run = run(&world, &[]);
+    for (folder, code) in [("", 0), ("/S", 2)] {
+        let other = self::world();
+        other.write(PROJECT, project);
+        let folder = format!("{}{folder}", other.dir().display());
+        other.write(USER, format!("[defaults]\ntrusted_projects = [\"/no/such\", \"{folder}\"]\n"));
+        let run = run(&other, &[]);
         assert_eq!(run.code, Some(code), "{run}");
     }
 }

@@ -4,5 +4,6 @@ pub(crate) mod edits;
 pub mod hold;
 pub(crate) mod layout;
 pub(crate) mod plan;
+pub mod remembered;
 pub(crate) mod replay;
 pub mod run_at;

@@ -232,6 +232,14 @@ fn more(halted: &Halted) -> Option<String> {
     Some(format!("set more `{}` in [{section}.{name}.budget] of {PROJECT_FILE}", bound.measure))
 }
 
+/// The command that goes on with a run that remembers its options; with a run that is not the session's newest, by name.
+pub(super) fn without_options(session: &str, run: Option<&str>, format: Format) -> Vec<String> {
+    let mut words = vec![String::new(), "resume".to_owned(), format!("--session={session}")];
+    words.extend(run.map(|run| format!("--continue={run}")));
+    words.extend((format == Format::Json).then(|| "--format=json".to_owned()));
+    words
+}
+
 /// The command that goes on past a checkpoint: `resume` with what was given. To run it again is no decision.
 pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
     let command = |words: &Vec<String>| Args::try_parse_from(words).ok().and_then(|read| read.command);
@@ -247,7 +255,7 @@ pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
     named.unwrap_or_else(|| [program, &resume, others].concat())
 }
 
-/// The command that continues a run: the one that was given to this program, with twice the budget of the run if that was in the way.
+/// The command that continues a run: these words behind the program, with twice the budget of the run if that was in the way.
 pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
     let bound = match halted.map(|halted| &halted.why) {
         Some(Halt::Budget(bound)) if bound.scope == Scope::Run => bound,

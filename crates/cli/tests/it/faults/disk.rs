@@ -60,7 +60,7 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
     let text = said(&full) + &String::from_utf8_lossy(&full.stdout);
     assert_eq!(full.status.code(), Some(74), "{text}");
     assert!(text.contains("make room on the disk"), "{text}");
-    assert!(text.contains("Resume with: team-executor run --session=S "), "{text}");
+    assert!(text.contains("Resume with: team-executor resume --session=S"), "{text}");
     let still_full = run_in(project, &world, worker);
     assert_eq!(still_full.status.code(), Some(74), "{}", said(&still_full));
     let run = run_of(project);
@@ -223,7 +223,8 @@ fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room
     let ended = full.limited_output();
     let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert_eq!(ended.status.code(), Some(74), "{printed} {rest:?}");
-    for expected in ["the disk is full", "help: make room on the disk", "Resume with: team-executor run --session=S "] {
+    for expected in ["the disk is full", "help: make room on the disk", "Resume with: team-executor resume --session=S"]
+    {
         assert!(printed.contains(expected), "{expected}: {printed}");
     }
     let journal = filled.journal();

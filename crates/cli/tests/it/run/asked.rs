@@ -87,7 +87,7 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     waiting.gate.open();
     let (code, out) = end(executor);
     assert_eq!(code, Some(3), "{out}");
-    assert!(out.contains("\nResume with: team-executor run "), "{out}");
+    assert!(out.contains("\nResume with: team-executor resume "), "{out}");
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
     assert!(shown.starts_with("Run EX is stopped\n[") && shown.contains("\nNo executor has it. "), "{shown}");
     assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
@@ -207,10 +207,13 @@ fn nobody_is_asked_whether_to_start_what_is_finished() {
     assert!(!shown.contains("Start?"), "{shown}");
     let alone = world.run(&args);
     assert!(alone.code == Some(0) && alone.stdout.contains("is finished; nothing was done\n"), "{alone}");
-    // What is to be done again is something to ask about.
+    // What is to be done again is something to ask a person about. The start without one said yes before.
     assert_eq!(ask(&world, &["retry", "A", "--downstream"]).code, Some(0));
-    let unasked = world.run(&args);
-    assert!(unasked.code == Some(2) && unasked.stderr.contains("the start was not confirmed"), "{unasked}");
+    let mut terminal = Terminal::start(world.command(&args));
+    terminal.wait_for("Start? [Y/n]");
+    terminal.say("n");
+    assert_eq!(terminal.end().0, Some(2));
+    assert_eq!(world.run(&args).code, Some(0));
 }
 
 #[test]

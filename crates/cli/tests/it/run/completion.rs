@@ -36,7 +36,7 @@ fn ran(more: &[&str]) -> (World, team_executor_testkit::Run) {
 fn a_session_is_kept_with_the_command_that_resumes_it() {
     let (world, run) = ran(&["--on-complete", "auto_keep"]);
     assert_eq!(status(&world), "paused");
-    assert!(run.stdout.contains("Resume with: team-executor run --session=tc-spec-minimal"), "{run}");
+    assert!(run.stdout.contains("Resume with: team-executor resume --session=tc-spec-minimal"), "{run}");
     assert_eq!((runs(&world, ".csv-wave").len(), runs(&world, ".archive").len()), (1, 0));
     let again = world.run(&arguments(SESSION, "touch again", &["--on-complete", "auto_keep"]));
     assert!(again.stdout.contains("is finished; nothing was done"), "{again}");

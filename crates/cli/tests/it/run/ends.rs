@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use team_executor_testkit::limited::*;
-use team_executor_testkit::{Gate, Pulse, World};
+use team_executor_testkit::{Gate, Pulse, Run, World};
 
 use super::asked::ask;
 use super::{DID, arguments, column, folder, interrupt, read, rows, run, start, tasks};
@@ -49,11 +49,9 @@ pub(crate) fn end(child: Child) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stdout).expect("UTF-8"))
 }
 
-/// The command that a run says to resume with, as the shell of its world runs it.
-pub(super) fn resume(world: &World, said: &str) -> Output {
-    let command = said.lines().find_map(|line| line.strip_prefix("Resume with: team-executor ")).expect("a command");
-    let program = env!("CARGO_BIN_EXE_team-executor");
-    Command::new("sh").args(["-c", &format!("{program} {command}")]).current_dir(world.dir()).limited_output()
+/// The command that a run says to resume with, pasted into a shell of its world.
+pub(super) fn resume(world: &World, said: &str) -> Run {
+    world.shell(said.lines().find_map(|line| line.strip_prefix("Resume with: ")).expect("a command"))
 }
 
 /// Who has the program by a path only can type what it says.
@@ -63,7 +61,7 @@ fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_t
     let program = env!("CARGO_BIN_EXE_team-executor");
     let kept = ["--on-complete", "auto_keep"];
     let installed = run(&world, DID, &kept);
-    assert!(installed.stdout.contains("Resume with: team-executor run --session=S "), "{installed}");
+    assert!(installed.stdout.contains("Resume with: team-executor resume --session=S\n"), "{installed}");
     // Another program of this name is not this one.
     world.write("other/team-executor", "#!/bin/sh\nexit 9\n");
     let made = std::fs::set_permissions(world.dir().join("other/team-executor"), PermissionsExt::from_mode(0o755));
@@ -74,9 +72,9 @@ fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_t
         assert!(again.stdout.contains(&format!("{program} resume --session=S")), "{again}");
         let run = run(&world, DID, &kept);
         let line = run.stdout.lines().find_map(|line| line.split_once("Resume with: ")).expect("a command").1;
-        assert!(line.starts_with(&format!("{program} run --session=S ")), "{run}");
-        let again = Command::new("sh").args(["-c", line]).current_dir(world.dir()).env("PATH", path).limited_output();
-        assert_eq!(again.status.code(), Some(0), "{line}");
+        assert_eq!(line, format!("{program} resume --session=S"), "{run}");
+        let again = world.shell(line);
+        assert_eq!(again.code, Some(0), "{again}");
     }
 }
 
@@ -131,7 +129,7 @@ fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
     interrupt(&first);
     let (code, said) = end(first);
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("\nResume with: team-executor run --session=S --agent-command '"), "{said}");
+    assert!(said.contains("\nResume with: team-executor resume --session=S\n"), "{said}");
     waiting.pulse.wait_dead();
     assert_eq!(column(&waiting.world, "status"), ["pending", "pending"]);
 
@@ -144,9 +142,8 @@ fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
     assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
 
     let last = resume(&waiting.world, &said);
-    assert_eq!(last.status.code(), Some(0));
-    let told = String::from_utf8(last.stderr).expect("UTF-8");
-    assert!(told.contains(" goes on, 1 done\n") && !told.contains("▶ A"), "{told}");
+    assert!(last.code == Some(0) && last.stderr.contains(" goes on, 1 done\n"), "{last}");
+    assert!(!last.stderr.contains("▶ A"), "{last}");
     assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
 }
 

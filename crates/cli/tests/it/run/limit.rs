@@ -67,6 +67,19 @@ fn raised_limit_starts_workers_at_once() {
 }
 
 #[test]
+fn resume_with_more_workers_raises_the_limit_of_a_run() {
+    let mut four = Four::new();
+    let executor = four.start();
+    let raised = ask(&four.world, &["resume", "-c", "3"]);
+    assert!(raised.code == Some(0) && raised.stdout.contains("  at most 3 workers at a time\n"), "{raised}");
+    four.pulse.wait_alive(2); // two more
+    let other = ask(&four.world, &["resume", "--retries", "9"]);
+    assert!(other.stderr.contains("not in effect: --retries 9\n"), "{other}");
+    four.open();
+    assert_eq!(end(executor).0, Some(0));
+}
+
+#[test]
 fn limit_that_makes_no_sense_is_refused() {
     let mut four = Four::new();
     let refused = ask(&four.world, &["limit", "2"]);

@@ -13,6 +13,7 @@ mod judged;
 mod knowledge;
 pub(crate) mod limit;
 mod reconcile;
+mod remembered;
 mod verbs;
 mod views;
 mod workers;

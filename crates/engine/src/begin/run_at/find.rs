@@ -15,6 +15,9 @@ use crate::begin::plan::Plan;
 use crate::options::Failure;
 use crate::render::views::TASKS;
 
+/// Most first records of journals are shorter; more of the file is not read.
+const FIRST_RECORD: usize = 1024;
+
 /// A run that was finished and has left everything that it leaves. It is only looked at.
 pub(crate) struct Done {
     pub(crate) id: String,
@@ -71,7 +74,7 @@ pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
 pub(crate) fn plan_of(run: &Path) -> Option<Plan> {
     let mut bytes = Vec::new();
     let journal = open_regular(&run.join(EXECUTOR).join(JOURNAL)).ok()?;
-    BufReader::new(journal).read_until(b'\n', &mut bytes).ok()?;
+    BufReader::with_capacity(FIRST_RECORD, journal).read_until(b'\n', &mut bytes).ok()?;
     let recovered = recover(&bytes).ok()?;
     let record = recovered.records.first()?;
     let json = std::str::from_utf8(&bytes[record.json.clone()]).ok()?;

@@ -62,7 +62,11 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
     // Whoever has the run says more of itself than whoever has only the session; but nothing is made in vain.
     let held = if found.is_none() { hold_session(&options.folder)? } else { None };
     let mut opened = match found {
-        Some(id) => reopen(&options.session, &project, id)?,
+        Some(id) => {
+            let opened = reopen(&options.session, &project, id)?;
+            remember(options, &opened.run)?;
+            opened
+        }
         None => create(options, &project)?,
     };
     opened.run.session = if held.is_some() { held } else { hold_session(&options.folder)? };
@@ -118,10 +122,17 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
         over: over(&options.session),
         at: clock::now(),
     };
+    // Before the first record: a run that there is knows how it was started.
+    remember(options, &run)?;
     let journal = run.hold.begin(&plan.write())?;
     run.begun = plan.at;
     let history = History::default();
     Ok(Opened { run, journal, plan, history, resumed: false, torn: false, rebooted: false })
+}
+
+/// Leaves the options of this start in the run.
+fn remember(options: &Options, run: &RunAt) -> Result<(), Failure> {
+    options.remembered.as_ref().map_or(Ok(()), |remembered| remembered.put(run.hold.folder(), &run.path))
 }
 
 /// Whether the making of a run was cut off: there are only the folders that every run has, and nothing is recorded.
