@@ -7,6 +7,8 @@ mod bench;
 mod conformance;
 mod crash;
 mod events;
+#[cfg(test)]
+mod exports;
 mod faults;
 mod flakes;
 mod full;

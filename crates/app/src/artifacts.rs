@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use team_executor_core::Validation;
-pub use team_executor_engine::conclude::artifacts::{Fault, Past, Shelf, Shelved};
+pub use team_executor_engine::artifacts::{Fault, Past, Shelf, Shelved};
 use team_executor_files::{Code, Finding, time};
 
 use crate::error::Error;

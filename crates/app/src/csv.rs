@@ -7,7 +7,7 @@ mod sessions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use team_executor_engine::prepare::job;
+use team_executor_engine::job;
 use team_executor_files::csv_job::{FILE, Job, Rows};
 use team_executor_files::{Code, Dialect, Finding, Findings};
 use team_executor_store::sha256;

@@ -50,11 +50,11 @@ mod words;
 use std::sync::Arc;
 
 // The values of a run that faces show and ask with.
-pub use team_executor_engine::conclude::wisdom::Book;
+pub use team_executor_engine::Book;
+pub use team_executor_engine::Halted;
 pub use team_executor_engine::control::{ANSWERS, Request, ToRetry, is_heard};
-pub use team_executor_engine::cost::budget::Halted;
-pub use team_executor_engine::render::run_report::{WaveReport, seconds};
 pub use team_executor_engine::{Report, Running, Status, TaskNote, bus, event};
+pub use team_executor_engine::{WaveReport, seconds};
 pub use team_executor_store::Changes;
 pub use team_executor_store::run_folder::EXECUTOR;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use team_executor_agents::driver::door::{Open, State, Word};
-use team_executor_engine::prepare::talk::{self, Talk};
+use team_executor_engine::talk::{self, Talk};
 use team_executor_files::{Code, Finding};
 
 use crate::App;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use team_executor_core::run::{Bound, Halt, Scope};
-use team_executor_engine::cost::budget::Halted;
-use team_executor_engine::cost::usage;
-pub use team_executor_engine::cost::usage::{COLUMNS, Spent, Sum, sums, table};
+use team_executor_engine::Halted;
 use team_executor_engine::event::Activity;
+use team_executor_engine::usage;
+pub use team_executor_engine::usage::{COLUMNS, Spent, Sum, sums, table};
 
 /// What the agents of a run used.
 #[derive(Debug, Serialize)]

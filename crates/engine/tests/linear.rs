@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use team_executor_core::run::{Effect, Input, Outcome, Policy, Stage, WorkEnded};
 use team_executor_core::{Graph, Plan, Session, Task, Timestamp};
-use team_executor_engine::dispatch::conductor::Conductor;
 use team_executor_engine::rules;
+use team_executor_engine::seam::Conductor;
 use team_executor_files::{MemoryFolder, load};
 use team_executor_store::{Journal, RealDisk};
 

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use team_executor_agents::Exit;
 use team_executor_core::run::Work;
 use team_executor_engine::Failure;
-use team_executor_engine::conclude::artifacts::Looked;
+use team_executor_engine::artifacts::Looked;
 use team_executor_engine::control::{Asked, Request};
-use team_executor_engine::dispatch::crew::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
-use team_executor_engine::dispatch::inbox::{self, Inbox, Outbox};
+use team_executor_engine::seam::inbox::{self, Inbox, Outbox};
+use team_executor_engine::seam::{Crew, Job, Keys, WorkerEnd, WorkerEvent};
 use team_executor_store::sim_sync::SimSyncer;
 use team_executor_store::{Disk as _, DiskFile as _};
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use team_executor_core::run::Run;
-use team_executor_engine::begin::hold::{Hold, Reopened};
-use team_executor_engine::dispatch::conductor::Conductor;
-use team_executor_engine::dispatch::dispatcher::{Beginning, Dispatcher};
-use team_executor_engine::dispatch::inbox;
+use team_executor_engine::seam::Conductor;
+use team_executor_engine::seam::inbox;
+use team_executor_engine::seam::{Beginning, Dispatcher};
+use team_executor_engine::seam::{Hold, Reopened};
 use team_executor_engine::{Failure, rules};
 use team_executor_store::run_folder::JOURNAL;
 use team_executor_store::sim_disk::{SimDisk, SimFile};

@@ -11,8 +11,8 @@ use team_executor_core::{
 
 use team_executor_core::SessionStatus;
 use team_executor_core::run::AtCheckpoint;
+use team_executor_engine::Prices;
 use team_executor_engine::control::Checkpoints;
-use team_executor_engine::cost::prices::Prices;
 use team_executor_engine::{Options, Workers};
 use team_executor_files::Dialect;
 

@@ -10,7 +10,7 @@ use team_executor_agents::rehearsal;
 use team_executor_core::Session;
 use team_executor_core::TaskIndex;
 use team_executor_core::run::{self, Budgets};
-use team_executor_engine::cost::prices::Prices;
+use team_executor_engine::Prices;
 use team_executor_engine::{Worker, Workers};
 use toml::de::{DeTable, DeValue};
 

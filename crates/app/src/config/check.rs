@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_agents::probe;
 use team_executor_core::Session;
-use team_executor_engine::conclude::artifacts as engine;
+use team_executor_engine::artifacts as engine;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 

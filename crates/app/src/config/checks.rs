@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use team_executor_core::ArtifactKind;
-use team_executor_engine::conclude::artifacts::{self as engine, Demands, Verify};
+use team_executor_engine::artifacts::{self as engine, Demands, Verify};
 use team_executor_files::paths;
 use toml::de::{DeTable, DeValue};
 

@@ -10,7 +10,7 @@ use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
 use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
 use team_executor_core::{ExecMode, Session, Task, TaskIndex};
-use team_executor_engine::conclude::artifacts::Demands;
+use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};

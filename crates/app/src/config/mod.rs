@@ -29,7 +29,7 @@ use std::sync::Arc;
 use team_executor_agents::adapters::{Adapter, Given, Permissions, Setup};
 use team_executor_core::ArtifactKind;
 use team_executor_core::run::{AtCheckpoint, Cadence};
-use team_executor_engine::cost::prices::Price;
+use team_executor_engine::Price;
 use team_executor_files::Span;
 
 pub(crate) use budget::Budget;

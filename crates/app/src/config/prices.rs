@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use team_executor_engine::cost::prices::{Price, Prices};
+use team_executor_engine::{Price, Prices};
 use toml::de::{DeTable, DeValue};
 
 use super::read::tables;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use team_executor_beneath::{ours, words};
-use team_executor_engine::prepare::job::usable;
+use team_executor_engine::job::usable;
 use team_executor_files::csv_job::{Job, Rows, Template};
 use team_executor_files::{Code, Finding, Findings, Source, Sources, limits};
 use team_executor_store::sha256;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use team_executor_core::run::{Budget, Budgets, Measure};
 use team_executor_core::{Session, TaskIndex};
 use team_executor_engine::Workers;
-use team_executor_engine::cost::budget::amount;
+use team_executor_engine::amount;
 
 use crate::config::{Config, Flags, budget, choose};
 

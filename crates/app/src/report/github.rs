@@ -6,7 +6,7 @@ use team_executor_core::Task;
 
 use super::{MARK, Told};
 use crate::attempts::{TaskCourse, TaskEnd};
-use team_executor_engine::render::run_report::seconds;
+use team_executor_engine::seconds;
 
 /// How many rows a summary has: GitHub takes a megabyte.
 const ROWS: usize = 1000;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
-use team_executor_engine::conclude::artifacts::Shelved;
+use team_executor_engine::artifacts::Shelved;
 use team_executor_engine::event::Activity;
 use team_executor_engine::{Running, Status};
 use team_executor_files::time;

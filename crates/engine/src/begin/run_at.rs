@@ -31,7 +31,7 @@ const RENDERED: &str = "rendered";
 const SCHEMA: &str = "result.schema.json";
 /// A run whose lock is held.
 #[derive(Debug)]
-pub struct RunAt {
+pub(crate) struct RunAt {
     /// Its name.
     pub id: String,
     /// Its folder.

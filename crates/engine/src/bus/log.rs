@@ -19,13 +19,13 @@ use crate::{clock, control};
 /// The longest line that is written.
 pub const LINE_BYTES: usize = 64 << 10;
 /// Characters of a summary; a longer one is cut.
-pub const SUMMARY_CHARS: usize = 500;
+pub(crate) const SUMMARY_CHARS: usize = 500;
 /// Who is told, if everybody is.
 pub const ALL: &str = "all";
 /// The type of a message that says how far a worker is.
 pub const PROGRESS: &str = "progress";
 /// The type of a message whose data the role remembers.
-pub const STATE_UPDATE: &str = "state_update";
+pub(crate) const STATE_UPDATE: &str = "state_update";
 
 /// What is to be said.
 #[derive(Debug, Clone, Copy)]

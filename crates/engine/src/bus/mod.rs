@@ -1,20 +1,20 @@
 //! What workers and people say to each other and about tasks, from outside of the executor: the message bus of a session,
 //! and what may be changed of its tasks. Nothing here starts or decides anything in a run.
 //!
-//! Reading order: [`attempt`] (who asks, if a worker does), [`mod@log`] (a message is said), [`heard`] (what was said),
-//! [`mod@discover`] (what a worker found), [`state`] (where tasks stand), [`mod@context`] (all that a worker can
-//! know), [`shown`] (how it is shown to programs), [`own`] (a worker reports its own task), [`mod@create`] (a person adds a task),
+//! Reading order: `attempt` (who asks, if a worker does), [`mod@log`] (a message is said), `heard` (what was said),
+//! `discover` (what a worker found), [`state`] (where tasks stand), `context` (all that a worker can
+//! know), `shown` (how it is shown to programs), `own` (a worker reports its own task), `create` (a person adds a task),
 //! [`mod@propose`] (a worker proposes one).
 
-pub mod attempt;
-pub mod context;
-pub mod create;
-pub mod discover;
-pub mod heard;
+mod attempt;
+mod context;
+mod create;
+mod discover;
+mod heard;
 pub mod log;
-pub mod own;
+mod own;
 pub mod propose;
-pub mod shown;
+mod shown;
 pub mod state;
 
 pub use attempt::Attempt;

@@ -17,7 +17,7 @@ mod review;
 mod take_over;
 #[cfg(test)]
 mod tests;
-pub mod wisdom;
+pub(crate) mod wisdom;
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -31,10 +31,10 @@ use team_executor_files::findings_text::cut_to;
 pub(crate) use self::agent::from_usage;
 pub(crate) use self::demands::{AttemptDemands, Discovery, Known, Reports};
 pub(crate) use self::gaps::Gaps;
-pub use self::outcome::Found;
+pub(crate) use self::outcome::Found;
 pub(crate) use self::outcome::{Delivery, conclude};
+pub(crate) use self::report::WorkerReport;
 pub(crate) use self::report::{REPORTED_BY, RESULT_BYTES};
-pub use self::report::{Refused, WorkerReport};
 pub(crate) use self::results::{RESULT, Results};
 pub(crate) use self::review::{is_supervised, with_checkpoints};
 pub(crate) use self::take_over::TakeOver;

@@ -7,7 +7,7 @@ use team_executor_core::run::{ErrorClass, Outcome};
 use super::report::{Refused, WorkerReport};
 
 /// A result that was found, or why it is none.
-pub type Found = Result<WorkerReport, Refused>;
+pub(crate) type Found = Result<WorkerReport, Refused>;
 
 /// What there is of an attempt besides its result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

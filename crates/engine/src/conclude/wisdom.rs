@@ -13,7 +13,7 @@ use team_executor_store::{Log, RealDisk, Turn};
 use crate::render::run_report::one_line;
 
 /// The folder of the session.
-pub const FOLDER: &str = "wisdom";
+pub(crate) const FOLDER: &str = "wisdom";
 /// Characters that are kept of one entry.
 const ENTRY_CHARS: usize = 500;
 /// Entries that are kept of one attempt in one file.
@@ -61,7 +61,7 @@ impl Book {
 
 /// Why nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unwritten {
+pub(crate) enum Unwritten {
     /// The file has as much as it takes.
     #[error("{FOLDER}/{0}.md is full ({FILE_BYTES} bytes): shorten it, or move it away")]
     Full(&'static str),
@@ -71,13 +71,19 @@ pub enum Unwritten {
 }
 
 /// Notes an issue of an attempt in a session, once however often it is told. Says what could not be written.
-pub fn note_issue(session: &Path, task: &str, attempt_key: &str, text: &str) -> Option<String> {
+pub(crate) fn note_issue(session: &Path, task: &str, attempt_key: &str, text: &str) -> Option<String> {
     let mark = format!("{attempt_key}/note");
     append(session, Book::Issues, task, Some(&mark), &[text.to_owned()]).err().map(|why| format!("{task}: {why}"))
 }
 
 /// Appends entries of somebody, those with a mark that is there already left out. A mark is the key of an attempt.
-pub fn append(session: &Path, book: Book, by: &str, mark: Option<&str>, texts: &[String]) -> Result<(), Unwritten> {
+pub(crate) fn append(
+    session: &Path,
+    book: Book,
+    by: &str,
+    mark: Option<&str>,
+    texts: &[String],
+) -> Result<(), Unwritten> {
     let disk = |error: &dyn std::fmt::Display| Unwritten::Disk(book.word(), error.to_string());
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
     let folder = folder.map_err(|errno| disk(&io_error(errno)))?;

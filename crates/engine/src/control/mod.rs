@@ -1,22 +1,22 @@
 //! Requests to a run: one line of JSON through a socket in its private folder while an executor has it, straight into its
 //! journal while none has.
 //!
-//! Reading order: [`request`] (what can be asked), [`answer`] (what is answered, in words), `server` (the executor's end of
-//! the socket), `subscribers` (those who follow), [`client`] (the other end), [`offline`] (without an executor), `question` (what the executor asks).
+//! Reading order: `request` (what can be asked), `answer` (what is answered, in words), `server` (the executor's end of
+//! the socket), `subscribers` (those who follow), `client` (the other end), `offline` (without an executor), `question` (what the executor asks).
 
-pub mod answer;
-pub mod client;
-pub mod offline;
+pub(crate) mod answer;
+pub(crate) mod client;
+pub(crate) mod offline;
 pub(crate) mod question;
-pub mod request;
+pub(crate) mod request;
 pub(crate) mod server;
 pub(crate) mod subscribers;
 
 pub use answer::Answer;
 pub use client::{executor, holder, is_heard, send};
-pub use offline::{Applied, Target, apply};
+pub use offline::{Target, apply};
 pub use question::{ANSWERS, Checkpoints};
-pub use request::{Permission, Request, ToRetry};
+pub use request::{Request, ToRetry};
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;

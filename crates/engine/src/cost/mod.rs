@@ -1,5 +1,5 @@
 //! What attempts used, what that costs, and when a budget ends them.
 
-pub mod budget;
-pub mod prices;
+pub(crate) mod budget;
+pub(crate) mod prices;
 pub mod usage;

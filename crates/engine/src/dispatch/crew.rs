@@ -8,7 +8,7 @@ use team_executor_agents::{Assignment, Exit};
 use team_executor_core::TaskId;
 use team_executor_core::run::Work;
 
-pub use crate::conclude::{Found, Refused, WorkerReport};
+pub(crate) use crate::conclude::Found;
 use crate::dispatch::inbox::Inbox;
 use crate::options::Failure;
 

@@ -1,4 +1,4 @@
 //! What becomes of a run that is over: exported, archived.
 
-pub mod archive;
-pub mod export;
+pub(crate) mod archive;
+pub(crate) mod export;

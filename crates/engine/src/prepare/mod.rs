@@ -6,5 +6,5 @@ pub(crate) mod prompt;
 pub(crate) mod resident;
 pub(crate) mod slot_prompts;
 pub mod talk;
-pub mod worker;
+pub(crate) mod worker;
 pub(crate) mod workspace;

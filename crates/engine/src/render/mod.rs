@@ -1,5 +1,5 @@
 //! What people and agents read of a run: rendered files, and the report at its end.
 
-pub mod run_report;
+pub(crate) mod run_report;
 pub(crate) mod session_status;
-pub mod views;
+pub(crate) mod views;

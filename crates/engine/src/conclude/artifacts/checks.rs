@@ -26,9 +26,9 @@ pub struct Checks {
 }
 
 /// How many bytes a file may have, unless that is set.
-pub const MAX_BYTES: u64 = 16 << 30;
+pub(crate) const MAX_BYTES: u64 = 16 << 30;
 /// How long it may take to hash all files of a delivery, unless that is set.
-pub const MAX_MS: u64 = 5 * 60 * 1000;
+pub(crate) const MAX_MS: u64 = 5 * 60 * 1000;
 
 /// A command that judges what was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! What workers deliver: found when a worker ended, hashed, checked, registered, and looked at again later.
 //!
-//! Reading order: `places` (where an artifact may be), [`checks`] (what can be demanded), `collect` (what an attempt
+//! Reading order: `places` (where an artifact may be), `checks` (what can be demanded), `collect` (what an attempt
 //! delivered), `examine` with `schema` (the checks that need no program), `registry` with `log` (what is known of all
-//! artifacts of a run, and the rules that they keep together), `checker` (the thread that does all of it), [`shelf`] (for
+//! artifacts of a run, and the rules that they keep together), `checker` (the thread that does all of it), `inventory` (for
 //! whoever only looks), `quarantine` (what earlier attempts left).
 
 mod checker;
-pub mod checks;
+pub(crate) mod checks;
 mod collect;
 mod examine;
-pub mod inventory;
+pub(crate) mod inventory;
 mod kind;
 mod log;
 mod places;
@@ -18,7 +18,7 @@ mod registry;
 mod schema;
 
 pub(crate) use checker::Checker;
-pub use checker::{CheckVerdict, Looked};
+pub use checker::Looked;
 pub use checks::{Checks, Demands, Verify};
 pub(crate) use collect::{Delivered, Others};
 pub use inventory::{Fault, Past, Shelf, Shelved};

@@ -5,7 +5,8 @@ use team_executor_agents::driver::door::Word;
 use team_executor_core::run::Run;
 
 use super::desk::RealDesk;
-use crate::control::{Answer, Permission};
+use crate::control::Answer;
+use crate::control::request::Permission;
 use crate::event::{self, Event, Kind};
 use crate::prepare::talk;
 

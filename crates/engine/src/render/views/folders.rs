@@ -56,7 +56,7 @@ pub(crate) fn leave(
 
 /// The folders of a run and of its session.
 #[derive(Debug)]
-pub struct Folders<D> {
+pub(crate) struct Folders<D> {
     /// The run's.
     pub run: D,
     /// What is the executor's alone.

@@ -27,16 +27,16 @@ use team_executor_core::{ExecMode, Session, SessionStatus, TaskIndex};
 use team_executor_files::{Dialect, limits, tasks_csv};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
-pub use self::folders::Folders;
+pub(crate) use self::folders::Folders;
 pub(crate) use self::folders::{leave, open};
-pub use self::own_file::OwnFile;
+pub(crate) use self::own_file::OwnFile;
 pub(crate) use self::pages::{PagePlace, TASKS, table_text};
-pub use self::put::put;
+pub(crate) use self::put::put;
 use self::wave::Waves;
 
 /// What is known of a run before it begins.
 #[derive(Debug)]
-pub struct About {
+pub(crate) struct About {
     /// Its name.
     pub run: String,
     /// How its session is written.
@@ -51,7 +51,7 @@ pub struct About {
 
 /// Everything that a run renders.
 #[derive(Debug)]
-pub struct Views<D> {
+pub(crate) struct Views<D> {
     folders: Folders<D>,
     about: About,
     /// What was rendered last.
@@ -75,7 +75,7 @@ pub struct Views<D> {
 
 impl<D: Disk> Views<D> {
     /// Nothing is written yet.
-    pub fn new(folders: Folders<D>, about: About) -> Self {
+    pub(crate) fn new(folders: Folders<D>, about: About) -> Self {
         let derived = pages::read(&folders.executor).unwrap_or_default();
         let (results, said) = (BTreeSet::new(), BTreeSet::new());
         let (waves, most) = (Waves::default(), limits::TASKS_BYTES);
@@ -99,7 +99,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Cleans up after a run that was killed, and makes the session active. The journal has this length.
-    pub fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+    pub(crate) fn begin(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let mut problems = Vec::new();
         self.derived.boot = Some(self.about.boot.clone());
         for file in self.about.own.clone() {
@@ -136,7 +136,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// A worker is about to be started.
-    pub fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
+    pub(crate) fn starts(&mut self, session: &mut Session, rules: &Run, task: TaskIndex) -> Vec<String> {
         let mut problems = Vec::new();
         if self.about.cadence == Cadence::Wave {
             let wave = rules.graph().wave(task);
@@ -151,7 +151,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Something happened. What others wait for is written at once, the rest when there is time.
-    pub fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
+    pub(crate) fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
         let mut problems = Vec::new();
         let one = event.task();
         let many = match event {
@@ -176,7 +176,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Renders what people look at while a run goes on. A power cut may take it.
-    pub fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+    pub(crate) fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
         let happened = state::has_happened(session, rules);
         state::refresh(session, rules, &self.about.run);
         let mut problems = self.side(session, rules, Durability::Rendered);
@@ -190,7 +190,7 @@ impl<D: Disk> Views<D> {
     }
 
     /// Puts right what workers did to what others had left.
-    pub fn put_right(&self, session: &Session, rules: &Run) -> Vec<String> {
+    pub(crate) fn put_right(&self, session: &Session, rules: &Run) -> Vec<String> {
         let Some(disk) = &self.folders.discoveries else { return Vec::new() };
         let tasks = (0..).map(TaskIndex).zip(&session.tasks);
         tasks.filter_map(|(index, task)| settled(disk, task.clone(), index, rules)).collect()
@@ -198,7 +198,7 @@ impl<D: Disk> Views<D> {
 
     /// Renders everything that a run leaves when it ends or stops, for good. The session becomes `at_end` if every task is
     /// completed. Nothing was left out if nothing is said.
-    pub fn finish(
+    pub(crate) fn finish(
         &mut self,
         session: &mut Session,
         rules: &Run,

@@ -15,7 +15,7 @@ const TASKS_JSON: &str = "tasks.json";
 
 /// A file in which a session says where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnFile {
+pub(crate) struct OwnFile {
     pub(crate) place: PagePlace,
     pub(crate) name: String,
     /// The only task that it tells of, where each has a file, and the words that its planner uses.

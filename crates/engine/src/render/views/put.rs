@@ -3,7 +3,7 @@
 use team_executor_store::{Disk, Durability, ReplaceError, replace};
 
 /// Replaces a file unless it says so already.
-pub fn put<D: Disk>(disk: &D, name: &str, text: &str, durability: Durability) -> Result<(), ReplaceError> {
+pub(crate) fn put<D: Disk>(disk: &D, name: &str, text: &str, durability: Durability) -> Result<(), ReplaceError> {
     if disk.read(name).is_ok_and(|bytes| bytes == text.as_bytes()) {
         return Ok(());
     }
