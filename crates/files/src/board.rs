@@ -23,7 +23,7 @@ pub static ABOUT: About = About {
     subject: "discoveries.ndjson",
     schema: "discoveries",
     limit: limits::LOG_BYTES,
-    if_missing: "it is written by workers",
+    if_missing: "workers write it",
     if_wrong: "or leave the line as it is",
 };
 
@@ -36,7 +36,7 @@ static OBJECT: Object = Object {
         Field::expected("ts", &Type::Time, "it is unknown", "When it was found").or(&["at", "timestamp", "date"]),
         Field::expected("worker", &WORKER, "it is empty", "Who found it").or(&["task", "task_id"]),
         Field::expected("type", &Type::Text, "it is empty", "What sort of discovery it is").or(&["kind"]),
-        Field::expected("data", &Type::Anything, "the keys that are left over are used", "The discovery itself"),
+        Field::expected("data", &Type::Anything, "the other keys are used", "The discovery itself"),
     ],
 };
 
@@ -188,9 +188,9 @@ mod tests {
         for expected in [
             "Warning field-alias `at` was read as `ts`",
             "Warning default-used `worker` is missing: it is empty",
-            "Warning default-used `data` is missing: the keys that are left over are used",
+            "Warning default-used `data` is missing: the other keys are used",
             "Warning other-form a name that is a number was read as text",
-            "Warning skipped-line line 4, the last one, is torn off and was skipped",
+            "Warning skipped-line line 4, the last one, is incomplete and was skipped",
         ] {
             assert!(said.iter().any(|line| line == expected), "{expected}\n{said:#?}");
         }

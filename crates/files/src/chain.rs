@@ -40,7 +40,7 @@ const SESSION_WORDS: &[(&str, &str)] =
     &[("running", "active"), ("in_progress", "active"), ("pending", "created"), ("done", "completed")];
 
 pub(crate) static OBJECT: Object = Object {
-    about: "A chain of commands and where it stands",
+    about: "A chain of commands and its status",
     fields: &[
         Field::optional("session_id", &Type::Name, "Unique name of the session; else that of its folder").or(&["id"]),
         Field::optional("schema_version", &Type::Anything, "Which version of the format it is"),
@@ -50,7 +50,7 @@ pub(crate) static OBJECT: Object = Object {
             "task_description",
             "description",
         ]),
-        Field::optional("status", &Type::Word(SessionStatus::WORDS, SESSION_WORDS), "Where the session stands"),
+        Field::optional("status", &Type::Word(SessionStatus::WORDS, SESSION_WORDS), "Status of the session"),
         Field::optional("created_at", &Type::Time, "When the session was planned"),
         Field::optional("updated_at", &Type::Time, "When it last changed"),
         Field::required("chain", &Type::List(&Type::Object(&STEP)), "Every step, in order"),
@@ -67,16 +67,16 @@ pub(crate) static STEP: Object = Object {
     about: "One step and its state",
     fields: &[
         Field::expected("step_id", &STEP_ID, "its position is used", "Unique name of the step").or(&["id"]),
-        Field::required("command", &Type::Name, "What is to be run").or(&["skill"]),
-        Field::optional("args", &Type::Anything, "What it is given"),
+        Field::required("command", &Type::Name, "The command to run").or(&["skill"]),
+        Field::optional("args", &Type::Anything, "The arguments of the command"),
         Field::expected(
             "status",
             &Type::Word(&["pending", "in_progress", "completed", "failed", "skipped"], STATUS_SYNONYMS),
             "`pending` is used",
-            "Where it stands",
+            "Its status",
         ),
-        Field::optional("role", &Type::Name, "Who does it").or(&["agent"]),
-        Field::optional("findings", &Type::Nullable(&Type::Text), "What came out"),
+        Field::optional("role", &Type::Name, "Role that does it").or(&["agent"]),
+        Field::optional("findings", &Type::Nullable(&Type::Text), "Findings of the task"),
         Field::optional("error", &Type::Nullable(&Type::Text), "Why it failed or was skipped"),
     ],
 };

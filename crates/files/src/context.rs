@@ -51,7 +51,7 @@ impl<'f> Beside<'f> {
         let Some(Some(text)) = self.found.get(entry) else { return false };
         let room = TASK_CHARS.saturating_sub(task.given.iter().map(|given| given.text.len()).sum());
         let text = if text.len() > room {
-            format!("[{entry}] too much to be given here: read it").into()
+            format!("[{entry}] too long to include here: read it there").into()
         } else {
             text.clone()
         };
@@ -69,7 +69,7 @@ impl<'f> Beside<'f> {
         let tables = self.tables.get_or_insert_with(|| tables(folder));
         let mut named = tables.iter().filter(|(name, _)| table.is_none_or(|table| table == name));
         let (name, findings) = named.find_map(|(name, rows)| Some((name, rows.get(id)?)))?;
-        let said = if findings.is_empty() { "it has no findings" } else { findings };
+        let said = if findings.is_empty() { "no findings" } else { findings };
         Some(format!("[Row {id} of {name}] {}", cut_to(said, FILE_CHARS)))
     }
 
@@ -82,9 +82,9 @@ impl<'f> Beside<'f> {
         };
         match read.map(String::from_utf8) {
             Ok(Ok(text)) => Some(format!("[File {entry}]\n{}", cut_to(text.trim(), FILE_CHARS))),
-            Ok(Err(_)) => Some(format!("[File {entry}] it is not text: look at it there")),
+            Ok(Err(_)) => Some(format!("[File {entry}] not text: open it there")),
             Err(ReadError::TooLarge { bytes, .. }) => {
-                Some(format!("[File {entry}] it has {bytes} bytes: read it there"))
+                Some(format!("[File {entry}] {bytes} bytes, too long to include here: read it there"))
             }
             Err(_) => None,
         }
@@ -138,7 +138,7 @@ pub(crate) fn check(
     }
 }
 
-/// What a worker is given that comes from no other task, as blocks of text.
+/// The context of a task that comes from rows and files, as blocks of text.
 pub fn blocks(task: &Task) -> impl Iterator<Item = Cow<'_, str>> {
     task.given.iter().map(|given| Cow::Borrowed(&*given.text))
 }

@@ -52,7 +52,7 @@ impl Dialect {
         Self::ALL.iter().copied().find(|dialect| dialect.name() == name)
     }
 
-    /// What the files in a folder say; nothing if none of them is known.
+    /// The dialect of the files in a folder; `None` if none of them is known.
     pub fn detect(folder: &dyn Folder) -> Option<Self> {
         let has_team_session = folder.has("team-session.json");
         if folder.has("task-analysis.json") && has_team_session {
@@ -115,7 +115,7 @@ fn is_lifecycle(folder: &dyn Folder, path: &str) -> bool {
     let text = String::from_utf8_lossy(&bytes);
     match json::parse(text.trim_start_matches('\u{FEFF}')) {
         Ok(document) => document.root().entries().any(|entry| LIFECYCLE_FIELDS.contains(&&*entry.name())),
-        // What is wrong with it is said by the reader that it was written for.
+        // The reader of its dialect reports its errors.
         Err(_) => LIFECYCLE_FIELDS.iter().any(|name| text.contains(&format!("\"{name}\""))),
     }
 }

@@ -13,7 +13,7 @@ use crate::limits;
 use crate::shape::Object;
 use crate::span::Span;
 
-/// A session as it is read: nothing of it is certain until its tasks are sealed.
+/// A session as it is read, before its tasks are checked together and sealed.
 #[derive(Debug)]
 pub struct Draft {
     /// The session without its tasks, unless it cannot even be named.
@@ -93,7 +93,7 @@ impl Drafts {
     /// Checks how the tasks hang together, and seals them if they do.
     pub fn seal(&self, findings: &mut Findings) -> Option<Graph> {
         if self.tasks.len() > limits::TASKS {
-            let message = format!("{} tasks are more than the {} that are run", self.tasks.len(), limits::TASKS);
+            let message = format!("{} tasks are too many; the limit is {}", self.tasks.len(), limits::TASKS);
             findings.push(Finding::error(Code::TooManyTasks, message).file(&self.file).help("split the session"));
             return None;
         }
@@ -138,7 +138,7 @@ impl Drafts {
             Problem::SelfDependency { edge } => {
                 let name = id(edge.task);
                 Finding::error(Code::SelfDependency, format!("task '{name}' depends on itself"))
-                    .at(self.file_of(edge.task), self.dependency_place(edge.task, edge.nth), "this is the task itself")
+                    .at(self.file_of(edge.task), self.dependency_place(edge.task, edge.nth), "the task itself")
                     .help(format!("remove '{name}' from its own dependencies"))
             }
             Problem::RepeatedDependency { edge, .. } => {
@@ -172,9 +172,9 @@ impl Drafts {
                     };
                 }
                 let how = match (cycle.cut.len(), cycle.cut_is_smallest) {
-                    (1, _) => "that breaks the cycle",
-                    (_, true) => "no fewer break it",
-                    (_, false) => "they break it",
+                    (1, _) => "this breaks the cycle",
+                    (_, true) => "this is the smallest change this breaks the cycle",
+                    (_, false) => "this breaks the cycle",
                 };
                 let cut: Vec<String> = cycle
                     .cut
@@ -188,7 +188,7 @@ impl Drafts {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 let finding = finding.help(format!("remove {}{more}: {how}", cut.join(", ")));
                 if cycle.tasks > edges.len() {
-                    finding.help(format!("{} tasks wait for each other, on this path and on others", cycle.tasks))
+                    finding.help(format!("{} tasks wait for each other, on this path and others", cycle.tasks))
                 } else {
                     finding
                 }
@@ -197,8 +197,8 @@ impl Drafts {
     }
 }
 
-/// Lets equal names that stand close together be one: of 100,000 tasks, most name the role of the task before, and take
-/// context from what they wait for.
+/// Shares equal names of neighbouring tasks: of 100,000 tasks, most name the role of the task before, and
+/// take context from their dependencies.
 fn share_names(task: &mut Task, before: Option<&Task>) {
     const FEW: usize = 16;
     if let Some(before) = before.filter(|before| before.role == task.role) {

@@ -1,4 +1,4 @@
-//! What is wrong or odd about a session, as data. How it looks on a screen is not decided here.
+//! Errors and warnings about a session, as data. Other crates decide how they look on a screen.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Place {
     pub file: Arc<str>,
     /// The bytes, unless the whole file is meant.
     pub span: Option<Span>,
-    /// What is to be seen there; may be empty.
+    /// The label of this place; may be empty.
     pub label: String,
 }
 
@@ -67,7 +67,7 @@ impl Finding {
         self
     }
 
-    /// The place, with what is to be seen there.
+    /// The place, with its label.
     pub fn at(mut self, file: &Arc<str>, span: Span, label: impl Into<String>) -> Self {
         self.place = Some(Place { file: file.clone(), span: Some(span), label: label.into() });
         self

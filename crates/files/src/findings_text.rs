@@ -1,4 +1,4 @@
-//! A task's findings as the formats hold them: short. The whole text is kept by whoever cuts it.
+//! A task's findings as the formats hold them: short. The code that cuts a text keeps the whole of it.
 
 use std::borrow::Cow;
 

@@ -15,7 +15,7 @@ const OVER: [&str; 6] = ["completed", "complete", "done", "archived", "closed", 
 /// Fields that say which program a session is of, the most telling first.
 const PROGRAMS: [&str; 5] = ["skill", "command", "workflow", "pipeline_mode", "team_name"];
 
-/// What keeps a folder from being run that is a session of another program; nothing if it is none.
+/// Why a session of another program cannot be run; `None` if the folder holds none.
 pub(crate) fn refusal(reading: &mut Reading<'_>) -> Option<Finding> {
     let folder = reading.folder;
     if folder.has("task-analysis.json") || folder.has("role-specs") {
@@ -47,7 +47,7 @@ fn described(root: Value<'_, '_>, file: &Arc<str>) -> Option<Finding> {
         Some(status) => {
             let word = status.as_text().unwrap_or_default();
             let message = format!("Invalid session: {file} is a finished session of another skill{program}{version}");
-            (message, status.span(), format!("it is {word}: there is nothing to run"))
+            (message, status.span(), format!("its status is {word}: nothing is left to run"))
         }
         None if &**file == "session.json" => {
             let kind = if root.get("chain").is_some() { "a chain session" } else { "a session of another skill" };

@@ -29,7 +29,7 @@ pub fn read(front: &FrontMatter, file: &Arc<str>, findings: &mut Findings) -> Ru
     let mut rule = Rule::default();
     for entry in &front.entries {
         if rule.take(&entry.key, &entry.value.value).is_none() {
-            let message = format!("a value of `{}` that cannot be understood was ignored", entry.key);
+            let message = format!("an unknown value of `{}` was ignored", entry.key);
             let finding = Finding::warning(Code::InvalidField, message).file(file);
             findings.push(finding.help("`team-executor schema role-spec` says what it can be"));
         }
@@ -122,7 +122,7 @@ mod tests {
             ("injection_criteria:\n  complexity_threshold: 3", "injection_criteria"),
             ("injection_criteria:\n  keywords: [[a]]", "injection_criteria"),
         ] {
-            let said = format!("Warning invalid-field a value of `{key}` that cannot be understood was ignored");
+            let said = format!("Warning invalid-field an unknown value of `{key}` was ignored");
             assert_eq!(read(yaml).1, [said], "{yaml}");
         }
     }

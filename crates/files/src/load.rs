@@ -34,7 +34,8 @@ pub fn load_ignoring_results(folder: &dyn Folder, name: &str, dialect: Option<Di
     read(folder, name, dialect, Beside::AllButResults)
 }
 
-/// The same for somebody who needs the tasks and nothing of what workers left beside them, which may be a file for each.
+/// The same for callers that need only the tasks, not the results beside them, which may be one file for each
+/// task.
 pub fn load_tasks(folder: &dyn Folder, name: &str, dialect: Option<Dialect>) -> Loaded {
     read(folder, name, dialect, Beside::Nothing)
 }

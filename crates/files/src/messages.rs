@@ -25,7 +25,7 @@ pub static ABOUT: About = About {
     subject: ".msg/messages.jsonl",
     schema: "message",
     limit: limits::LOG_BYTES,
-    if_missing: "it is written when somebody says something",
+    if_missing: "a worker writes it when it sends a message",
     if_wrong: "or leave the message as it is",
 };
 
@@ -34,7 +34,7 @@ static ABOUT_ONE: About = About {
     subject: ".msg/<message>.json",
     schema: "message",
     limit: limits::DISCOVERY_BYTES,
-    if_missing: "it is written when somebody says something",
+    if_missing: "a worker writes it when it sends a message",
     if_wrong: "or leave the message as it is",
 };
 
@@ -45,11 +45,11 @@ static OBJECT: Object = Object {
     about: "One message",
     fields: &[
         Field::expected("id", &WORKER, "it has none", "MSG-001, MSG-002, …"),
-        Field::expected("ts", &Type::Time, "it is unknown", "When it was said").or(&["timestamp", "at"]),
-        Field::expected("from", &WORKER, "it is empty", "Who says it").or(&["role"]),
-        Field::expected("to", &WORKER, "the whole team is meant", "Who is told"),
+        Field::expected("ts", &Type::Time, "it is unknown", "When it was sent").or(&["timestamp", "at"]),
+        Field::expected("from", &WORKER, "it is empty", "The sender").or(&["role"]),
+        Field::expected("to", &WORKER, "the whole team is meant", "The recipient"),
         Field::expected("type", &Type::Text, "it is empty", "What sort of message it is").or(&["kind"]),
-        Field::expected("summary", &Type::Text, "that of `data` is used, if it is there", "In a few words"),
+        Field::expected("summary", &Type::Text, "that of `data` is used, if it is there", "The message in a few words"),
         Field::optional("data", &Type::Anything, "The rest"),
         Field::optional("task_id", &ID, "The task that it is about, unless `data` says so"),
     ],
@@ -159,7 +159,7 @@ mod tests {
             "Warning field-alias `timestamp` was read as `ts`",
             "Warning default-used `id` is missing: it has none",
             "Warning default-used `to` is missing: the whole team is meant",
-            "Warning skipped-line line 2, the last one, is torn off and was skipped",
+            "Warning skipped-line line 2, the last one, is incomplete and was skipped",
             "Warning invalid-field .msg/<message>.json corrupt",
         ] {
             assert!(said.iter().any(|line| line == expected), "{expected}\n{said:#?}");

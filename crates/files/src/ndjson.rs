@@ -1,5 +1,5 @@
-//! Logs of JSON lines: one object a line, only ever appended to. A line that cannot be read is skipped and named, and
-//! costs no other line. Nothing here writes: whoever appends to a log takes the line from the writer of its format.
+//! Logs of JSON lines: one object a line, only ever appended to. A line that cannot be read is skipped and
+//! named, and costs no other line. Nothing here writes: the writer of each format makes the lines to append.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::span::{Source, Span};
 pub struct Logged<T> {
     /// How it was understood.
     pub value: T,
-    /// The object as it is written, with every key that nobody knows.
+    /// The object as it is written, with every unknown key.
     pub raw: String,
 }
 
@@ -66,7 +66,7 @@ pub fn read<T>(
                         "further lines that cannot be read were skipped".to_owned()
                     }
                     true => format!("line {number} cannot be read and was skipped"),
-                    false => format!("line {number}, the last one, is torn off and was skipped"),
+                    false => format!("line {number}, the last one, is incomplete and was skipped"),
                 };
                 let span = Span::at(base, span.start as usize, span.end as usize);
                 reading.findings.push(Finding::warning(Code::SkippedLine, message).at(file, span, label));
@@ -94,7 +94,7 @@ fn one<T>(
     understand: impl Fn(Value<'_, '_>) -> T,
 ) -> Result<Logged<T>, Unreadable> {
     if chunk.len() > limits::LOG_LINE_BYTES {
-        let label = format!("{} bytes are more than the {} that are read", chunk.len(), limits::LOG_LINE_BYTES);
+        let label = format!("{} bytes are too long; the limit is {}", chunk.len(), limits::LOG_LINE_BYTES);
         return Err(Unreadable { span: Span::new(0, 1), label });
     }
     let text = str::from_utf8(chunk).map_err(|error| {
@@ -165,7 +165,7 @@ mod tests {
                 "4:1 line 4 cannot be read and was skipped",
                 "5:7 line 5 cannot be read and was skipped",
                 "6:8 a.ndjson corrupt",
-                "7:5 line 7, the last one, is torn off and was skipped",
+                "7:5 line 7, the last one, is incomplete and was skipped",
             ]
         );
     }
@@ -181,7 +181,7 @@ mod tests {
     fn a_line_torn_inside_a_character_costs_only_itself() {
         let (lines, said) = read_all(b"{\"a\":1}\n{\"b\":\"\xE6\x97");
         assert_eq!(lines.len(), 1);
-        assert_eq!(said, ["2:7 line 2, the last one, is torn off and was skipped"]);
+        assert_eq!(said, ["2:7 line 2, the last one, is incomplete and was skipped"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The one way in which files are read: bytes to text to document, with a finding for everything that stands in the way.
+//! All files are read here: bytes to text to document, with a finding for every problem on the way.
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ impl<'f> Reading<'f> {
             let finding =
                 Finding { severity, ..Finding::error(Code::DuplicateKey, format!("{} corrupt", about.subject)) };
             let finding = finding
-                .at(file, repeated.again, format!("{key} stands in this object twice"))
+                .at(file, repeated.again, format!("{key} appears twice in this object"))
                 .and(file, repeated.first, "first here")
                 .help("rename or remove one of the two; most programs silently keep only the last")
                 .help(format!("fix it by hand, {}", about.if_wrong));
@@ -169,7 +169,7 @@ pub(crate) fn unreadable(subject: &str, file: &Arc<str>, error: &ReadError) -> F
         ReadError::TooLarge { bytes, limit } => (
             Code::FileTooLarge,
             format!("{subject} too large"),
-            format!("{bytes} bytes are more than the {limit} that are read; is it the right file?"),
+            format!("{bytes} bytes, but the limit is {limit}; is it the right file?"),
         ),
         ReadError::Outside => (
             Code::LeavesSession,

@@ -36,7 +36,7 @@ static AGENT: Object = Object {
         Field::optional("spawned_at", &Type::Nullable(&Type::Time), "When it was spawned")
             .or(&["started_at", "created_at"]),
         Field::optional("closed_at", &Type::Nullable(&Type::Time), "When it was closed").or(&["ended_at"]),
-        Field::optional("status", &Type::Nullable(&Type::Text), "What became of it").or(&["state"]),
+        Field::optional("status", &Type::Nullable(&Type::Text), "How it ended").or(&["state"]),
     ],
 };
 

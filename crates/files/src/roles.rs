@@ -64,7 +64,8 @@ pub(crate) fn with_listed(reading: &mut Reading<'_>, drafts: &mut Drafts, listed
     roles
 }
 
-/// The roles that nobody lists and no task names, but whose role-specs say when they join.
+/// The roles that only have a role-spec, which says when they join: the session does not list them and no
+/// task names them.
 pub(crate) fn specialists(reading: &mut Reading<'_>, known: &[Role]) -> Vec<Role> {
     let known: HashSet<&str> = known.iter().filter_map(|role| role.spec.as_deref()).collect();
     let mut found = Vec::new();

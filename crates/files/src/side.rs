@@ -1,5 +1,5 @@
-//! What the readers and writers of a session's side files have in common: many files of one kind are read as if they were
-//! one, and keys that no shape knows are written back as they were.
+//! Code that the readers and writers of a session's side files share: many files of one kind are read as if
+//! they were one, and keys that no shape knows are written back as they were.
 
 use std::borrow::Cow;
 use std::sync::Arc;

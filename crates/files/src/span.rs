@@ -69,7 +69,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Takes the text; lines are counted when somebody asks.
+    /// Takes the text; lines are counted on the first question about them.
     pub fn new(text: String) -> Self {
         Self { text, lines: OnceCell::new() }
     }

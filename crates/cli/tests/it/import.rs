@@ -77,7 +77,7 @@ fn import_that_is_not_understood_is_refused_with_its_place() {
         ("empty.md", vec!["empty.md has no tasks (check list)", "help: write a task as: - [ ] Add a login"]),
         ("list", vec!["1.json:1:34", "expected one of pending, in_progress, completed, deleted"]),
         ("none.md", vec!["none.md cannot be read"]),
-        ("from/task-master/tasks.json", vec!["there is no tag 'x'", "the tags are: master, later"]),
+        ("from/task-master/tasks.json", vec!["no tag 'x'", "the tags are: master, later"]),
     ] {
         let mut args = vec!["init", "--from", path, "--dir", "S"];
         if path.starts_with("from") {

@@ -93,7 +93,7 @@ mod tests {
             [
                 ".msg/messages.jsonl: line 3 cannot be read and was skipped (this is not UTF-8)",
                 ".msg/messages.jsonl: line 4 cannot be read and was skipped (expected an object, found an array)",
-                ".msg/messages.jsonl: line 7, the last one, is torn off and was skipped (the string is never closed)",
+                ".msg/messages.jsonl: line 7, the last one, is incomplete and was skipped (the string is never closed)",
             ]
         );
         let ids = |filter: Filter| filter.select(&heard).iter().map(|said| said.value.id.clone()).collect::<Vec<_>>();

@@ -137,7 +137,7 @@ impl Parser<'_> {
             return self.push(open, end, if doubled { Form::Composed } else { Form::Quoted });
         }
         if self.line > first_line {
-            // What looks like the end is the opening quote of a later cell: `a,"b⏎c,"d"`.
+            // The apparent end is the opening quote of a later cell: `a,"b⏎c,"d"`.
             return Err(malformed(MalformedKind::UnterminatedQuote, open, open + 1));
         }
         let (tail, _) = self.skip_literal(end);

@@ -12,7 +12,7 @@ pub struct Job {
     pub input: String,
     /// The SHA-256 of its bytes.
     pub input_sha256: String,
-    /// What is to be done with each row, with `{column}` for its cells.
+    /// The instruction for each row, with `{column}` for its cells.
     pub instruction: String,
     /// The column that names the rows.
     pub id_column: Option<String>,

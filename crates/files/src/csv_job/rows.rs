@@ -15,7 +15,7 @@ use crate::json::{Layout, Writer};
 use crate::span::Span;
 use crate::tasks_csv;
 
-/// The role of everybody who does a row.
+/// The role of every worker of a job.
 const ROLE: &str = "worker";
 
 /// A table whose rows can be told apart.
@@ -67,7 +67,7 @@ impl<'s> Rows<'s> {
         }
         if items.is_empty() && findings.error_count() == before {
             let finding = Finding::error(Code::MissingField, format!("{file} has no rows")).file(file);
-            findings.push(finding.help("give it a header and a row for each thing to be done"));
+            findings.push(finding.help("add a header and one row for each task"));
         }
         (findings.error_count() == before).then_some(Self { header, items })
     }
@@ -121,13 +121,13 @@ fn judge(table: &Table<'_>, file: &Arc<str>, findings: &mut Findings) {
         if let OddityKind::RaggedRow { expected, found } = odd.kind {
             let finding = Finding::error(Code::OddTable, format!("a row of {file} has {found} cells"));
             let finding = finding.at(file, Span { start: odd.start, end: odd.end }, format!("expected {expected}"));
-            findings.push(finding.help("put a cell that holds a comma in quotes"));
+            findings.push(finding.help("put a cell that contains a comma in quotes"));
         }
     }
     let twice = tasks_csv::JOB.iter().filter(|column| known.contains(**column)).copied().collect::<Vec<_>>();
     if !twice.is_empty() {
         let message =
-            format!("{file} has columns that are added too, so they will be there twice: {}", twice.join(", "));
+            format!("{file} already has columns that the output adds, so they will appear twice: {}", twice.join(", "));
         findings.push(Finding::warning(Code::OddTable, message).file(file));
     }
 }

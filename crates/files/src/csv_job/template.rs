@@ -43,7 +43,7 @@ impl Template {
                 _ => None,
             });
             let Some(name) = name else {
-                let finding = Finding::error(Code::Usage, "a brace of the instruction has no other one");
+                let finding = Finding::error(Code::Usage, "unmatched brace in the instruction");
                 let span = Span::new(brace, brace + 1);
                 findings.push(finding.at(file, span, "").help("write {{ and }} for the characters { and }"));
                 at = brace + 1;

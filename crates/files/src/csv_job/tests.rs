@@ -50,7 +50,7 @@ fn what_names_no_column_is_an_error_with_its_place_and_the_nearest_name() {
         told("{address}"),
         Err(vec!["the table has no column 'address' [{address}] its columns are name, email".to_owned()])
     );
-    let braces = "a brace of the instruction has no other one [{] write {{ and }} for the characters { and }";
+    let braces = "unmatched brace in the instruction [{] write {{ and }} for the characters { and }";
     assert_eq!(told("{name"), Err(vec![braces.to_owned()]));
     assert_eq!(told("{ {name}"), Err(vec![braces.to_owned()]));
     assert!(told("name}").is_err() && told(r#"{"a": 1}"#).is_err() && told("{}").is_err());

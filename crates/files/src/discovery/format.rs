@@ -37,18 +37,13 @@ static OBJECT: Object = Object {
     about: "What one task found",
     fields: &[
         Field::expected("task_id", &ID, "the file's name is used", "The task").or(&["id"]),
-        Field::optional("worker", &WORKER, "Who did it"),
+        Field::optional("worker", &WORKER, "Role or worker that did it"),
         Field::expected("timestamp", &Type::Time, "it is unknown", "When the task was over")
             .or(&["ts", "completed_at"]),
         Field::optional("type", &Type::Text, "The part of the pipeline"),
         Field::expected("status", &Type::Word(&["completed", "failed"], STATUS), "it is unknown", "How it ended"),
-        Field::expected(
-            "findings",
-            &FINDINGS,
-            "`summary` is used, if it is there",
-            "What came out, at most 500 characters",
-        ),
-        Field::optional("findings_full", &Type::Text, "What came out, where `findings` had to be cut"),
+        Field::expected("findings", &FINDINGS, "`summary` is used, if it is there", "Findings, at most 500 characters"),
+        Field::optional("findings_full", &Type::Text, "Full findings, where `findings` was cut"),
         Field::optional("quality_score", &Type::Nullable(&Type::Number(0.0, 100.0)), "From reviewers, 0 to 100"),
         Field::optional("supervision_verdict", &Type::Nullable(&Type::Word(Verdict::WORDS, &[])), "From supervisors"),
         Field::optional(

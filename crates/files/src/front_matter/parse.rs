@@ -1,7 +1,8 @@
 //! Reads front matter as a tree of values. A YAML of values only: what makes one text mean several things (anchors, tags,
 //! directives, words for booleans) is refused or stays text.
 //!
-//! No recursion: the tree is built on a stack that [`MAX_DEPTH`] bounds, so that whoever walks it may recurse.
+//! No recursion: the tree is built on a stack that [`MAX_DEPTH`] bounds, so that code that walks it may
+//! recurse.
 
 use std::collections::BTreeMap;
 

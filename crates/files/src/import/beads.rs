@@ -36,15 +36,15 @@ static ISSUE: Object = Object {
     fields: &[
         Field::required("id", &Type::Name, "Its id"),
         Field::required("title", &Type::Text, "For people"),
-        Field::optional("description", &Type::Text, "What is to be done"),
+        Field::optional("description", &Type::Text, "What to do"),
         Field::optional("design", &Type::Text, "How"),
         Field::optional("acceptance_criteria", &Type::Text, "How to check it"),
         Field::optional("notes", &Type::Text, "What else is known"),
-        Field::optional("status", &Type::Text, "Where it stands"),
+        Field::optional("status", &Type::Text, "Its status"),
         Field::optional("priority", &Type::Whole(0), "0 goes first, 4 last"),
         Field::optional("issue_type", &Type::Text, "What sort of issue it is"),
-        Field::optional("assignee", &Type::Text, "Who does it"),
-        Field::optional("dependencies", &Type::Nullable(&Type::List(&Type::Object(&DEPENDENCY))), "What it hangs on"),
+        Field::optional("assignee", &Type::Text, "Role that does it"),
+        Field::optional("dependencies", &Type::Nullable(&Type::List(&Type::Object(&DEPENDENCY))), "What it depends on"),
         Field::optional("labels", &Type::Nullable(&Type::List(&Type::Text)), "Words about it"),
         Field::optional("created_at", &Type::Anything, "When it was made"),
         Field::optional("created_by", &Type::Anything, "By whom"),
@@ -63,10 +63,10 @@ static ISSUE: Object = Object {
 };
 
 static DEPENDENCY: Object = Object {
-    about: "One issue that hangs on another",
+    about: "One issue that depends on another",
     fields: &[
-        Field::optional("issue_id", &Type::Text, "The one that hangs on it"),
-        Field::required("depends_on_id", &Type::Name, "The one that it hangs on"),
+        Field::optional("issue_id", &Type::Text, "The issue that depends on the other"),
+        Field::required("depends_on_id", &Type::Name, "The issue that it depends on"),
         Field::optional("type", &Type::Text, "How"),
     ],
 };

@@ -53,7 +53,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
             dependencies: waits.iter().map(|id| (id.clone(), place)).collect(),
         });
     }
-    import.leave("groups, which tell the items below them what they are a part of", &groups);
+    import.leave("groups; the items below them name their group", &groups);
     if found.prose > 0 {
         import.left.push(format!("lines of text that are no items ({})", found.prose));
     }

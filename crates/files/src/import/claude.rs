@@ -32,14 +32,10 @@ static TASK: Object = Object {
     fields: &[
         Field::required("id", &ID, "Its number"),
         Field::required("subject", &Type::Name, "For people"),
-        Field::optional("description", &Type::Nullable(&Type::Text), "What is to be done"),
+        Field::optional("description", &Type::Nullable(&Type::Text), "What to do"),
         Field::optional("activeForm", &Type::Nullable(&Type::Text), "What is shown while it is done"),
-        Field::optional(
-            "status",
-            &Type::Word(&["pending", "in_progress", "completed", "deleted"], &[]),
-            "Where it stands",
-        ),
-        Field::optional("owner", &Type::Nullable(&Type::Text), "Who does it"),
+        Field::optional("status", &Type::Word(&["pending", "in_progress", "completed", "deleted"], &[]), "Its status"),
+        Field::optional("owner", &Type::Nullable(&Type::Text), "Role that does it"),
         Field::optional("blocks", &Type::List(&ID), "Ids of the tasks that wait for it"),
         Field::optional("blockedBy", &Type::List(&ID), "Ids of the tasks that it waits for"),
         Field::optional("metadata", &Type::Nullable(&Type::Map(&Type::Anything)), "What else is known"),

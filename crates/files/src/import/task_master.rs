@@ -40,11 +40,11 @@ static TASK: Object = Object {
     fields: &[
         Field::required("id", &Type::Anything, "Its number"),
         Field::required("title", &Type::Text, "For people"),
-        Field::optional("description", &Type::Nullable(&Type::Text), "What is to be done"),
+        Field::optional("description", &Type::Nullable(&Type::Text), "What to do"),
         Field::optional("details", &Type::Nullable(&Type::Text), "How"),
         Field::optional("testStrategy", &Type::Nullable(&Type::Text), "How to check it"),
-        Field::optional("status", &Type::Text, "Where it stands"),
-        Field::optional("priority", &Type::Text, "Which goes first"),
+        Field::optional("status", &Type::Text, "Its status"),
+        Field::optional("priority", &Type::Text, "Priority: which ready task starts first"),
         Field::optional("dependencies", &Type::Nullable(&Type::List(&Type::Anything)), "Ids that it waits for"),
         Field::optional("subtasks", &Type::Nullable(&Type::List(&Type::Object(&SUBTASK))), "Its parts"),
     ],
@@ -55,11 +55,11 @@ static SUBTASK: Object = Object {
     fields: &[
         Field::required("id", &Type::Anything, "Its number within the task"),
         Field::required("title", &Type::Text, "For people"),
-        Field::optional("description", &Type::Nullable(&Type::Text), "What is to be done"),
+        Field::optional("description", &Type::Nullable(&Type::Text), "What to do"),
         Field::optional("details", &Type::Nullable(&Type::Text), "How"),
         Field::optional("testStrategy", &Type::Nullable(&Type::Text), "How to check it"),
-        Field::optional("status", &Type::Text, "Where it stands"),
-        Field::optional("priority", &Type::Text, "Which goes first"),
+        Field::optional("status", &Type::Text, "Its status"),
+        Field::optional("priority", &Type::Text, "Priority: which ready task starts first"),
         Field::optional("dependencies", &Type::Nullable(&Type::List(&Type::Anything)), "Ids that it waits for"),
         Field::optional("parentTaskId", &Type::Anything, "Its task again"),
         Field::optional("parentId", &Type::Anything, "Its task again"),
@@ -144,7 +144,7 @@ fn chosen<'d, 's>(
     let Some(at) = at else {
         let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
         let message = match tag {
-            Some(tag) => format!("there is no tag '{tag}'"),
+            Some(tag) => format!("no tag '{tag}'"),
             None => format!("there are {} lists of tasks and no tag '{MASTER}'", all.len()),
         };
         let finding = Finding::error(Code::Usage, message).file(file);
@@ -163,7 +163,7 @@ fn chosen<'d, 's>(
     Some(list)
 }
 
-/// What one must know of all tasks.
+/// Facts about all tasks, collected before each is read.
 struct All {
     /// Ids of what will not be done.
     gone: BTreeSet<String>,

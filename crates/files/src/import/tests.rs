@@ -100,7 +100,7 @@ fn task_master_subtasks_come_before_their_task() {
     let later = read(Tool::TaskMaster, "tasks.json", TASK_MASTER, Some("later"));
     assert_eq!(tasks(&later), ["1 implementer pending P1: "]);
     let none = read(Tool::TaskMaster, "tasks.json", TASK_MASTER, Some("x"));
-    assert_eq!(none.findings.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(), ["there is no tag 'x'"]);
+    assert_eq!(none.findings.iter().map(|f| f.message.as_str()).collect::<Vec<_>>(), ["no tag 'x'"]);
     let legacy = r#"{"tasks":[{"id":1,"title":"t","dependencies":[2]}]}"#;
     assert_eq!(errors(Tool::TaskMaster, legacy), ["task '1' depends on '2', which does not exist"]);
     assert_eq!(errors(Tool::TaskMaster, r#"{"tasks":[{"id":1}]}"#).len(), 1);
@@ -180,10 +180,7 @@ fn check_list_items_run_in_order_and_groups_are_told() {
     );
     assert_eq!(
         imported.left,
-        [
-            "groups, which tell the items below them what they are a part of (1): 'Sell a card'",
-            "lines of text that are no items (1)"
-        ]
+        ["groups; the items below them name their group (1): 'Sell a card'", "lines of text that are no items (1)"]
     );
     assert_eq!(errors(Tool::CheckList, "# nothing\n"), ["f has no tasks (check list)"]);
 }

@@ -26,7 +26,7 @@ pub struct RepeatedKey {
     pub again: Span,
 }
 
-/// Below so many bytes of text nothing is gained by giving back what its values did not need.
+/// For texts below this size, shrinking the tape saves nothing.
 const SMALL: usize = 4096;
 
 /// Reads a text of at most 4 GiB.
@@ -83,7 +83,7 @@ impl Parser<'_> {
                         self.blank();
                         if matches!(self.peek(), Some(b'}' | b']')) {
                             self.at = comma;
-                            return self.fail("a comma with nothing behind it");
+                            return self.fail("trailing comma");
                         }
                         if is_object {
                             self.key()?;
@@ -151,7 +151,7 @@ impl Parser<'_> {
                 Ok(())
             }
             None => self.ended(),
-            Some(_) => self.fail("expected `:` behind the key"),
+            Some(_) => self.fail("expected `:` after the key"),
         }
     }
 
@@ -184,7 +184,7 @@ impl Parser<'_> {
             &self.bytes[node.start as usize + 1..node.end as usize - 1]
         };
         let is_escaped = |key: &u32| self.nodes[*key as usize].after == Node::ESCAPED;
-        // Most objects are told to be fine without a look at each pair of keys, or at what their escapes stand for.
+        // Most objects pass without comparing each pair of keys, or resolving their escapes.
         let is_plain = !keys.iter().any(is_escaped);
         if is_plain && keys.is_sorted_by(|one, next| raw(*one) < raw(*next)) {
             return;
@@ -390,9 +390,9 @@ mod tests {
         for (text, message, place) in [
             ("", "the file is empty", ""),
             ("  \n", "the file is empty", ""),
-            (r#"{"a": 1,}"#, "a comma with nothing behind it", ","),
-            (r#"[1, ]"#, "a comma with nothing behind it", ","),
-            (r#"{"a" 1}"#, "expected `:` behind the key", "1"),
+            (r#"{"a": 1,}"#, "trailing comma", ","),
+            (r#"[1, ]"#, "trailing comma", ","),
+            (r#"{"a" 1}"#, "expected `:` after the key", "1"),
             (r#"{"a": 1 "b": 2}"#, "expected `,` or `}`", "\""),
             ("[1 2]", "expected `,` or `]`", "2"),
             ("{a: 1}", "expected a key in double quotes", "a"),

@@ -207,7 +207,7 @@ fn rules(root: Value<'_, '_>, session: &Session, drafts: &Drafts, findings: &mut
         findings.push(Finding::warning(Code::Disagreement, message).at(&drafts.file, place("updated_at"), ""));
     }
     if session.status == SessionStatus::Completed && drafts.tasks.iter().any(|task| !task.status.is_over()) {
-        let message = "the session is completed and has tasks that are not over";
+        let message = "the session is completed but has unfinished tasks";
         findings.push(Finding::warning(Code::IncompleteState, message).at(&drafts.file, place("status"), ""));
     }
     let by_id: HashMap<&str, &Task> = drafts.tasks.iter().map(|task| (task.id.as_str(), task)).collect();

@@ -211,7 +211,7 @@ fn real_files_do_these_things() {
     let done = warning(r#""status": "completed""#, r#""status": "done""#);
     assert_eq!(done.1, "`status` `done` was read as `completed`");
     let version = warning(r#""1.0""#, r#""v1""#);
-    assert_eq!(version, (Code::OtherForm, "a version that is not written as `1.0` was kept as it is".to_owned()));
+    assert_eq!(version, (Code::OtherForm, "a version not written as `1.0` was kept unchanged".to_owned()));
     let role = warning("\"roles\": [", "\"roles\": [ \"planner\",");
     assert_eq!(role.1, "a role that is a string was read as its name");
 
@@ -285,7 +285,7 @@ fn a_session_should_agree_with_itself() {
     );
     assert_eq!(
         warning(r#""status": "active""#, r#""status": "completed""#),
-        (Code::IncompleteState, "the session is completed and has tasks that are not over".to_owned())
+        (Code::IncompleteState, "the session is completed but has unfinished tasks".to_owned())
     );
     assert_eq!(
         error(r#""context_from": ["PLAN-001"]"#, r#""context_from": ["PLAN-009"]"#),

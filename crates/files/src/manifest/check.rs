@@ -53,7 +53,7 @@ pub fn check<'r>(
             findings.push(finding.help("write the name of a role of this session"));
         }
         if artifact.version.as_deref().is_some_and(|version| !is_version(version)) {
-            let message = "a version that is not written as `1.0` was kept as it is";
+            let message = "a version not written as `1.0` was kept unchanged";
             let place = manifest.version.unwrap_or(manifest.id);
             findings.push(Finding::warning(Code::OtherForm, message).at(&manifest.file, place, ""));
         }

@@ -4,7 +4,7 @@
 //! links a picture has), `layers` and `layout` (where they go), `theme`, `card` and `svg` (how they look),
 //! `dot` and `mermaid`.
 //!
-//! Titles and ids come from files that nobody has vetted: whatever they contain is shown as text, and never becomes
+//! Titles and ids come from untrusted files: whatever they contain is shown as text, and never becomes
 //! markup. The same picture gives the same bytes on every machine. Nothing here reads or writes a file.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
 //! Sessions that are made from a requirement: by one of the built-in pipelines, or from a table of tasks.
 //!
-//! What the pipelines are stands in data: a table of tasks each (`tables/`), and the instructions of the roles
-//! (`role_specs/`). Reading order: this file (the pipelines), `table` (what a pipeline has), [`naming`] (what sessions are
-//! called), [`from_table`] (sessions from a table of the user's), [`outline`] (the files that a session is made of).
+//! The pipelines are data: one table of tasks each (`tables/`), and the instructions of the roles
+//! (`role_specs/`). Reading order: this file (the pipelines), `table` (what a pipeline has), [`naming`] (what
+//! sessions are called), [`from_table`] (sessions from a table of the user's), [`outline`] (the files that a
+//! session is made of).
 
 pub mod from_table;
 pub mod naming;
@@ -26,7 +27,7 @@ use crate::lifecycle::PIPELINES;
 /// A way to get from a requirement to its end.
 #[derive(Debug)]
 pub struct Pipeline {
-    /// What it is asked for by; one of [`PIPELINES`].
+    /// Its name on the command line; one of [`PIPELINES`].
     pub name: &'static str,
     table: &'static str,
 }
@@ -69,9 +70,9 @@ impl Head {
 pub struct Wish<'a> {
     /// What is asked for, in the user's words.
     pub requirement: &'a str,
-    /// How complex the work is, if that is known beforehand. Then nothing is left to be decided by the run.
+    /// How complex the work is, if the user says so. Then the run has no complexity to decide.
     pub complexity: Option<Complexity>,
-    /// Specialists who are to join, whatever the requirement says.
+    /// Specialists that the user asked for; they join even if the requirement has no word of theirs.
     pub asked: &'a [RoleName],
 }
 
@@ -122,8 +123,8 @@ fn is_specialist(role: &Role) -> bool {
     role.kind == Some(RoleKind::Specialist)
 }
 
-/// The row as the session has it; nothing if the session does without. Whoever joins for another reason than complexity
-/// works whatever the complexity.
+/// The row as the session has it; `None` if the session does without it. A specialist that joins for another
+/// reason than complexity works at any complexity.
 fn needed(row: Row, complexity: Option<Complexity>, joining: &[Joining]) -> Option<Row> {
     let joins = joining.iter().find(|one| one.role == row.role);
     if row.joined && joins.is_none() {

@@ -90,7 +90,7 @@ impl Outline {
     }
 }
 
-/// What a task that is done has found, in a file of its own; nothing if its id cannot be the name of one.
+/// The discovery file of a completed task; `None` if its id cannot be a file name.
 fn discovered(task: &Task, at: Option<Timestamp>) -> Option<NewFile> {
     let is_name = |id: &str| !id.contains(['/', '\\', ' ']) && !id.starts_with('.');
     let mut found = TaskDiscovery::new(task.id.clone());

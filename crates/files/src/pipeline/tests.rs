@@ -83,7 +83,7 @@ fn the_tables_hold_only_rows_that_are_understood_and_every_role_is_used() {
             let role = role_spec::built_in(row.role.as_str()).unwrap_or_else(|| panic!("{}", row.role)).role;
             assert!(row.id.has_prefix(&role.prefix), "{row:?}");
             used.insert(row.role.to_string());
-            // What decides is among the dependencies of what is decided.
+            // The deciding task is a dependency of the tasks that it decides on.
             let on_plan = row.dependencies.iter().any(|id| id.has_prefix("PLAN"));
             assert!(row.min_complexity.is_none() || on_plan, "{row:?}");
         }
@@ -132,10 +132,10 @@ fn specialists_join_with_their_tasks_when_the_requirement_or_the_user_says_so() 
     let enhanced =
         outline(Pipeline::named("enhanced-parallel").unwrap(), "Check the password rules", None, &[]).session;
     let security = enhanced.tasks.iter().find(|task| task.id.as_str() == "SECURITY-001").unwrap();
-    assert_eq!(security.min_complexity, None, "whoever joins for a word works however simple it is");
+    assert_eq!(security.min_complexity, None, "a role that joins for a word works however simple the task is");
     let enhanced = Pipeline::named("enhanced-parallel").unwrap();
     let asked = outline(enhanced, LOW, Some(Complexity::Low), &["architect"]).session;
-    assert!(ids(&asked).contains(&"ARCH-001"), "and so does whoever was asked for");
+    assert!(ids(&asked).contains(&"ARCH-001"), "and so does a role that was asked for");
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl Checker<'_> {
     fn contradiction(&mut self, first: Entry<'_, '_>, again: Entry<'_, '_>) {
         let message = format!("`{}` and `{}` of one task name different tasks", first.name(), again.name());
         let finding = Finding { severity: self.severity, ..Finding::error(Code::Contradiction, message) };
-        let finding = finding.at(self.file, again.value.span(), "these are others").and(
+        let finding = finding.at(self.file, again.value.span(), "these tasks differ").and(
             self.file,
             first.value.span(),
             "than these",

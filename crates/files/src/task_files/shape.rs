@@ -70,7 +70,7 @@ pub(crate) static TASK: Object =
         fields: &[
             Field::expected("id", &ID, "the file's name is used", "Unique name of the task").or(&["task_id"]),
             Field::optional("title", &Type::Text, "For people").or(&["name", "subject"]),
-            Field::optional("description", &Type::Text, "What is to be done").or(&["prompt", "goal"]),
+            Field::optional("description", &Type::Text, "What to do").or(&["prompt", "goal"]),
             Field::optional("role", &Type::Nullable(&Type::Text), "Who does it; else `meta.agent`, else `worker`")
                 .or(&["assigned_to", "assignee", "owner", "agent"]),
             Field::optional("depends_on", &Type::Nullable(&IDS), "Ids of the tasks that must be done before").or(&[
@@ -81,9 +81,9 @@ pub(crate) static TASK: Object =
                 "dependsOn",
             ]),
             Field::optional("wave", &Type::Whole(1), "Which wave it runs in"),
-            Field::optional("status", &Type::Word(STATUSES, SYNONYMS), "Where it stands; `pending` without it"),
+            Field::optional("status", &Type::Word(STATUSES, SYNONYMS), "Its status; `pending` without it"),
             Field::optional("priority", &Type::Anything, "Which goes first: P0, high or critical; P2 or low"),
-            Field::optional("findings", &Type::Nullable(&Type::Text), "What came out"),
+            Field::optional("findings", &Type::Nullable(&Type::Text), "Findings of the task"),
             Field::optional("error", &Type::Nullable(&Type::Text), "Why it failed or was skipped"),
             Field::optional("updated_at", &Type::Nullable(&Type::Time), "When it last changed"),
             Field::optional("meta", &META, "What planners note about it"),
@@ -97,7 +97,7 @@ static META: Type = Type::Or(
 );
 pub(super) static META_OBJECT: Object = Object {
     about: "What planners note about a task",
-    fields: &[Field::optional("agent", &Type::Nullable(&Type::Text), "Who does it")],
+    fields: &[Field::optional("agent", &Type::Nullable(&Type::Text), "Role that does it")],
 };
 static CONTEXT: Type = Type::Or(
     &Type::Object(&CONTEXT_OBJECT),

@@ -1,6 +1,6 @@
 //! `tasks.csv`: the `tasks-csv` dialect, and the tables that are made from it for a wave and for people.
 //!
-//! The table is read tolerantly and written strictly. What it says beyond the columns of the format is nobody's
+//! The reader is tolerant, the writer strict. What it says beyond the columns of the format is nobody's
 //! business here, and survives.
 
 mod cells;

@@ -1,4 +1,4 @@
-//! What is said about a text that is no table, or not quite one.
+//! Findings about a text that is no table, or not quite one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) fn misquoted(subject: &str, table: &Table<'_>, file: &Arc<str>) -> Ve
                 OddityKind::TextAfterQuote => Span { start: quote.start - 1, end: quote.start },
                 _ => Span { start: quote.start, end: quote.end },
             };
-            let label = format!("behind this quote the row falls into {found} cells; the header has {expected}");
+            let label = format!("after this quote the row splits into {found} cells; the header has {expected}");
             let finding = Finding::error(Code::Corrupt, format!("{subject} corrupt")).at(file, place, label);
             findings.push(finding.help("put the cell in quotes, and write each quote within it twice: \"\""));
         }
@@ -64,7 +64,8 @@ pub(super) fn contradictions(header: &Header<'_>, table: &Table<'_>, file: &Arc<
             let (own, again) = (cell_of(record, own), cell_of(record, other));
             if !ids(&again).is_empty() && ids(&own) != ids(&again) {
                 let message = format!("a row names different tasks in `deps` and `{}`", header.names[other].trim());
-                let finding = Finding::error(Code::Contradiction, message).at(file, place(&again), "these are others");
+                let finding =
+                    Finding::error(Code::Contradiction, message).at(file, place(&again), "these tasks differ");
                 let finding = finding.and(file, place(&own), "than these");
                 findings.push(finding.help("let both name the same tasks, or remove one of the columns"));
             }

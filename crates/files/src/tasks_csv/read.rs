@@ -76,7 +76,7 @@ pub(super) fn tasks(
 ) -> Option<Drafts> {
     let misquoted = odd::misquoted(ABOUT.subject, table, file);
     if !misquoted.is_empty() {
-        // What else is wrong with such rows only follows from it.
+        // Other problems of such rows only follow from it.
         misquoted.into_iter().for_each(|finding| findings.push(finding));
         return None;
     }
@@ -134,7 +134,7 @@ fn id<'t, 's>(
     let id = draft::task_id(text, cells.file, place(&cell), cells.findings)?;
     match known.entry(id.clone()) {
         Entry::Occupied(first) if values(*first.get()).eq(values(record)) => {
-            cells.warn(Code::DuplicateId, "a row that stands in the table twice was read once", place(&cell));
+            cells.warn(Code::DuplicateId, "a row that appears twice was read once", place(&cell));
             return None;
         }
         Entry::Occupied(_) => {} // sealing the tasks names both
@@ -223,7 +223,7 @@ fn give_whole(task: &mut Task, whole: String, place: Span, cells: &mut Cells<'_>
     }
 }
 
-/// What a list names; what is no task is noted with its place.
+/// The tasks that a list names; notes the other entries with their places.
 fn context(
     field: &Field,
     cell: &Cell<'_>,
@@ -314,7 +314,8 @@ pub(super) fn filled(cell: Cell<'_>) -> Option<String> {
     (!cell.value.is_empty()).then(|| cell.value.into_owned())
 }
 
-/// What single cells cannot tell: waves that contradict the dependencies, and what must go with a status.
+/// The rules about more than one cell: waves that contradict the dependencies, and fields that a status
+/// requires.
 fn rules(drafts: &Drafts, has_verdicts: bool, findings: &mut Findings) {
     let file = &drafts.file;
     let waves: HashMap<&TaskId, u32> =

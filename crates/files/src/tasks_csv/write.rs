@@ -90,7 +90,8 @@ pub(super) fn cell<'a>(
     }
 }
 
-/// What findings and an error say that must go with a status and were not given, so that what is written lacks nothing.
+/// Texts for the findings or the error that a status requires and that were not given, so that the table is
+/// complete.
 const fn unsaid(status: TaskStatus) -> (&'static str, &'static str) {
     match status {
         TaskStatus::Completed => (NO_FINDINGS, ""),

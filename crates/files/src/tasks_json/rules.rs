@@ -13,7 +13,7 @@ use crate::fields::{self, Named, field};
 use crate::finding::{Finding, Findings};
 use crate::json::{Kind, Value};
 
-/// What is written where a completed task has no findings, and where one that failed or was skipped does not say why.
+/// Texts for a completed task without findings, and for a failed or skipped task without a reason.
 pub(crate) const NO_FINDINGS: &str = "nothing was reported";
 pub(crate) const NO_REASON: &str = "no reason was given";
 
@@ -52,7 +52,8 @@ pub(crate) fn incomplete(task: &Task) -> impl Iterator<Item = &'static str> {
     .filter_map(|(is, what)| is.then_some(what))
 }
 
-/// Puts into words what must go with a status and was not said, so that what is written lacks nothing. A verdict is not made up.
+/// Adds the findings or the error that a status requires, so that the written file is complete. Never invents
+/// a verdict.
 pub(crate) fn complete(task: &mut Task) {
     match task.status {
         TaskStatus::Completed if task.findings.is_none() => task.findings = Some(NO_FINDINGS.to_owned()),
@@ -66,7 +67,7 @@ pub(crate) fn complete(task: &mut Task) {
 fn own_id(entry: &Named<'_, '_>, drafts: &Drafts, findings: &mut Findings) {
     let Some(id) = field(entry.value, &TASK, "id") else { return };
     if fields::text_of(id).is_some_and(|own| own != entry.name) {
-        let message = "an `id` inside a task differs from the task's key, which counts";
+        let message = "an `id` inside a task differs from the task's key; the key wins";
         findings.push(Finding::warning(Code::Disagreement, message).at(&drafts.file, id.span(), ""));
     }
 }

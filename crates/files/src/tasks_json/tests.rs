@@ -1,4 +1,4 @@
-//! What real files do, how it is understood, and what cannot be.
+//! Departures of real files: those that are understood, and those that are refused.
 
 use team_executor_core::{SessionStatus, Task, TaskStatus};
 
@@ -28,7 +28,8 @@ fn task(more: &str) -> String {
     format!(r#"{{ "title": "t", "description": "d", "role": "dev"{comma}{more} }}"#)
 }
 
-/// What is said of `tasks.json` itself: these sessions have no discoveries, which completed tasks would need.
+/// The messages about `tasks.json` itself: these sessions have no discoveries, which completed tasks would
+/// need.
 fn messages(loaded: &Loaded, severity: Severity) -> Vec<&str> {
     let findings = loaded.findings.iter().filter(|f| f.severity == severity);
     findings.map(|f| f.message.as_str()).filter(|message| *message != "a completed task has no discovery").collect()
@@ -158,7 +159,7 @@ fn an_id_inside_a_task_does_not_count_where_there_is_a_key() {
         task(r#""id": "A", "deps": [], "wave": 1, "status": "pending""#),
         task(r#""id": "B", "deps": [], "wave": 1, "status": "pending""#),
     ));
-    assert_eq!(warnings(&loaded), ["an `id` inside a task differs from the task's key, which counts"]);
+    assert_eq!(warnings(&loaded), ["an `id` inside a task differs from the task's key; the key wins"]);
     assert_eq!(tasks(&loaded)[1].id.as_str(), "C");
 }
 

@@ -24,8 +24,8 @@ use crate::reading::Reading;
 use crate::span::{Source, Span};
 use crate::tasks_json;
 
-/// What a session has beside its plan and its role-specs, which workers may expect: paths with the texts that they begin
-/// with. A path that ends with `/` is a folder.
+/// Files beside the plan and the role-specs that workers may expect: paths with their initial texts. A path
+/// that ends with `/` is a folder.
 pub const LAYOUT: &[(&str, &str)] = &[
     ("artifacts/", ""),
     ("wisdom/", ""),
@@ -165,7 +165,10 @@ fn inner_loop(
     if let (Some(session), Some(spec)) = (entry.inner_loop, spec.inner_loop)
         && session != spec
     {
-        let message = format!("role '{}': `inner_loop` is {session} here; {spec} in its role-spec counts", entry.name);
+        let message = format!(
+            "role '{}': `inner_loop` is {session} here, {spec} in its role-spec; the role-spec wins",
+            entry.name
+        );
         reading.findings.push(Finding::warning(Code::Disagreement, message).at(session_file, entry.span, ""));
     }
     spec.inner_loop.or(entry.inner_loop).or(planned).unwrap_or(false)
@@ -243,14 +246,14 @@ fn resolve_role<'r>(
     };
     let role = described.or_else(by_prefix);
     if role.is_none() {
-        let finding = Finding::error(Code::UnknownRole, format!("task '{}' has no role that can be told", node.id));
-        let finding = finding.at(file, node.span, "neither the node, nor a description, nor the prefix names one");
+        let finding = Finding::error(Code::UnknownRole, format!("cannot tell the role of task '{}'", node.id));
+        let finding = finding.at(file, node.span, "its node, its description and its prefix name no role");
         findings.push(finding.help(format!("add \"role\": one of {}", known())).help(NEW_ROLE));
     }
     role
 }
 
-const NEW_ROLE: &str = "a new role comes from team-coordinate with resume; none is made here";
+const NEW_ROLE: &str = "to add a role, run team-coordinate again with resume";
 
 fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span, Vec<Span>) {
     let mut task = Task::new(node.id, role.name.clone());
@@ -314,7 +317,7 @@ fn compare_graphs(
     for entry in of_session.entries() {
         let message = match theirs.get(&entry.name()) {
             Some(other) if same_node(entry, *other) => continue,
-            Some(_) => "a node of `pipeline.dependency_graph` differs from task-analysis.json, which counts",
+            Some(_) => "a node of `pipeline.dependency_graph` differs from task-analysis.json; task-analysis.json wins",
             None => "a node of `pipeline.dependency_graph` is not in task-analysis.json and was ignored",
         };
         findings.push(Finding::warning(Code::Disagreement, message).at(file, entry.key.span(), ""));

@@ -32,8 +32,8 @@ static OBJECT: Object = Object {
     about: "Front matter of a role-spec; its body has the sections `## Phase 2`, `## Phase 3` and `## Phase 4`",
     fields: &[
         Field::required("role", &Type::Name, "Name of the role"),
-        Field::required("prefix", &Type::Name, "How the ids of its tasks begin"),
-        Field::required("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
+        Field::required("prefix", &Type::Name, "Prefix of the ids of its tasks"),
+        Field::required("inner_loop", &INNER_LOOP, "Whether one worker does all its tasks, one after the other"),
         Field::required("message_types", &Type::Map(&Type::Text), "The message that it sends, by occasion"),
         Field::optional("agent", &Type::Name, "Which agent does its tasks, where the user lets sessions choose"),
         Field::optional("type", &Type::Word(RoleKind::WORDS, &[]), "What sort of role it is"),
@@ -133,7 +133,7 @@ fn required(front: &FrontMatter, yaml: Span, file: &Arc<str>, role: &str, findin
         match (field.name, &node.value) {
             ("role", Yaml::Text(name) | Yaml::Number(name)) => {
                 if name != role {
-                    let message = format!("`role` says `{name}`, the session calls it `{role}`; the session counts");
+                    let message = format!("`role` is `{name}` here, `{role}` in the session; the session wins");
                     findings.push(understood(Code::Disagreement, &message));
                 }
             }

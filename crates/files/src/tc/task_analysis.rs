@@ -29,12 +29,12 @@ pub static ABOUT: About = About {
 pub static SHAPE: Type = Type::Object(&OBJECT);
 
 pub(crate) static OBJECT: Object = Object {
-    about: "What a planner found out about the work",
+    about: "A planner's analysis of the work",
     fields: &[
-        Field::required("capabilities", &Type::List(&CAPABILITIES), "What the team must be able to do"),
+        Field::required("capabilities", &Type::List(&CAPABILITIES), "Capabilities that the team needs"),
         Field::required("dependency_graph", &Type::Map(&GRAPH), "Every task, with what it waits for"),
         Field::required("roles", &Type::Filled(&ROLES), "Who works"),
-        Field::optional("complexity_score", &Type::Number(f64::NEG_INFINITY, f64::INFINITY), "How hard the work is"),
+        Field::optional("complexity_score", &Type::Number(f64::NEG_INFINITY, f64::INFINITY), "How complex the work is"),
         Field::known(
             "tasks",
             &Type::List(&Type::Object(&DESCRIBED)),
@@ -65,9 +65,9 @@ pub(crate) static NODE: Object = Object {
             "Name of the role that does it",
         )
         .or(ROLE_NAMES),
-        Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "Which goes first"),
+        Field::optional("priority", &Type::Word(Priority::WORDS, &[]), "Priority: which ready task starts first"),
         Field::optional("title", &Type::Text, "For people").or(TITLES),
-        Field::optional("description", &Type::Text, "What is to be done").or(DESCRIPTIONS),
+        Field::optional("description", &Type::Text, "What to do").or(DESCRIPTIONS),
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
@@ -80,7 +80,7 @@ static CAPABILITIES: Type = Type::Or(
 );
 
 pub(crate) static CAPABILITY: Object = Object {
-    about: "Something that the team must be able to do",
+    about: "A capability that the team needs",
     fields: &[
         Field::expected("name", &Type::Name, "the capability has no name", "Name of the capability"),
         Field::optional("description", &Type::Text, "What it is"),
@@ -100,13 +100,13 @@ static DESCRIBED: Object = Object {
         Field::required("id", &ID, "Which task").or(&["task_id"]),
         Field::optional("role", &Type::Name, "Name of the role that does it").or(ROLE_NAMES),
         Field::optional("title", &Type::Text, "For people").or(TITLES),
-        Field::optional("description", &Type::Text, "What is to be done").or(&["prompt"]),
-        Field::optional("goal", &Type::Text, "What is to be reached"),
-        Field::optional("steps", &Type::Anything, "The way there"),
+        Field::optional("description", &Type::Text, "What to do").or(&["prompt"]),
+        Field::optional("goal", &Type::Text, "The goal"),
+        Field::optional("steps", &Type::Anything, "Steps to the goal"),
         Field::optional("key_files", &Type::Anything, "Files to look at first"),
-        Field::optional("upstream_artifacts", &Type::Anything, "What it builds on"),
-        Field::optional("success_criteria", &Type::Anything, "How one sees that it is reached"),
-        Field::optional("constraints", &Type::Anything, "What must not happen"),
+        Field::optional("upstream_artifacts", &Type::Anything, "Earlier work that it builds on"),
+        Field::optional("success_criteria", &Type::Anything, "How to tell that the goal is reached"),
+        Field::optional("constraints", &Type::Anything, "What to avoid"),
         Field::optional("depends_on", &IDS, "What it waits for").or(&[
             "blockedBy",
             "blocked_by",
@@ -144,9 +144,9 @@ pub(crate) static ROLE: Object = Object {
     about: "One role as the planner sees it",
     fields: &[
         Field::required("name", &Type::Name, "Name of the role"),
-        Field::optional("prefix", &Type::Text, "How the ids of its tasks begin"),
+        Field::optional("prefix", &Type::Text, "Prefix of the ids of its tasks"),
         Field::optional("responsibility_type", &Type::Text, "What sort of work it does"),
-        Field::optional("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
+        Field::optional("inner_loop", &INNER_LOOP, "Whether one worker does all its tasks, one after the other"),
         Field::optional("role_spec_metadata", &Type::Anything, "What its role-spec was made from"),
     ],
 };
@@ -177,7 +177,7 @@ pub struct Node {
     pub priority: Option<Priority>,
     /// For people.
     pub title: Option<String>,
-    /// What is to be done.
+    /// The work, in words.
     pub description: Option<String>,
     /// Which outcome lets it run.
     pub run_on: Option<RunOn>,
@@ -198,7 +198,7 @@ pub struct Described {
     pub role: Option<String>,
     /// For people.
     pub title: Option<String>,
-    /// What is to be done.
+    /// The work, in words.
     pub description: Option<String>,
     /// What it waits for, if it says so.
     pub dependencies: Option<Vec<(TaskId, Span)>>,
@@ -301,7 +301,7 @@ fn describe(
         let Some(id) = field(task, &DESCRIBED, "id") else { continue };
         let Some(name) = fields::text_of(id) else { continue };
         if let Some(first) = described.get_mut(&*name) {
-            // What is described twice is told whole; what decides is said by the first.
+            // Of a task described twice, the worker gets both texts; the first one decides its fields.
             first.details.extend(details::collect(task, &DESCRIBED, &["id", "role", "depends_on"]));
             continue;
         }

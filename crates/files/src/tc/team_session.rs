@@ -14,7 +14,7 @@ use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
 use crate::span::Span;
 
-/// What is said about it.
+/// How findings name the file, and its limits.
 pub static ABOUT: About = About {
     subject: "Invalid session: team-session.json",
     schema: "team-session",
@@ -31,7 +31,7 @@ pub(crate) static OBJECT: Object = Object {
     fields: &[
         Field::required("session_id", &Type::Name, "Unique name of the session"),
         Field::required("task_description", &Type::Text, "What the user asked for"),
-        Field::required("status", &Type::Word(&["active", "paused", "completed"], &[]), "Where the session stands"),
+        Field::required("status", &Type::Word(&["active", "paused", "completed"], &[]), "Status of the session"),
         Field::required("team_name", &Type::Name, "Name of the team"),
         Field::required("roles", &Type::Filled(&ROLES), "Who works"),
         Field::optional("pipeline", &Type::Object(&PIPELINE), "Progress of the pipeline"),
@@ -59,9 +59,9 @@ pub(crate) static ROLE: Object = Object {
     about: "One role of the team",
     fields: &[
         Field::required("name", &Type::Name, "Name of the role, and of its file"),
-        Field::required("prefix", &Type::Name, "How the ids of its tasks begin"),
+        Field::required("prefix", &Type::Name, "Prefix of the ids of its tasks"),
         Field::optional("responsibility_type", &Type::Text, "What sort of work it does"),
-        Field::optional("inner_loop", &INNER_LOOP, "Whether one worker takes all its tasks"),
+        Field::optional("inner_loop", &INNER_LOOP, "Whether one worker does all its tasks, one after the other"),
         Field::expected(
             "role_spec",
             &Type::Path,
@@ -84,7 +84,7 @@ static WORKER: Object = Object {
     about: "A worker that is running",
     fields: &[
         Field::optional("task_id", &Type::Text, "What it works on").or(&["task", "taskId", "id"]),
-        Field::optional("agent_id", &Type::Text, "Who it is").or(&["agent", "worker", "name", "role"]),
+        Field::optional("agent_id", &Type::Text, "Id of the worker").or(&["agent", "worker", "name", "role"]),
     ],
 };
 

@@ -1,4 +1,4 @@
-//! What the model says about the fields of an object, and how that is written into a text of our own.
+//! The fields of an object as the model has them, and how they are written into a new text.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ type Write<'a> = Box<dyn Fn(&mut Writer) + 'a>;
 
 /// What the model says about one field.
 pub(super) enum New<'a> {
-    /// Nothing: what stands there stays.
+    /// Nothing: the value in the file stays.
     Kept,
-    /// That it has no value: what stands there goes.
+    /// That it has no value: the value in the file is removed.
     Gone,
     Null,
     Bool(bool),
@@ -43,7 +43,7 @@ impl<'a> New<'a> {
         Self::With(Box::new(write))
     }
 
-    /// A time that is not known leaves what stands there, which may be a time that nobody can read.
+    /// An unknown time keeps the value in the file, which may be a time that cannot be read.
     pub(super) fn time(time: Option<Timestamp>) -> Self {
         match time.map(|time| (time::format(time), time)) {
             Some((text, time)) if !text.is_empty() => Self::Time(text, time),

@@ -83,7 +83,7 @@ fn over(patch: &mut Patch<'_>, root: Value<'_, '_>, session: &Session) -> Option
             }
         }
     }
-    // Who is listed stays as the user wrote it. Who joined is added.
+    // Listed roles stay as the user wrote them; roles that joined are added.
     let joined: Vec<Role> =
         session.roles.iter().filter(|role| session.injected_roles.contains(&role.name)).cloned().collect();
     if let Some(list) = field(root, &OBJECT, "roles") {
@@ -103,7 +103,8 @@ fn completed<'a>(session: &'a Session, listed: &'a [TaskId]) -> Vec<&'a TaskId> 
     listed.iter().chain(tasks).filter(|id| left.remove(id)).collect()
 }
 
-/// The format has three words. What was never run can be run, what failed waits for a person, what was put away is done.
+/// The format has three words: a session never run counts as active, a failed one as paused, an archived one
+/// as completed.
 const fn word(status: SessionStatus) -> &'static str {
     match status {
         SessionStatus::Created | SessionStatus::Active => "active",

@@ -59,7 +59,7 @@ fn a_worker_cannot_break_a_rule() {
 fn a_file_cannot_break_a_rule() {
     let stated = |id: &str, other: Value| format!("\"{id}\":{}", entry(id, &format!("src/{id}"), "executor", &other));
     for (registry, wrong) in [
-        (format!("{0},{0}", stated("a", json!({}))), "stands in this object twice"),
+        (format!("{0},{0}", stated("a", json!({}))), "appears twice in this object"),
         (format!("{},{}", stated("a", json!({})), stated("b", json!({"path": "src/./a"}))), "have one path"),
         (stated("a", json!({"creator_role": "ghost"})), "which is no role"),
         (stated("a", json!({"dependencies": ["none"]})), "which does not exist"),

@@ -91,7 +91,7 @@ fn session_invariant_3_a_completed_session_has_only_tasks_that_are_over() {
     // The file says so too early: that is told, and the tasks run.
     let early = two_tasks(&json!({"status": "completed"}));
     let done = run(&early, "");
-    assert!(done.stderr.contains("the session is completed and has tasks that are not over"), "{done}");
+    assert!(done.stderr.contains("the session is completed but has unfinished tasks"), "{done}");
     assert_eq!(
         (own(&early)["status"].as_str(), states(&early).as_str()),
         (Some("completed"), "A completed, B completed")

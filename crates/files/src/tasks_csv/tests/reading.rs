@@ -1,4 +1,4 @@
-//! What is understood of tables that are not as the format says, and what is said about them.
+//! Tables that depart from the format: how they are read, and the findings about them.
 
 use team_executor_core::{ExecMode, Priority, RunOn, Task, TaskStatus};
 
@@ -195,7 +195,7 @@ fn what_would_be_a_guess_is_an_error() {
 #[test]
 fn a_row_that_stands_there_twice_is_read_once() {
     let row = "1,x,,,,csv-wave,r,1,pending,,\n";
-    let expected = [("a row that stands in the table twice was read once", "1")];
+    let expected = [("a row that appears twice was read once", "1")];
     assert_eq!(found_in_rows(&[row, row].concat()), pairs(&expected));
     assert_eq!(session(&format!("{HEADER}\n{row}{row}")).tasks.len(), 1);
 }
@@ -391,9 +391,9 @@ fn context_comes_from_rows_beside_and_from_files() {
     let texts: Vec<_> = session.tasks[1].given.iter().map(|given| &*given.text).collect();
     let expected = [
         "[Row E1 of explore.csv] the cache leaks",
-        "[Row E2 of explore.csv] it has no findings",
+        "[Row E2 of explore.csv] no findings",
         "[File notes/plan.md]\n# Plan",
-        "[File pic.png] it is not text: look at it there",
+        "[File pic.png] not text: open it there",
     ];
     assert_eq!(texts, expected);
     let wave = crate::tasks_csv::write_wave(&session, &graph, &[team_executor_core::TaskIndex(1)]);

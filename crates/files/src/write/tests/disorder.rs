@@ -1,4 +1,4 @@
-//! Strict files made odd at random: other names for fields, keys that nobody knows, other words.
+//! Strict files made odd at random: other names for fields, unknown keys, other words.
 
 use crate::json::{Kind, Layout, Value, Writer};
 use crate::shape::{Object, Type};

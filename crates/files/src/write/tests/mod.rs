@@ -1,4 +1,4 @@
-//! What is written is read back as it was, nothing of the user's is lost, and writing twice changes nothing.
+//! A written session reads back the same, nothing of the user's is lost, and writing twice changes nothing.
 
 mod arbitrary;
 mod disorder;
@@ -15,7 +15,7 @@ pub(super) fn graph(session: &Session) -> Graph {
     Graph::seal(&session.tasks).graph.unwrap()
 }
 
-/// What is said of the file itself: these sessions have no discoveries, which completed tasks would need.
+/// The messages about the file itself: these sessions have no discoveries, which completed tasks would need.
 pub(super) fn messages(loaded: &Loaded) -> Vec<&str> {
     let messages = loaded.findings.iter().map(|finding| finding.message.as_str());
     messages.filter(|message| *message != "a completed task has no discovery").collect()
