@@ -19,9 +19,11 @@ use crate::shell::{Outcome, succeeds};
 
 /// How many tasks the session has.
 const TASKS: usize = 5;
-/// What the program may end with when a call of its own failed: it got over that, or it says that the disk or the system failed.
+/// Exit codes allowed when a call of the program failed: it recovered, or it reports that the disk or the
+/// system failed.
 const WELL: [i32; 2] = [0, 74];
-/// What else it may end with when calls of its workers failed, too: a worker that fails again and again fails its task.
+/// Further exit codes allowed when calls of its workers failed, too: a worker that fails again and again
+/// fails its task.
 const WITH_WORKERS: [i32; 3] = [0, 1, 74];
 /// A run with a fault must end this soon.
 const SOON: Duration = Duration::from_secs(20);
@@ -150,7 +152,7 @@ fn strike(
     let resumed = wait(&mut start(binary, dir, scenario)?, PATIENCE)?;
     match resumed.and_then(|status| status.code()) {
         Some(0) => drop(witness.judge()?),
-        // What failed for good before stays so; by chance of the fault that may be a task.
+        // A task that failed for good before stays failed; by chance of the fault that may be a task.
         Some(1) if code == 1 => {}
         other => return Err(format!("it was resumed after {code} and ended with {other:?}: {said}")),
     }

@@ -64,7 +64,7 @@ impl Peer {
         if self.pid == 0 { Caller::Outside } else { self.unless_gone(calls_run(ledgers, self.pid)) }
     }
 
-    /// What was seen of a number counts only if it was this process's own all the time.
+    /// A look at a process number counts only if the number belonged to this process all the time.
     fn unless_gone(&self, seen: Caller) -> Caller {
         let Some(held) = &self.held else { return seen };
         let mut ended = [PollFd::new(held, PollFlags::IN)];
@@ -127,7 +127,7 @@ fn calls_executor(pid: i32) -> Caller {
     if let Some(attempt) = above.iter().find_map(|pid| keepers.get(pid)) {
         return Caller::Worker(attempt.clone());
     }
-    // What a killed keeper left is below this process, and may be in a cgroup of it.
+    // Processes of a killed keeper are below this process, and may be in a cgroup of it.
     let me = number(rustix::process::getpid());
     let is_left = above[1..].contains(&me) || cgroup::is_within(pid, |name| cgroup::is_of(name, me));
     if is_left { Caller::Worker(None) } else { Caller::Outside }

@@ -29,8 +29,8 @@ const YOUTH: Duration = Duration::from_secs(60);
 pub(crate) struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// Makes one below the cgroup of this process, if that is possible. No other ever has its name: whoever finds it in a
-    /// ledger later kills what is inside, and the number of a process is given away again.
+    /// Makes one below the cgroup of this process, if that is possible. No other ever has its name: a process
+    /// that finds it in a ledger later kills what is inside, and the number of a process is given away again.
     pub(crate) fn create() -> Option<Self> {
         let mut token = [0; size_of::<u64>()];
         let filled = getrandom(&mut token, GetRandomFlags::empty()).ok()?;

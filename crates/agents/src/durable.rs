@@ -1,4 +1,4 @@
-//! What was delivered is made durable before anything builds on it: no power cut takes it.
+//! Makes deliveries durable before anything builds on them: no power cut can lose them.
 
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -23,7 +23,7 @@ pub(crate) fn sync_below(folder: &Path) -> Result<(), Obstacle> {
     let mut looked_at = 0;
     while let Some(within) = folders.get(looked_at).cloned() {
         looked_at += 1;
-        // What is gone in the meantime, or may not be looked into, is not delivered either.
+        // Files that are gone by now, or may not be read, do not count as delivered.
         let Ok(dir) = root.dir(&within) else { continue };
         for name in dir.list().unwrap_or_default() {
             match dir.stat(&name).map(|found| FileType::from_raw_mode(found.st_mode)) {

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-/// Names the attempt for ever, also for whoever must not do a thing twice. It marks every process of the attempt.
+/// Names the attempt for ever, also for tools that must not do a thing twice. It marks every process of the
+/// attempt.
 pub const ATTEMPT: &str = "TEAM_EXECUTOR_ATTEMPT";
 /// The session: a worker's own, or the one that a person means.
 pub const SESSION: &str = "TEAM_EXECUTOR_SESSION";
@@ -24,7 +25,7 @@ pub const DEPTH: &str = "TEAM_EXECUTOR_DEPTH";
 /// A worker may run an executor, but that one's workers may not.
 const DEEPEST: u32 = 1;
 
-/// What passes from the executor's environment. It is asked for every variable of every attempt.
+/// Whether a variable passes from the executor's environment. Called for every variable of every attempt.
 fn is_usual(name: &str) -> bool {
     matches!(
         name,
@@ -54,13 +55,14 @@ fn is_usual(name: &str) -> bool {
         || name.starts_with("XDG_")
 }
 
-/// What never passes, whoever asks for it: it tells an agent that it runs inside another one, or is ours to set.
+/// Variables that never pass, even if asked for: they tell an agent that it runs inside another one, or
+/// team-executor sets them.
 fn is_never_passed(name: &str) -> bool {
     matches!(name, "CLAUDE_CODE_ENTRYPOINT" | "CLAUDE_CODE_SSE_PORT" | "CODEX_THREAD_ID" | "CODEX_CI" | "GEMINI_CLI")
         || ["CLAUDECODE", "CODEX_SANDBOX", "TEAM_EXECUTOR_"].iter().any(|start| name.starts_with(start))
 }
 
-/// What a worker is told about its task, the same for every agent.
+/// The variables about a worker's task, the same for every agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contract<'a> {
     /// The session's folder.

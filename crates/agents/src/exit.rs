@@ -20,7 +20,7 @@ pub struct Exit {
     pub started_at: u64,
     /// When the last of its processes was gone, likewise.
     pub ended_at: u64,
-    /// How long it took by a clock that nobody sets.
+    /// How long it took by a clock that is never set.
     pub ran_ms: u64,
     /// What came of its standard output.
     pub out: Printed,

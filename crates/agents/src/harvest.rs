@@ -26,7 +26,7 @@ const LOOKS: usize = 200;
 /// How long a keeper that was killed may take to be gone.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What keepers that are gone left.
+/// The remains of keepers that are gone.
 #[derive(Debug, Default)]
 pub struct Harvest {
     ledgers: Vec<PathBuf>,

@@ -72,7 +72,7 @@ pub(crate) fn is_original(ledger: &[u8], file: &fs::Metadata) -> bool {
     made == Some(Made::from_metadata(file))
 }
 
-/// What a ledger says, as far as it is whole. Lines that cannot be believed are left out.
+/// The intact content of a ledger. Damaged lines are left out.
 pub fn entries(ledger: &[u8]) -> impl Iterator<Item = Entry> {
     ledger.split(|byte| *byte == b'\n').filter_map(|line| unseal(str::from_utf8(line).ok()?))
 }

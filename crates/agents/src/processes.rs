@@ -177,7 +177,7 @@ mod tests {
         };
         let found = of_test(children(me));
         assert_eq!((found.len(), found[&number(pids[0])].ended), (2, true));
-        assert_eq!(found, of_test(all()), "as whoever looks at all of them sees it");
+        assert_eq!(found, of_test(all()), "as a scan of all processes sees it");
         for sleep in sleeps {
             kill_process(sleep.pid, Signal::KILL).unwrap();
         }

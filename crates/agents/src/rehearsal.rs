@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
     match perform(Manner::parse(&arguments), |name| std::env::var_os(format!("TEAM_EXECUTOR_{name}"))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // If nobody hears it, the exit status says it.
+            // If it is not read, the exit status says it.
             writeln!(io::stderr(), "the rehearsal failed: {error}").ok();
             ExitCode::FAILURE
         }
@@ -81,7 +81,7 @@ fn perform(manner: Manner, contract: impl Fn(&str) -> Option<OsString>) -> io::R
     let report = if manner.fails {
         json!({ "status": "failed", "error": "rehearsed failure", "findings": findings, "rehearsed": true })
     } else {
-        // Whoever supervises must say something, and a rehearsal goes through.
+        // A supervisor must give a verdict, and a rehearsal passes.
         json!({ "status": "completed", "findings": findings, "rehearsed": true, "supervision_verdict": "pass" })
     };
     write(&result, &report.to_string())

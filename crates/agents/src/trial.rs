@@ -51,7 +51,7 @@ pub fn ask(
         .process_group(0);
     let mut child = ends_with_us(&mut starting).spawn()?;
     let listened = listen(&mut child, input, limit);
-    // Nobody has waited for it yet, so its number is still its own and its group's.
+    // It was not waited for yet, so its number is still its own and its group's.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _is_gone = kill_process_group(group, Signal::KILL);
     }
@@ -100,7 +100,7 @@ fn listen(child: &mut Child, input: &str, limit: Duration) -> io::Result<(bool, 
             let room = ANSWER_BYTES.saturating_sub(kept[*nth].len());
             kept[*nth].extend_from_slice(&buffer[..count.min(room)]);
         }
-        // What it printed before its end is read first; who else holds the pipes is not waited for.
+        // Output from before its end is read first; other holders of the pipes are not waited for.
         if ready[0] && !printed {
             return Ok((true, kept));
         }

@@ -23,9 +23,9 @@ words! {
 words! {
     /// Whether it may be built on. The legal moves between these are in [`crate::moves`].
     Validation {
-        /// Nobody has looked.
+        /// Not checked yet.
         Pending = "pending",
-        /// Somebody is looking.
+        /// The check is under way.
         Validating = "validating",
         /// It may be built on; never leaves this state.
         Passed = "passed",

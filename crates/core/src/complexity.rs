@@ -1,4 +1,5 @@
-//! How complex a piece of work is, and how that is told from what was asked for while nobody has looked at the work.
+//! How complex a piece of work is, and how to estimate that from the requirement before anyone has looked at
+//! the work.
 //!
 //! The rule: each area that the requirement names is a point, each word that stands for hard work is two. Up to one point
 //! the work is low, up to three medium, from four on high. Whole words count, whatever their case.

@@ -1,5 +1,5 @@
-//! Which roles join a session by rule, and why. Joining starts nothing and drops nothing: the tasks of a session run as it
-//! plans them, whoever joins.
+//! Which roles join a session by rule, and why. Joining starts nothing and drops nothing: the tasks of a
+//! session run as it plans them, with or without specialists.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl fmt::Display for Why {
             Self::Always => f.write_str("it always does"),
             Self::Mentioned { keyword, by } => write!(f, "{by} {keyword}"),
             Self::Complex { level, threshold } => write!(f, "the complexity is {level}, it joins from {threshold} on"),
-            Self::Asked => f.write_str("somebody asked for it"),
+            Self::Asked => f.write_str("a person asked for it"),
             Self::Recorded => f.write_str("the session says so"),
         }
     }
@@ -115,7 +115,7 @@ impl Asked {
     fn read(session: &Session) -> Self {
         let requirement = session.requirement.trim();
         let tasks = || {
-            // What a specialist is to do is no reason to call it.
+            // A specialist's own tasks are no reason for it to join.
             let own: Vec<_> = candidates(session).filter(|role| role.trigger != InjectionTrigger::Always).collect();
             let others = session.tasks.iter().filter(|task| !own.iter().any(|role| role.name == task.role));
             let texts = others.flat_map(|task| [task.title.as_str(), task.description.as_str()]);
@@ -209,7 +209,7 @@ mod tests {
         let mut session = session("An API", vec![ghost, team]);
         session.specialists = vec![always, role("lawyer", InjectionTrigger::Manual)];
         assert_eq!(told(&session, None, &["ghost"]), ["scribe joins: it always does"]);
-        let asked = ["scribe joins: it always does", "lawyer joins: somebody asked for it"];
+        let asked = ["scribe joins: it always does", "lawyer joins: a person asked for it"];
         assert_eq!(told(&session, None, &["lawyer", "nobody"]), asked);
         let joined = joining(&session, None, &[name("lawyer")]);
         record(&mut session, &joined);

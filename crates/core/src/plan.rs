@@ -1,4 +1,4 @@
-//! What a run would do: what is startable, in which order, and what takes longest. Nothing is started here.
+//! The plan of a run: the startable tasks, their order, and the critical path. Nothing is started here.
 
 use std::cmp::Reverse;
 

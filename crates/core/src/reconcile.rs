@@ -1,4 +1,4 @@
-//! What must change in a session before it can run: its files were perhaps written by a run that died, or by hand.
+//! Changes that a session needs before it can run: a run that died, or a person, may have written its files.
 //!
 //! This only says what must change. Writing it down is for others.
 

@@ -80,9 +80,10 @@ pub struct Session {
     pub updated_at: Option<Timestamp>,
     /// Who works.
     pub roles: Vec<Role>,
-    /// Who could join: nobody lists them and no task names them, but a role-spec says when they join.
+    /// The roles that could join: the session does not list them and no task names them, but a role-spec says
+    /// when they join.
     pub specialists: Vec<Role>,
-    /// What is to be done, in the order of the file.
+    /// The tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// What was delivered.
     pub artifacts: Vec<Artifact>,

@@ -161,7 +161,7 @@ words! {
 /// What an analysis says about the work beyond its title, for the worker's prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
-    /// What is to be reached.
+    /// The goal.
     pub goal: Option<String>,
     /// The way there.
     pub steps: Vec<String>,
@@ -169,9 +169,9 @@ pub struct Brief {
     pub key_files: Vec<String>,
     /// What others made that this builds on.
     pub upstream_artifacts: Vec<String>,
-    /// How one sees that it is reached.
+    /// How to tell that the goal is reached.
     pub success_criteria: Vec<String>,
-    /// What must not happen on the way.
+    /// What to avoid on the way.
     pub constraints: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ pub struct Task {
     pub id: TaskId,
     /// For people.
     pub title: String,
-    /// What is to be done.
+    /// The work, in words.
     pub description: String,
     /// Who does it.
     pub role: RoleName,
@@ -312,7 +312,8 @@ impl Task {
         self.planner_notes.as_deref().filter(|_| self.notes_as_findings().is_none())
     }
 
-    /// Who judges at this task, by its name: `CHECKPOINT-*` is a supervisor's, after `QUALITY-*` a person judges.
+    /// The judge at this task, by its name: `CHECKPOINT-*` is a supervisor's, after `QUALITY-*` a person
+    /// judges.
     pub fn judge(&self) -> Option<Judge> {
         let names = [("CHECKPOINT", Judge::Supervisor), ("QUALITY", Judge::Person)];
         names.into_iter().find(|(prefix, _)| self.id.has_prefix(prefix)).map(|(_, judge)| judge)

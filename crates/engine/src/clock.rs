@@ -16,14 +16,14 @@ struct Clock {
 }
 
 impl Clock {
-    /// What the wall clock says when the machine has counted so far, if nobody sets it.
+    /// What the wall clock says when the machine has counted so far, if it is never set.
     fn at(&self, counted: i64) -> Timestamp {
         Timestamp::from_micros(self.wall.saturating_add(counted.saturating_sub(self.counted)))
     }
 }
 
-/// Now: the wall clock when this was first asked, and the time since, asleep or not. Setting the wall clock meanwhile changes
-/// nothing: whoever waits for a moment waits neither longer nor shorter.
+/// Now: the wall clock when this was first asked, and the time since, asleep or not. Setting the wall clock
+/// meanwhile changes nothing: a wait for a moment becomes neither longer nor shorter.
 pub(crate) fn now() -> Timestamp {
     let clock = CLOCK.get_or_init(|| Clock { wall: wall(SystemTime::now()).as_microsecond(), counted: counted() });
     clock.at(counted())

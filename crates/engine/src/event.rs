@@ -1,8 +1,8 @@
 //! One thing that happened in a run: what the journal says, what faces show, and what subscribers are sent.
 //!
-//! An event with a number comes from a record of the journal: `derive` makes it, and nothing else does, whether the run goes
-//! on or is read again years later, so it is the same to the byte. One without is only live: an executor tells it to those who
-//! watch at that moment, and whoever comes later does not see it.
+//! An event with a number comes from a record of the journal: `derive` makes it, and nothing else does,
+//! whether the run goes on or is read again years later, so it is the same to the byte. One without is only
+//! live: an executor tells it to those who watch at that moment, and later readers do not see it.
 //!
 //! Within one [`VERSION`] kinds and fields are added, never renamed or removed. The tables in `docs/reference/events.md` are made from
 //! this file by `cargo xtask events`.
@@ -222,7 +222,7 @@ pub enum Kind {
         /// `planned`, `blocked` or `out_of_rounds`.
         #[serde(with = "words::cause")]
         cause: Cause,
-        /// What is to be reviewed.
+        /// The work to review.
         judged: Vec<ToReview>,
         /// Of the reviewer who did not accept it, or null.
         critique: Option<String>,
@@ -248,7 +248,7 @@ pub enum Kind {
     Decided {
         /// A task or null.
         checkpoint: Option<String>,
-        /// What is to be done.
+        /// The work, in words.
         #[serde(with = "words::action")]
         action: CheckpointAction,
         /// In the person's words.

@@ -47,10 +47,11 @@ pub struct Options {
     pub checkpoints: Checkpoints,
     /// Which run is continued, if not the newest of the session.
     pub run: Option<String>,
-    /// Whoever starts it wants it to go on, also at a checkpoint.
+    /// The user wants it to go on, also past a checkpoint.
     pub goes_on: bool,
     /// Reads what a person answers to [`WaveFailed`](crate::event::Kind::WaveFailed) and
-    /// [`Checkpoint`](crate::event::Kind::Checkpoint): a line; nothing at the end of the input. Without it nobody is asked.
+    /// [`Checkpoint`](crate::event::Kind::Checkpoint): a line; nothing at the end of the input. Without it no
+    /// person is asked.
     pub ask: Option<fn() -> Option<String>>,
     /// How long it waits before.
     pub backoff: Backoff,
@@ -90,7 +91,7 @@ pub enum Failure {
     #[error("{0}")]
     Changed(String),
     /// A person changed a file at rest in a way that cannot be taken over.
-    #[error("an edit cannot be taken over, so nothing was started")]
+    #[error("an edit cannot be applied, so nothing was started")]
     Edited {
         /// What cannot, one line each.
         refused: Vec<String>,
@@ -116,12 +117,12 @@ pub enum Failure {
         /// Why not.
         reason: String,
     },
-    /// Nobody was chosen to do a task.
+    /// A task has no worker.
     #[error("no worker was chosen for task '{0}'")]
     NoWorker(String),
     /// The journal of a run that may be the session's is lost, or damaged where it says of which session it is.
     #[error(
-        "the journal of the run {0} is lost, or damaged in its first line, so it is not known whether it is of this session"
+        "the journal of the run {0} is lost, or damaged in its first line, so it cannot be matched to this session"
     )]
     Nameless(String),
     /// A folder or the journal was moved or removed while the run went on.

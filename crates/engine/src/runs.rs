@@ -1,4 +1,4 @@
-//! The runs that a project has, for somebody who looks for one: nothing is locked and nothing is written.
+//! Lists the runs of a project, read-only: nothing is locked and nothing is written.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct KnownRun {
     pub session: PathBuf,
     /// When it was made.
     pub made: Timestamp,
-    /// Every task is over. A journal that cannot be read is not finished: who continues it is told why.
+    /// Every task is over. An unreadable journal is not finished: continuing the run says why.
     pub finished: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a run stands, for somebody who only looks: nothing is locked and nothing is written.
+//! The status of a run, read-only: nothing is locked and nothing is written.
 
 use std::path::{Path, PathBuf};
 
@@ -85,9 +85,9 @@ pub struct Checkpoint {
     pub task: TaskIndex,
     /// Why.
     pub cause: Cause,
-    /// What is to be judged, each with the folder of what it delivered.
+    /// The work to review, each with the folder of its delivery.
     pub judges: Vec<(TaskIndex, Option<PathBuf>)>,
-    /// What is wrong with it, in the words of whoever judged it before.
+    /// What is wrong with it, in the reviewer's words.
     pub critique: Option<String>,
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> R
     let plan = history.records().next().and_then(|record| Plan::of_run(record.json, path));
     let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
     if !plan.is_of(session) {
-        return Err(Failure::Changed(format!("the session has other tasks than its newest run {id}")));
+        return Err(Failure::Changed(format!("the tasks of the session differ from those of its newest run {id}")));
     }
     // The rules do not ask what came out, which may be most of the session.
     let mut tasks: Vec<Task> =

@@ -53,7 +53,7 @@ pub fn answer(result: Result<impl Serialize, Refusal>) -> Result<CallToolResult,
     }
 }
 
-/// Nobody offers a tool of that name.
+/// No tool has that name.
 pub fn unknown(name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no tool '{name}'; tools/list names them all"), None)
 }

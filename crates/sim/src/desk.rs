@@ -80,7 +80,7 @@ impl<'c, 'w, 's> SimDesk<'c, 'w, 's> {
         true
     }
 
-    /// Somebody is told what everything up to now has led to.
+    /// People see the result of everything up to now.
     fn tells(&self) {
         let world = &mut **self.world.borrow_mut();
         let settled = world.audit.settled(&world.executor, "someone is told");

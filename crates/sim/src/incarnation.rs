@@ -39,7 +39,7 @@ pub(crate) enum Ended {
     Full,
     /// It stopped because a budget is in the way.
     Spent,
-    /// It stopped because nobody is logged in.
+    /// It stopped because no agent is logged in.
     LoggedOut,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn run(world: &mut World<'_>) -> Result<Ended, Stop> {
     match ended {
         _ if world.run.is_down() => Err(Stop::Crash),
         Ok(ended) => ended,
-        Err(Failure::Held(by)) => Err(Stop::Broken(format!("I11: nobody lives, and the lock is held by {by}"))),
+        Err(Failure::Held(by)) => Err(Stop::Broken(format!("I11: no executor lives, and the lock is held by {by}"))),
         Err(Failure::Journal(JournalError::Damaged(damage))) if !world.audit.rotten => {
             Err(Stop::Broken(format!("I12: refused, and nothing was spoiled: {damage}")))
         }

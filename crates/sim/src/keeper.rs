@@ -229,7 +229,7 @@ impl World<'_> {
         }
     }
 
-    /// The keeper is killed: nobody looks after its worker any more.
+    /// The keeper is killed: its worker has no guard any more.
     pub(crate) fn kill_keeper(&mut self, keeper: usize) {
         if !self.keepers[keeper].alive {
             return;

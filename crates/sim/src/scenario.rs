@@ -42,7 +42,7 @@ pub struct Weather {
     pub power: bool,
     /// Keepers can be killed.
     pub keepers: bool,
-    /// The disk can fail, be full, or write less than it is told.
+    /// The disk can fail, be full, or write less than asked.
     pub disk: bool,
     /// Bits of what is durable can rot.
     pub rot: bool,
@@ -103,7 +103,7 @@ impl Scenario {
     }
 }
 
-/// What the program is told. Nobody can be asked, and who starts a run again wants it to go on.
+/// The options of the program. No person can be asked, and starting a run again resumes it.
 fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
     Options {
         session: session.clone(),

@@ -14,7 +14,7 @@ pub struct Script {
     pub end: End,
     /// How long that takes, in microseconds.
     pub takes: u64,
-    /// It does not listen when it is told to end.
+    /// It ignores the signal to end.
     pub deaf: bool,
     /// How long things that it left behind go on, in microseconds.
     pub leaves: u64,
@@ -44,7 +44,7 @@ pub enum End {
     Transient,
     /// It is not; there is no quota.
     Quota,
-    /// It is not; nobody is logged in.
+    /// It is not; the agent is not logged in.
     Auth,
     /// It is not; no attempt can help.
     Fatal,

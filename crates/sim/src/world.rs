@@ -140,7 +140,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Somebody lets the run use more.
+    /// A person lets the run use more.
     pub(crate) fn raise_budgets(&mut self) {
         let more = |amount: &mut Option<u64>| *amount = amount.map(|amount| 2 * amount + 50);
         let budgets = &mut self.policy.budgets;

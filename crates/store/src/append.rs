@@ -1,5 +1,6 @@
-//! Logs that several processes append to: whole lines, one write each, one writer at a time. Nothing that is there is ever
-//! changed. A line that somebody else left unfinished is closed first, so that it costs only itself.
+//! Logs that several processes append to: whole lines, one write each, one writer at a time. Nothing that is
+//! there is ever changed. A line that another writer left unfinished is closed first, so that it costs only
+//! itself.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -36,7 +37,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log, or makes one that only its owner may read. Nobody else appends while the turn lasts.
+    /// Opens a log, or makes one that only its owner may read. No one else appends while the turn lasts.
     pub fn open(folder: &RealDisk, name: &str, _turn: &Turn) -> Result<Self, DiskError> {
         let file = folder.append_file(name).map_err(DiskError::when("open", name))?;
         Ok(Self { file, name: name.to_owned() })

@@ -22,7 +22,8 @@ const CHUNK: usize = 16 << 10;
 pub struct Below {
     /// Regular files: where each is, seen from the folder.
     pub files: Vec<String>,
-    /// What is neither a regular file nor a folder, or has a name that is no text; with the reason.
+    /// Entries that are neither regular files nor folders, or whose names are not valid UTF-8; with the
+    /// reason.
     pub others: Vec<(String, &'static str)>,
 }
 
@@ -41,7 +42,7 @@ pub struct Copied {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     /// Something else has its name.
-    #[error("{0} is there already and is another file")]
+    #[error("{0} already exists and is another file")]
     InTheWay(String),
     /// The disk says no.
     #[error("{0}")]
@@ -78,7 +79,7 @@ impl Below {
                 }
                 let path = |name: &str| if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
                 let Ok(text) = name.to_str() else {
-                    self.others.push((path(&name.to_string_lossy()), "its name is no text"));
+                    self.others.push((path(&name.to_string_lossy()), "its name is not valid UTF-8"));
                     continue;
                 };
                 match folder.stat(text).map(|found| FileType::from_raw_mode(found.st_mode)) {
@@ -88,7 +89,7 @@ impl Below {
                     Ok(FileType::Symlink) => self.others.push((path(text), "it is a link")),
                     kind => {
                         kind?;
-                        self.others.push((path(text), "it is no regular file"));
+                        self.others.push((path(text), "it is not a regular file"));
                     }
                 }
             }

@@ -17,8 +17,8 @@ use crate::replace::place_new;
 /// What was last rendered, file by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Derived {
-    /// Which start of the machine the executor ran in that renders; nothing if everything is at rest. Files are not synced
-    /// while a run goes on: after a power cut nobody knows which version is there.
+    /// Which start of the machine the executor ran in that renders; nothing if everything is at rest. Files
+    /// are not synced while a run goes on: after a power cut either version may be there.
     pub boot: Option<String>,
     /// The versions that a file may have, newest first: one at rest, two while it is replaced, what is there among them.
     pub files: BTreeMap<String, Vec<Rendered>>,
@@ -87,8 +87,8 @@ impl Derived {
         self.files.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Notes what is about to be written over what is there. That stays if nothing comes of it, however often, so it is
-    /// never forgotten; whoever writes over the work of others has kept a copy.
+    /// Notes what is about to be written over what is there. That stays if nothing comes of it, however
+    /// often, so it is never forgotten; code that overwrites the work of others has kept a copy.
     pub fn next(&mut self, name: &str, rendered: Rendered, there: Option<Rendered>) {
         let there = there.filter(|there| there.sha256 != rendered.sha256);
         let known = |there: Rendered| self.versions(name).iter().copied().find(|known| known.sha256 == there.sha256);

@@ -49,7 +49,7 @@ pub trait Disk {
     /// Makes the names durable.
     fn sync_folder(&self) -> Result<(), Errno>;
 
-    /// A number that nobody can foresee.
+    /// An unpredictable number.
     fn token(&self) -> Result<u64, Errno>;
 }
 

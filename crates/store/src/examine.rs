@@ -1,4 +1,4 @@
-//! What a journal is like, for somebody who only looks; and the one repair there is: a damaged journal is copied, then cut
+//! Examines a journal without changing it; and the one repair there is: a damaged journal is copied, then cut
 //! before its damage.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::disk::{Disk, DiskError, DiskFile};
 use crate::line::decode;
 use crate::recover::{Damage, Flaw, Recovered, Torn, recover};
 
-/// What a journal is like.
+/// The state of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
     /// How long it is.
@@ -21,7 +21,7 @@ pub struct Examined {
     pub epochs: usize,
     /// What was never committed. The next run cuts it off.
     pub torn: Option<Torn>,
-    /// What no crash leaves behind. Every run is refused until it is repaired.
+    /// Damage that no crash causes. Every run is refused until it is repaired.
     pub damage: Option<Damage>,
     /// Where the records are that have a right checksum and stand behind the damage.
     pub behind: Vec<Range<usize>>,
@@ -35,7 +35,7 @@ pub fn examine(bytes: &[u8], durable: u64) -> Examined {
             (Some(good), Some(Damage { line, offset, flaw: Flaw::Missing, valid_after: 0 }))
         }
         Ok(good) => (Some(good), None),
-        // What stands before the damage is good by itself.
+        // The records before the damage are good.
         Err(damage) => (recover(&bytes[..damage.offset]).ok(), Some(damage)),
     };
     let behind = damage.map(|damage| intact(bytes, damage.offset)).unwrap_or_default();

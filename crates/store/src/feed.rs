@@ -15,7 +15,7 @@ pub struct Feed {
 
 /// A line that does not follow the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the line behind record {after} is no journal line, or does not follow it")]
+#[error("the line behind record {after} is not a journal line, or does not follow it")]
 pub struct Strange {
     /// The last record that was good.
     pub after: Seq,

@@ -50,7 +50,7 @@ pub fn locks_work(folder: &Path) -> Result<bool, DiskError> {
     let (first, second) = (open().map_err(failed)?, open().map_err(failed)?);
     let lock = |file| retried(|| flock(file, FlockOperation::NonBlockingLockExclusive));
     match lock(&first) {
-        // Somebody else has it at this moment, which is proof enough.
+        // Another process has it at this moment, which is proof enough.
         Err(Errno::WOULDBLOCK) => return Ok(true),
         result => result.map_err(failed)?,
     }

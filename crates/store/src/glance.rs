@@ -1,5 +1,6 @@
-//! Looks at the ends of a journal without reading all of it, for somebody who asks often and needs little: what it began
-//! with, and what it said last about something. Nothing is judged here; lines that are not whole are passed over.
+//! Looks at the ends of a journal without reading all of it, for callers that ask often and need little: what
+//! it began with, and what it said last about something. Nothing is judged here; lines that are not whole are
+//! passed over.
 
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -17,7 +18,7 @@ pub fn first(journal: &Path) -> std::io::Result<Option<String>> {
     Ok(line.strip_suffix(b"\n").and_then(record).map(str::to_owned))
 }
 
-/// What is found in the last record in which anything is. No more is read than that takes, up to a factor.
+/// The latest value found, searching records from the end. No more is read than that takes, up to a factor.
 pub fn last<T>(journal: &Path, find: impl Fn(&str) -> Option<T>) -> std::io::Result<Option<T>> {
     last_within(journal, END, find)
 }
@@ -30,7 +31,7 @@ fn last_within<T>(journal: &Path, mut most: u64, find: impl Fn(&str) -> Option<T
         let mut end = Vec::new();
         file.seek(SeekFrom::Start(from))?;
         file.by_ref().take(length - from).read_to_end(&mut end)?;
-        // What is behind the last line end is not whole; neither may be what is before the first one.
+        // The bytes after the last line end are incomplete; those before the first one may be.
         let mut lines = end.rsplit(|byte| *byte == b'\n').skip(1);
         if let Some(found) = lines.find_map(|line| find(record(line)?)) {
             return Ok(Some(found));

@@ -1,4 +1,4 @@
-//! What a journal held when it was opened.
+//! The content of a journal when it was opened.
 
 use crate::line::Seq;
 use crate::recover::{Damage, Recovered, Torn, recover};
@@ -22,7 +22,7 @@ pub struct Record<'a> {
 }
 
 impl History {
-    /// What the bytes of a journal hold, for somebody who only looks.
+    /// The content of a journal's bytes, read-only.
     pub fn read(mut bytes: Vec<u8>) -> Result<Self, Damage> {
         let recovered = recover(&bytes)?;
         bytes.truncate(recovered.end);
@@ -40,7 +40,7 @@ impl History {
         })
     }
 
-    /// What was cut off because it was never committed.
+    /// The bytes cut off because they were never committed.
     pub fn torn(&self) -> Option<Torn> {
         self.recovered.tail
     }

@@ -31,7 +31,7 @@ pub enum JournalError {
     /// The journal holds something that no crash leaves behind.
     #[error("the journal is damaged: {0}")]
     Damaged(#[from] Damage),
-    /// Somebody cut it while it was open. What is written behind that would be written behind a hole.
+    /// Another program cut it while it was open. Further records would be written after a hole.
     #[error("{name} was cut from {from} to {to} bytes while the run went on")]
     Shortened {
         /// The file.
@@ -73,7 +73,7 @@ pub struct Journal<F> {
     tide: Option<Arc<Tide>>,
     failure: Option<JournalError>,
     reserve: Option<Reserve<F>>,
-    /// The reserve had to be used, and nobody was told.
+    /// The reserve had to be used, and this was not reported yet.
     is_short: bool,
 }
 
@@ -139,12 +139,12 @@ impl<F: DiskFile> Journal<F> {
         }
     }
 
-    /// The journal's file once more, for whoever is to sync it.
+    /// A second handle of the journal's file, for the syncer.
     pub fn file(&self) -> Result<F, Errno> {
         self.file.another()
     }
 
-    /// From now on [`Self::begin_sync`] lets somebody else do the work, and does not wait for it.
+    /// From now on [`Self::begin_sync`] hands the work to the syncer, and does not wait for it.
     pub fn sync_beside(&mut self, syncer: Box<dyn Syncer>) {
         self.syncer = Some(syncer);
     }
@@ -228,8 +228,8 @@ impl<F: DiskFile> Journal<F> {
         })
     }
 
-    /// Hands everything over and begins to make it durable. While a sync is under way no other one begins. With nobody to
-    /// sync beside it is waited for.
+    /// Hands everything over and begins to make it durable. While a sync is under way no other one begins.
+    /// Without a syncer to sync beside it is waited for.
     pub fn begin_sync(&mut self) -> Result<(), JournalError> {
         if self.syncer.is_none() {
             return self.commit();

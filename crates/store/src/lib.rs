@@ -1,11 +1,11 @@
 //! Durable things on disk: a session, and the run that is made of it. `beneath` opens their files, here as everywhere.
 //!
-//! Reading order: [`folder`] (the session, read only), `disk` with `real_disk` (every system call of what is written),
-//! `line`, [`mod@recover`], `history`, `syncer`, `reserve` and `journal` (the authority over a run), [`lock`] (one executor),
-//! [`mod@replace`] and [`derived`] (what is rendered from the journal and belongs to the user at rest), [`append`] (logs of
-//! many writers), [`run_folder`] (where all of it is), `new_folder` (a session that is new), [`glance`],
-//! [`mod@examine`] and [`mod@file_system`] (what somebody who only looks is told), `tide` and `feed` (a journal that
-//! is read while it grows).
+//! Reading order: [`folder`] (the session, read only), `disk` with `real_disk` (every system call of what is
+//! written), `line`, [`mod@recover`], `history`, `syncer`, `reserve` and `journal` (the authority over a
+//! run), [`lock`] (one executor), [`mod@replace`] and [`derived`] (what is rendered from the journal and
+//! belongs to the user at rest), [`append`] (logs of many writers), [`run_folder`] (where all of it is),
+//! `new_folder` (a session that is new), [`glance`], [`mod@examine`] and [`mod@file_system`] (reports for
+//! read-only callers), `tide` and `feed` (a journal that is read while it grows).
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]

@@ -13,7 +13,7 @@ use crate::real_disk::RealDisk;
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
     /// Something has its name.
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
     /// The disk says no.
     #[error("cannot {action} {path}: {error}")]
@@ -57,7 +57,7 @@ pub fn make_folder<'f>(target: &Path, files: impl IntoIterator<Item = (&'f str, 
         placed => placed.map_err(failed("make", target)),
     });
     if made.is_err() {
-        // What cannot be removed has a name that says what it is.
+        // A folder that cannot be removed has a name that explains it.
         dir.remove_all(&temporary).ok();
     }
     made?;

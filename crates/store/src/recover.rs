@@ -50,7 +50,7 @@ pub struct Torn {
 
 /// Something that no crash leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, at byte {offset}, {flaw}; {valid_after} whole lines follow")]
+#[error("line {line}, at byte {offset}, {flaw}; {valid_after} intact lines follow")]
 pub struct Damage {
     /// The first bad line, counted from 1.
     pub line: usize,
@@ -82,7 +82,7 @@ pub enum Flaw {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Shape => "is no journal line",
+            Self::Shape => "is not a journal line",
             Self::Checksum => "has a wrong checksum",
             Self::Chain => "does not follow the line before it",
             Self::Number => "has not the next number",
@@ -97,7 +97,7 @@ pub fn recover(bytes: &[u8]) -> Result<Recovered, Damage> {
     recover_with(bytes, Checks::ALL)
 }
 
-/// What is checked. Tests switch checks off, to see that they are missed.
+/// The checks of a line. Tests switch them off, to see that each is needed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checks {
     pub(crate) checksum: bool,
@@ -166,7 +166,7 @@ fn judge(bad: Option<&Line>, behind: &[u8], last: Head) -> Option<usize> {
     let foreign = bad.is_some_and(|line| {
         line.prev == last.crc || line.head.epoch == last.epoch && line.head.seq > last.seq.saturating_add(1)
     });
-    // What an earlier crash left on the disk has lower numbers: everything since was committed.
+    // Leftovers of an earlier crash have lower numbers: everything since was committed.
     let later = |line: &Line| line.durable() > last.seq;
     let mut proved = foreign || bad.is_some_and(later);
     let mut valid_after = 0;
@@ -259,7 +259,10 @@ mod tests {
         holed[starts[1]..starts[2]].fill(0);
         assert_eq!(flaw(&holed), Some((2, Flaw::Shape, 2)));
         let message = recover(&holed).map_err(|damage| damage.to_string());
-        assert_eq!(message, Err(format!("line 2, at byte {}, is no journal line; 2 whole lines follow", starts[1])));
+        assert_eq!(
+            message,
+            Err(format!("line 2, at byte {}, is not a journal line; 2 intact lines follow", starts[1]))
+        );
     }
 
     /// Syncs that go on beside the writing: there is always something open, and still it is known what was durable.

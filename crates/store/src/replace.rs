@@ -18,7 +18,7 @@ pub enum Durability {
 /// Why a file was not replaced for good. What has the name is the old file or the new one, whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplaceError {
-    /// What has the name is a folder, a link, a pipe: none of ours.
+    /// The name belongs to a folder, a link or a pipe: none of our files.
     #[error("{0} is not a regular file")]
     NotAFile(String),
     /// The disk says no.
@@ -39,7 +39,7 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
     let filled = permitted.and_then(|()| fill(&mut file, bytes, durability));
     let placed = filled.and_then(|()| disk.rename(&temporary, name));
     if let Err(errno) = placed {
-        // What cannot be removed now is swept by the next run.
+        // The next run removes what is left.
         disk.remove(&temporary).ok();
         return Err(failed("write")(errno).into());
     }
@@ -56,7 +56,7 @@ pub(crate) fn place_new<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<(
     let mut file = disk.create(&temporary).map_err(failed("create"))?;
     let filled = fill(&mut file, bytes, Durability::Durable);
     if let Err(errno) = filled.and_then(|()| disk.rename_new(&temporary, name)) {
-        // What cannot be removed now is swept by the next run.
+        // The next run removes what is left.
         disk.remove(&temporary).ok();
         return Err(failed("write")(errno));
     }
@@ -81,7 +81,7 @@ pub fn sweep<D: Disk>(disk: &D) -> Result<usize, DiskError> {
     Ok(swept)
 }
 
-/// What replacements that a crash ended have left behind; or what one that goes on has begun.
+/// Temporary files of replacements that a crash ended, or that go on.
 pub fn strays<D: Disk>(disk: &D) -> Result<Vec<String>, DiskError> {
     let mut found = Vec::new();
     for name in disk.list().map_err(DiskError::when("list", "the folder"))? {

@@ -8,7 +8,8 @@ use crate::disk::{Disk, DiskError, DiskFile};
 /// How much room a run keeps.
 pub const RESERVE_BYTES: usize = 1 << 20;
 
-/// It is given up in so many parts: whoever has filled the disk may take each of them before the journal does.
+/// It is given up in so many parts: the program that filled the disk may take each of them before the journal
+/// does.
 const PARTS: u64 = 8;
 
 /// Room that is kept, if there was any.

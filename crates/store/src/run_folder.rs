@@ -63,7 +63,7 @@ pub fn project_root(session: &Path, current: &Path) -> PathBuf {
     workflow.and_then(Path::parent).unwrap_or(current).to_owned()
 }
 
-/// What a session is called by its folder: the folder's own name, or `<id>-<run>` for a planner's
+/// The name of a session, from its folder: the folder's own name, or `<id>-<run>` for a planner's
 /// `.workflow/sessions/<id>/runs/<run>/work/team`, whose last part says nothing.
 pub fn folder_name(session: &Path) -> String {
     match planned(session) {
@@ -72,7 +72,7 @@ pub fn folder_name(session: &Path) -> String {
     }
 }
 
-/// What the runs of a session are named after: its folder, or the `<id>` above a planner's nested folder.
+/// The base of the names of a session's runs: its folder, or the `<id>` above a planner's nested folder.
 pub fn named_by(session: &Path) -> String {
     planned(session).map_or_else(|| folder_name(session), |(id, _)| id)
 }

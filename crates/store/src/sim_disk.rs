@@ -25,7 +25,7 @@ pub struct SimFile {
     pub(crate) disk: SimDisk,
     pub(crate) inode: usize,
     boot: u64,
-    /// When nobody has it any more, the lock is gone too.
+    /// When the last handle is gone, so is the lock.
     open: Rc<()>,
 }
 
@@ -51,7 +51,7 @@ impl SimDisk {
         state.room = Room(state.random.index(ROOM_LEFT));
     }
 
-    /// Whether a planned crash has struck and nobody started the machine again.
+    /// Whether a planned crash has struck and the machine was not started again.
     pub fn is_down(&self) -> bool {
         self.state.borrow().down
     }
@@ -309,7 +309,7 @@ pub(crate) struct State {
     random: Random,
     lies: Lies,
     strike: Option<Strike>,
-    /// What still fits once the disk is full for good.
+    /// The bytes that still fit once the disk is full for good.
     room: Room,
     pub(crate) operations: u64,
     /// Counts starts of the machine; files of an earlier one are gone.

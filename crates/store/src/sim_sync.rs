@@ -45,7 +45,7 @@ impl Syncer for SimSyncer {
 }
 
 impl SimFile {
-    /// How many changes are not durable. Nobody can ask a real disk.
+    /// How many changes are not durable. A real disk cannot tell.
     fn changes(&self) -> usize {
         self.disk.state.borrow().inodes[self.inode].pending()
     }

@@ -1,4 +1,4 @@
-//! Whoever makes the journal durable beside the one who writes it, so that this one need not wait for the disk.
+//! A thread that makes the journal durable, so that its writer need not wait for the disk.
 
 use std::fmt::Debug;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -53,7 +53,7 @@ impl SyncThread {
 
 impl Syncer for SyncThread {
     fn begin(&mut self) {
-        // If the thread is gone, whoever asks for the end is told so.
+        // If the thread is gone, the next question about the end says so.
         self.begin.send(()).ok();
     }
 

@@ -75,9 +75,9 @@ impl Tide {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.lock();
         change(&mut state);
-        let somebody_waits = state.waiting > 0;
+        let is_awaited = state.waiting > 0;
         drop(state);
-        if somebody_waits {
+        if is_awaited {
             self.bell.notify_all();
         }
     }

@@ -8,12 +8,12 @@ use crate::limited::LimitedLines as _;
 use crate::must;
 use crate::pulse::make_pipe;
 
-/// The test's end of the pipe. Whoever keeps the other one open shows that it lives.
+/// The test's end of the pipe. A process that keeps the other end open shows that it lives.
 #[derive(Debug)]
 pub struct Diary {
     path: PathBuf,
     lines: BufReader<File>,
-    /// As long as we could write ourselves, the end is not reached when nobody else can.
+    /// As long as we could write ourselves, the end is not reached when all other writers are gone.
     open: File,
 }
 
@@ -40,7 +40,7 @@ impl Diary {
         self.lines.limited_line().unwrap_or_default().trim_end().to_owned()
     }
 
-    /// Waits until nobody can write any more, and gives what was not read.
+    /// Waits until the last writer is gone, and returns the unread text.
     #[track_caller]
     pub fn rest(self) -> Vec<String> {
         let Self { mut lines, open, .. } = self;

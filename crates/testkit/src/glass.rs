@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Glass {
     columns: usize,
     rows: usize,
-    /// What has scrolled out at the top, and then what is on the screen: one character for each column.
+    /// The lines that scrolled out at the top, then those on the screen: one character for each column.
     lines: Vec<Vec<char>>,
     /// Where the cursor is: the line, counted from the first there ever was, and the column.
     at: (usize, usize),

@@ -1,5 +1,6 @@
-//! Pipes between a test and the processes that it watches: by one they show that they live, and its end is the proof that
-//! the last of them is dead; at another one waits until it may go on. Nobody guesses by numbers or by the clock.
+//! Pipes between a test and the processes that it watches: by one they show that they live, and its end is
+//! the proof that the last of them is dead; at another one waits until it may go on. No test guesses by
+//! numbers or by the clock.
 
 use std::fs::File;
 use std::io::Read as _;

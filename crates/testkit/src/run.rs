@@ -3,8 +3,8 @@
 use std::fmt;
 use std::process::Output;
 
-/// What a run printed and how it ended. As text it is whole: nothing that a user would see is left out, and nothing that
-/// differs between two runs is in it.
+/// The output of a run and how it ended. As text it is whole: nothing that a user would see is left out, and
+/// nothing that differs between two runs is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// Exactly what it wrote to standard output; what is not UTF-8 is replaced.

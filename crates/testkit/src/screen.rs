@@ -19,7 +19,7 @@ pub struct Screen {
     person: File,
     /// All that was written.
     written: String,
-    /// What of it is not yet on the glass: the begin of a character.
+    /// Bytes that are not yet on the glass: the beginning of a character.
     bytes: Vec<u8>,
     glass: Glass,
 }

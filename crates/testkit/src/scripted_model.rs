@@ -62,7 +62,8 @@ impl ScriptedModel {
         format!("{}/{script}", self.address)
     }
 
-    /// What stands in front of a program that is to be in the model's network: nothing if it has none of its own.
+    /// The command prefix that puts a program into the model's network; empty if the model has no network of
+    /// its own.
     pub fn network(&self) -> Vec<String> {
         let pid = self.process.id().to_string();
         let enter = ["nsenter", "--target", &pid, "--user", "--net", "--preserve-credentials", "--"];

@@ -56,7 +56,7 @@ impl Terminal {
         (self.child.limited_wait().code(), self.shown)
     }
 
-    /// Reads what is shown next; there is no more when nobody has the terminal.
+    /// Reads what is shown next; there is no more when no process has the terminal.
     #[track_caller]
     fn read(&mut self) -> bool {
         let latest = Instant::now() + LIMIT;

@@ -135,8 +135,8 @@ impl World {
         Run::new("sh", &["-c", line], &output, &[(&dir, "$DIR"), (&root, "$WORLD")])
     }
 
-    /// The processes from this world that have a variable in their environment: each with its number and its command line.
-    /// Whoever has ended has no environment any more.
+    /// The processes from this world that have a variable in their environment: each with its number and its
+    /// command line. A process that has ended has no environment any more.
     #[track_caller]
     pub fn living(&self, variable: &str) -> Vec<(u32, String)> {
         let variable = format!("{variable}=");

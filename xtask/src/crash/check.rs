@@ -44,7 +44,7 @@ impl<'a> Witness<'a> {
     pub(crate) fn look(&mut self) -> Outcome {
         let mut done = BTreeSet::new();
         for run in self.runs() {
-            // What a killed executor had not committed may be torn.
+            // Uncommitted records of a killed executor may be torn.
             done.extend(journal(&run, true)?.completed.into_iter().map(|(task, _)| task));
             ended_well(&run, &mut self.ended_well)?;
         }

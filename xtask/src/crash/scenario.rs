@@ -152,7 +152,7 @@ impl Scenario {
     fn worker(&self, dir: &Path) -> String {
         let dir = dir.display();
         let mut text = format!("say() {{ echo \"$TEAM_EXECUTOR_TASK $TEAM_EXECUTOR_ATTEMPT $1\" >>'{dir}/log'; }}\n");
-        // It ends by itself some time, should nobody end it.
+        // It ends by itself some time, if no one ends it.
         text.push_str("haunt() { for _ in 1 2 3 4 5 6 7 8 9; do say tick; sleep 0.5; done; }\n");
         text.push_str("say start\ncase $TEAM_EXECUTOR_TASK in\n");
         for task in &self.tasks {

@@ -20,7 +20,7 @@ pub(super) const PASSES: &[&str] = &[
     "CLAUDE_CODE_USE_VERTEX",
 ];
 
-/// By itself it tries ten times, also where nobody is logged in; tasks are tried again anyway.
+/// By itself it tries ten times, also when it is not logged in; tasks are tried again anyway.
 pub(super) const SETS: &[(&str, &str)] = &[
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
     ("DISABLE_AUTOUPDATER", "1"),

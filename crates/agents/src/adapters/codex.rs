@@ -100,7 +100,7 @@ fn item(stream: &mut Stream, item: &Value) {
         (Some(kind), Some("declined")) => declined(stream, kind, item),
         // A warning, or what the model thinks.
         (Some("error" | "reasoning"), _) => {}
-        // What a tool came to is sent with the next request.
+        // The result of a tool is sent with the next request.
         _ => stream.is_sent(length(&item["aggregated_output"]).saturating_add(length(&item["result"]))),
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct Counting {
 impl Stream {
     /// One block of a message of Claude came. Each block tells the usage of the whole message, with the output only begun.
     pub(super) fn block(&mut self, message: &Value) {
-        // What Claude makes up itself, such as the words for an error, is no answer of a model.
+        // Text that Claude itself makes, such as an error message, is no answer of a model.
         let Some(id) = text(message, "id").filter(|_| text(message, "model") != Some("<synthetic>")) else { return };
         let written = message["content"].as_array().into_iter().flatten().map(length).fold(0, u64::saturating_add);
         let written = written / BYTES_A_TOKEN;

@@ -288,7 +288,7 @@ impl Adapter {
         }
     }
 
-    /// How somebody becomes logged in.
+    /// How to log in.
     pub const fn login(self) -> &'static str {
         match self {
             Self::Claude => "log in with `claude /login`, or set ANTHROPIC_API_KEY",
@@ -333,7 +333,7 @@ impl Adapter {
         };
         match Version::find(printed) {
             Some(version) if version >= least => Ok(version),
-            Some(version) => Err(format!("is version {version}, and {least} or newer is needed")),
+            Some(version) => Err(format!("is version {version}, but {least} or newer is required")),
             None => Err("does not say its version: is it the right program?".to_owned()),
         }
     }

@@ -148,13 +148,13 @@ impl Stream {
                 self.deny(tool, text(event, "what").unwrap_or_default());
             }
             (Some("lacks"), ..) => {
-                let words = text(event, "why").unwrap_or("it cannot be set up as it was wanted").to_owned();
+                let words = text(event, "why").unwrap_or("it refuses its settings").to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Fatal, words }));
             }
             (Some("wound up"), ..) => self.is_wound_up = true,
             (Some("closed"), ..) if self.is_wound_up => {}
             (Some("closed"), Some("limit"), _) => {
-                let words = "timed out: it was urged to come to an end, and did not".to_owned();
+                let words = "timed out: it was asked to finish and did not".to_owned();
                 (self.finished, self.ok, self.error) = (true, false, Some(Trouble { class: Class::Transient, words }));
             }
             (Some("closed"), ..) if !(self.finished && self.ok) => {
@@ -208,10 +208,7 @@ impl Stream {
     pub fn denied(&self) -> Option<Trouble> {
         (!self.denials.is_empty()).then(|| Trouble {
             class: Class::Fatal,
-            words: format!(
-                "it was not allowed to use {}, and `permissions` of the agent decides that",
-                self.denials.join(", ")
-            ),
+            words: format!("it may not use {}; `permissions` of the agent decides that", self.denials.join(", ")),
         })
     }
 
@@ -237,7 +234,7 @@ impl Stream {
             let said = self.error.as_ref().map_or(complaint, |error| &error.words);
             let class = Trouble::classify(None, said, ended_at).class;
             let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            return Some(Trouble { class, words: format!("it ended without saying that it was done ({how}){said}") });
+            return Some(Trouble { class, words: format!("it ended without reporting a result ({how}){said}") });
         }
         if !self.ok {
             let unknown = || Trouble { class: Class::Transient, words: "the agent reports an error".to_owned() };
@@ -270,7 +267,7 @@ pub(super) fn read(mut output: impl BufRead, mut take: impl FnMut(&mut Stream, &
         line.clear();
         match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(1..) => {}
-            // What cannot be read was not said.
+            // Unreadable text counts as not said.
             Ok(0) | Err(_) => break,
         }
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;

@@ -85,7 +85,7 @@ fn an_agent_that_was_ended_has_not_done_its_task_though_it_exits_with_0() {
     let gemini = read(Adapter::Gemini, &[r#"{"type":"init","session_id":"g-1"}"#, r#"{"type":"tool_use"}"#]);
     let ended = trouble(&gemini, 0).unwrap();
     assert_eq!(ended.class, Class::Transient);
-    assert_eq!(ended.words, "it ended without saying that it was done (exit code 0)");
+    assert_eq!(ended.words, "it ended without reporting a result (exit code 0)");
     let interrupted =
         r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["aborted"],"usage":{}}"#;
     let claude = trouble(&read(Adapter::Claude, &[CLAUDE, interrupted]), 0).unwrap();
@@ -101,7 +101,7 @@ fn tools_that_were_denied_are_trouble_though_the_agent_is_content() {
         .replace(r#""permission_denials":[]"#, r#""permission_denials":[{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}},{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}}]"#);
     let claude = trouble(&read(Adapter::Claude, &[CLAUDE, &denied]), 0).unwrap();
     assert_eq!(claude.class, Class::Fatal);
-    assert!(claude.words.starts_with("it was not allowed to use Write (/etc/x), and "), "{}", claude.words);
+    assert!(claude.words.starts_with("it may not use Write (/etc/x); "), "{}", claude.words);
     let codex = [
         r#"{"type":"item.completed","item":{"type":"command_execution","status":"declined"}}"#,
         r#"{"type":"turn.completed","usage":{}}"#,

@@ -1,4 +1,4 @@
-//! What went wrong with an agent, and whether another attempt can help. Agents say it in words of their own.
+//! Errors of an agent, and whether another attempt can help. Each agent words them differently.
 
 mod clock;
 
@@ -28,7 +28,7 @@ pub enum Class {
     },
     /// It can help when the service answers again, or with the service of another agent.
     Unreachable,
-    /// It cannot help: nobody is logged in.
+    /// It cannot help: the agent is not logged in.
     Auth,
     /// It cannot help: the account has no credit left.
     Credit,
@@ -49,10 +49,11 @@ const OF_QUOTA: &[&str] = &[
     "resource_exhausted",
     "resource exhausted",
 ];
-/// What services and agents say where nobody is logged in.
+/// Phrases of services and agents that are not logged in.
 const OF_AUTH: &[&str] =
     &["unauthorized", "authenticat", "api key", "api_key", "not logged in", "please log in", "please login", "/login"];
-/// What services say of an account that is empty. Of some quotas they say "check your plan and billing details" too.
+/// Phrases of services for an account without credit. Of some quotas they say "check your plan and billing
+/// details" too.
 const OF_CREDIT: &[&str] = &[
     "credit balance is too low",
     "insufficient_quota",

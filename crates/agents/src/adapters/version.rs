@@ -47,7 +47,7 @@ mod tests {
     fn an_old_or_a_wrong_program_is_refused_in_words() {
         assert_eq!(Adapter::Claude.probe("2.1.325 (Claude Code)"), Ok(Version(2, 1, 325)));
         let old = Adapter::Claude.probe("1.0.9 (Claude Code)").unwrap_err();
-        assert_eq!(old, "is version 1.0.9, and 2.1.0 or newer is needed");
+        assert_eq!(old, "is version 1.0.9, but 2.1.0 or newer is required");
         assert!(Adapter::Gemini.probe("usage: gemini FILE").unwrap_err().contains("is it the right program?"));
     }
 }

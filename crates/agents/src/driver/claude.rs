@@ -22,7 +22,7 @@ impl Dialogue for Claude {
     fn hear(&mut self, said: &Value, out: &mut Vec<Value>) -> Option<News> {
         match text(said, "type") {
             "result" => {
-                // What came too late for this turn is a turn of its own, which follows.
+                // A message too late for this turn becomes the next turn.
                 self.busy = said.get("queued_turn_count").and_then(Value::as_u64).unwrap_or(0) > 0;
                 (!self.busy).then_some(News::TurnOver)
             }
@@ -31,7 +31,7 @@ impl Dialogue for Claude {
                 if text(request, "subtype") == "can_use_tool" {
                     return Some(News::Asks(question(id, request)));
                 }
-                let response = json!({"subtype": "error", "request_id": id, "error": "this is not known here"});
+                let response = json!({"subtype": "error", "request_id": id, "error": "unknown request"});
                 out.push(json!({"type": "control_response", "response": response}));
                 None
             }

@@ -1,4 +1,5 @@
-//! What a protocol can do: what the agent said goes in, what is to be sent comes out. Nothing is read or written here.
+//! The interface of a protocol: messages of the agent go in, messages to send come out. Nothing is read or
+//! written here.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ pub(super) trait Dialogue {
     /// A turn goes on.
     fn is_busy(&self) -> bool;
 
-    /// What is said while a turn goes on joins it; otherwise it must wait.
+    /// A message sent during a turn joins it; otherwise it must wait.
     fn joins(&self) -> bool;
 
     /// Ends the turn that goes on.
@@ -39,7 +40,7 @@ pub(super) enum News {
     TurnOver,
     /// It wants to do something, and may not without being allowed to.
     Asks(Question),
-    /// What was said came too late for the turn, and is to be said again.
+    /// The message came too late for the turn, and must be sent again.
     TooLate(String),
     /// There will be no conversation.
     Failed,
@@ -110,7 +111,7 @@ impl Calls {
 
     /// Refuses a call of the agent that is not known.
     pub(super) fn unknown(&self, id: &Value, method: &str, out: &mut Vec<Value>) {
-        self.put(json!({"id": id, "error": {"code": -32601, "message": format!("there is no {method}")}}), out);
+        self.put(json!({"id": id, "error": {"code": -32601, "message": format!("unknown method {method}")}}), out);
     }
 
     fn put(&self, mut message: Value, out: &mut Vec<Value>) {

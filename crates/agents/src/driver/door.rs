@@ -98,7 +98,8 @@ pub fn tell(door: &Path, word: &Word) -> io::Result<Option<Answered>> {
     Ok(Some(decode(&line)?))
 }
 
-/// Has a person asked by whoever executes the run, if anybody does. Nobody waits for that: the answer comes by the door.
+/// Asks a person through the executor of the run, if there is one. Does not wait: the answer comes by the
+/// door.
 pub(super) fn ask(control: &Path, question: &Value) {
     let told = |name: &str| std::env::var(format!("TEAM_EXECUTOR_{name}")).unwrap_or_default();
     let cut = |key: &str| question[key].as_str().unwrap_or_default().chars().take(WORDS).collect::<String>();
@@ -111,7 +112,7 @@ pub(super) fn ask(control: &Path, question: &Value) {
         let mut stream = connect(&control)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(format!("{line}\n").as_bytes())?;
-        // Whoever leaves before the answer is not heard.
+        // A request is dropped if its sender leaves before the answer.
         stream.read(&mut [0])
     });
 }
@@ -120,7 +121,7 @@ pub(super) fn ask(control: &Path, question: &Value) {
 #[derive(Debug)]
 pub(super) struct Door {
     path: PathBuf,
-    /// Held while somebody is being answered.
+    /// Held while a request is being answered.
     answering: Arc<Mutex<()>>,
 }
 
@@ -142,7 +143,7 @@ impl Door {
     }
 }
 
-/// Whoever was heard is answered before this returns, if the conversation answered or nobody listens any more.
+/// Every request is answered before this returns, if the conversation answered or its receiver is gone.
 impl Drop for Door {
     fn drop(&mut self) {
         let _answered = self.answering.lock();
@@ -173,7 +174,7 @@ fn serve(stream: &UnixStream, ledgers: &Path, outbox: &Sender<Heard>, answering:
     let _held = answering.lock();
     let answered: Answered = match (read, decode::<Word>(&line)) {
         (Ok(_), Ok(word)) if !may_say(peer.as_ref(), ledgers, &word) => {
-            Err("a worker does not speak into the conversations of its own run".to_owned())
+            Err("a worker may not speak to the agents of its own run".to_owned())
         }
         (Ok(_), Ok(word)) => {
             let (reply, answer) = mpsc::channel();

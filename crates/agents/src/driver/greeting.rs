@@ -40,7 +40,7 @@ impl Tried {
             match self.inbox.recv_timeout(self.until.saturating_duration_since(Instant::now())) {
                 Ok(Heard::Said(said)) => return Ok(said),
                 Ok(Heard::Told(_) | Heard::Ended) => {}
-                Ok(Heard::Gone) | Err(RecvTimeoutError::Disconnected) => return Err("ends without a word"),
+                Ok(Heard::Gone) | Err(RecvTimeoutError::Disconnected) => return Err("ends without output"),
                 Err(RecvTimeoutError::Timeout) => return Err("does not answer"),
             }
         }
@@ -65,7 +65,7 @@ pub fn greet(
             Err("does not answer") => {
                 break Err("does not answer in the Agent Client Protocol: is it the right program?");
             }
-            Err(_) => break Err("ends without a word of the Agent Client Protocol: is it the right program?"),
+            Err(_) => break Err("ends without speaking the Agent Client Protocol: is it the right program?"),
         }
     };
     tried.peer.close(Duration::ZERO);

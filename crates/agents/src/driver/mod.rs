@@ -1,6 +1,7 @@
-//! The driver: a small process between a keeper and an agent that converses. To the keeper it is the worker; it starts the
-//! agent as its child, speaks the agent's protocol, and prints every message that it hears as it came, so that the log of the
-//! attempt is the agent's own stream. It lives and dies with the attempt: whoever ends that ends both.
+//! The driver: a small process between a keeper and an agent that converses. To the keeper it is the worker;
+//! it starts the agent as its child, speaks the agent's protocol, and prints every message that it hears as
+//! it came, so that the log of the attempt is the agent's own stream. It lives and dies with the attempt:
+//! ending the attempt ends both.
 //!
 //! Reading order: this file (what a driver is told), `dialogue` (what each protocol can do; `acp`, `claude` and `codex`
 //! are the protocols, functions from messages to messages), `peer` (the agent's process), [`door`] (how others reach a
@@ -48,7 +49,7 @@ pub struct Brief {
     pub converses: bool,
     /// The agent's program with its arguments.
     pub command: Vec<String>,
-    /// The arguments that make it take up a conversation, if it is told so by arguments.
+    /// The arguments that make it take up a conversation, if it takes that by arguments.
     pub resuming: Vec<String>,
     /// The conversation that it takes up, by the agent's own name for it.
     pub resume: Option<String>,
@@ -103,7 +104,7 @@ pub fn main() -> ExitCode {
     let mut prompt = String::new();
     let read = io::stdin().read_to_string(&mut prompt);
     let ended = match (brief, read) {
-        (None, _) => Err("it was not told what to do".to_owned()),
+        (None, _) => Err("the driver got no instructions".to_owned()),
         (_, Err(error)) => Err(format!("the prompt cannot be read: {error}")),
         (Some(brief), Ok(_)) if brief.converses => talk::hold(brief, prompt),
         (Some(brief), Ok(_)) => once::hold(&brief, &prompt),

@@ -19,7 +19,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Runs the agent to its end. Its exit code, or why there was none.
 pub(super) fn hold(brief: &Brief, prompt: &str) -> Result<u8, String> {
-    // Who ends the attempt tells the agent too, which may have something to say.
+    // Ending the attempt also ends the agent, which may have something to say.
     let_others_end_first();
     let mut stream = Stream::default();
     let resumed = brief.resume.as_deref().map(|session| brief.adapter.resumed(&brief.command, session));

@@ -30,7 +30,7 @@ pub(super) enum Heard {
     Gone,
     /// The agent's process has ended; what it left may go on.
     Ended,
-    /// Somebody wants something of the conversation.
+    /// A request to the conversation.
     Told(Told),
 }
 
@@ -121,12 +121,12 @@ impl AgentProcess {
         if !in_time {
             let _ended_meanwhile = self.child.kill();
         }
-        // Nobody has waited for it yet, so its number is still its own and its group's.
+        // It was not waited for yet, so its number is still its own and its group's.
         if let Some(group) = self.number().filter(|_| self.leads) {
             let _is_gone = kill_process_group(group, Signal::KILL);
         }
         let status = self.child.wait().ok()?;
-        // What it left may hold its output open.
+        // Processes that it left may hold its output open.
         let _all_is_heard = self.heard.recv_timeout(until.saturating_duration_since(Instant::now()));
         // A signal that we did not send is no good end.
         let code = status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1));
@@ -165,7 +165,7 @@ fn listen(output: ChildStdout, prints: bool, outbox: &Sender<Heard>) {
         }
         is_rest = !is_whole;
     }
-    let _nobody_listens = outbox.send(Heard::Gone);
+    let _is_unheard = outbox.send(Heard::Gone);
 }
 
 /// Prints a line for the log. A keeper that is gone ends us anyway.

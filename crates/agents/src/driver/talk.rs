@@ -26,7 +26,7 @@ use super::permission::settled;
 use super::{Brief, door};
 use crate::adapters::{Adapter, MARK, Stream};
 
-/// How long an agent has to end when nobody speaks to it any more.
+/// How long an agent has to end after its input is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 /// How long an agent has to end its turn when a budget is used up.
 const WINDING_UP: Duration = Duration::from_secs(8);
@@ -90,7 +90,7 @@ struct Talk {
     /// What its events add up to, by the same code that judges them afterwards.
     stream: Stream,
     prompt: String,
-    /// What is to be said when the turn is over.
+    /// Messages to send when the turn is over.
     waiting: VecDeque<String>,
     questions: Vec<Asked>,
     /// How many questions there were.
@@ -186,7 +186,7 @@ impl Talk {
         self.cut = true;
         let mut out = Vec::new();
         self.dialogue.interrupt(&mut out);
-        // What it asked for is not to be done any more, and an agent may wait for an answer before it stops.
+        // Its open request is void, but an agent may wait for an answer before it stops.
         for Asked { question, .. } in std::mem::take(&mut self.questions) {
             self.dialogue.answer(&question, false, &mut out);
         }
@@ -301,11 +301,11 @@ impl Talk {
         self.send(&out);
     }
 
-    /// Does what somebody wants of the conversation.
+    /// Carries out a request to the conversation.
     fn told(&mut self, word: Word) -> Answered {
         let did = match word {
             Word::Send(_) | Word::Interrupt {} if self.wound_up => {
-                return Err("it is being ended, because a budget is used up".to_owned());
+                return Err("it is being ended because a budget is used up".to_owned());
             }
             Word::State {} => String::new(),
             Word::Send(words) => self.told_to_say(words),
@@ -313,9 +313,9 @@ impl Talk {
                 self.mark("interrupted", &json!({}));
                 self.held = true;
                 self.interrupt();
-                "interrupted: it waits to be told what to do".to_owned()
+                "interrupted: it waits for instructions".to_owned()
             }
-            Word::Interrupt {} => return Err("it is not at work".to_owned()),
+            Word::Interrupt {} => return Err("it is not running".to_owned()),
             Word::Close {} => {
                 self.mark("closed", &json!({"by": "person"}));
                 self.over = true;
@@ -327,7 +327,7 @@ impl Talk {
             }
             Word::Answer { question, allow } => {
                 let found = self.questions.iter().position(|open| question.is_none_or(|number| open.number == number));
-                let Some(found) = found else { return Err("it does not ask that".to_owned()) };
+                let Some(found) = found else { return Err("it has not asked this question".to_owned()) };
                 let Asked { question, .. } = self.questions.remove(found);
                 self.answer(&question, allow, "person");
                 format!("{} {}", if allow { "allowed:" } else { "denied:" }, question.tool)
@@ -363,7 +363,7 @@ impl Talk {
             return "said while it works".to_owned();
         }
         self.waiting.push_back(words);
-        "it will be said when the turn is over".to_owned()
+        "the agent gets it when its turn ends".to_owned()
     }
 
     fn state(&self) -> State {

@@ -1,4 +1,5 @@
-//! What was delivered and not accepted is copied before its agent goes on with it in place: a revision replaces no version.
+//! Copies deliveries that were not accepted, before the agent changes them in place: a revision replaces no
+//! version.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -118,7 +118,7 @@ impl<'a> Custody<'a> {
         buffer: &mut [u8],
         note: &mut dyn FnMut(&Exit),
     ) -> Result<(), Unkillable> {
-        // What came with the assignment has been read: nothing would wake us for it.
+        // Input that came with the assignment is already read: nothing would wake us for it.
         self.obey(lifeline);
         while !self.tree.is_gone() {
             let Ready { lifeline: is_told, streams: ready } = self.wait(lifeline);
@@ -317,5 +317,5 @@ impl<'a> Custody<'a> {
 fn refuse(key: &str) {
     let ended = Ended::CouldNotStart(Obstacle::new("the keeper has a worker already"));
     let exit = Box::new(Exit::without_run(key, ended, 0));
-    answer(&KeeperMessage::Ended { exit, unrecorded: Some("the attempt was not begun".to_owned()) });
+    answer(&KeeperMessage::Ended { exit, unrecorded: Some("the attempt was not started".to_owned()) });
 }

@@ -1,10 +1,11 @@
-//! The folders that workers deliver to, each empty when its worker starts. A worker that delivers nothing leaves an empty
-//! one, which becomes the next worker's: giving a folder another name is far cheaper than making one, and nobody finds
-//! thousands of empty ones.
+//! The folders that workers deliver to, each empty when its worker starts. A worker that delivers nothing
+//! leaves an empty one, which becomes the next worker's: giving a folder another name is far cheaper than
+//! making one, and no process finds thousands of empty ones.
 //!
-//! Until then it keeps its name, and the next attempt at the same task may be another keeper's. So a keeper gives a folder
-//! another name, or removes it, only while nobody may put one in the place of another, which a lock says, and only if it is
-//! still the folder that it has open. Whoever finds a folder in its way puts its own there while nobody else may do anything.
+//! Until then it keeps its name, and the next attempt at the same task may be another keeper's. So a keeper
+//! gives a folder another name, or removes it, only while a lock keeps every other process from replacing
+//! folders, and only if it is still the folder that it has open. A keeper that finds a folder in its way puts
+//! its own there under the same lock.
 //!
 //! Whether anything came into one is told by its time.
 //!
@@ -99,13 +100,14 @@ impl Folders {
         self.all.as_ref().is_some_and(is_full)
     }
 
-    /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. Nobody writes to it any more.
+    /// Keeps a folder for the next one if nothing was delivered to it, and says how much was. All its writers
+    /// are gone.
     pub(super) fn take_back(&mut self, path: &Path) -> usize {
         let Some(all) = &self.all else { return 0 };
         if self.lock.is_some() && self.held.as_ref().is_some_and(|held| held.is_untouched_in(all)) {
             return 0;
         }
-        // Until its end is told, nobody else begins the next attempt.
+        // Until its end is reported, the next attempt does not begin.
         self.held = None;
         let (_, Some(name)) = parts(path) else { return 0 };
         let left = count(all, name);

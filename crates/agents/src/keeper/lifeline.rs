@@ -104,7 +104,8 @@ impl Lifeline {
         match poll(&mut fds, time) {
             Ok(_) => {}
             Err(Errno::INTR) => return (false, true),
-            // Whoever cannot be heard is as good as gone; only a look in passing can wait for the next one.
+            // An executor that does not answer counts as gone; only a look in passing can wait for the next
+            // one.
             Err(_) => return (false, time.is_some()),
         }
         let input = fds[0].revents();

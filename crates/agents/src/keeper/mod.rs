@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
     // It may have begun in there. Else it enters, which takes long; one that cannot be entered is done without.
     let pid = std::process::id();
     let cgroup = cgroup.filter(|cgroup| cgroup.holds(pid) || cgroup.take(pid).is_ok());
-    // Without these a worker could leave processes behind that nobody ends.
+    // Without these a worker could leave processes behind that never end.
     let (Ok(()), Ok(ends)) = (set_child_subreaper(Some(rustix::process::getpid())), Ends::watch()) else {
         return ExitCode::FAILURE;
     };
@@ -83,7 +83,7 @@ pub fn main() -> ExitCode {
     };
     drop(keeper);
     match cgroup {
-        // Nobody else is left to remove it.
+        // No other process is left to remove it.
         Some(cgroup) if end == End::Alone => cgroup.leave().map_or(ExitCode::FAILURE, |()| end.code()),
         _ => end.code(),
     }
@@ -132,7 +132,7 @@ impl Talk {
         Err(End::Alone)
     }
 
-    /// The keeper's ledger. As long as none can be made nothing is started: nobody would find out what became of it.
+    /// The keeper's ledger. Without one no worker starts: its outcome could not be found later.
     fn ledger_at(&mut self, path: &Path) -> Result<Ledger, End> {
         loop {
             let error = match Ledger::create(path) {

@@ -147,7 +147,7 @@ impl Keeper<'_> {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "it is no file of a run")]
+#[expect(clippy::disallowed_methods, reason = "it is not a file of a run")]
 fn null() -> io::Result<File> {
     File::open("/dev/null")
 }

@@ -1,8 +1,9 @@
 //! The executor's side of its keepers: one keeper per slot, started when it is first needed, used again for the next
 //! task, replaced when it dies.
 //!
-//! There is no thread: whoever owns the pool waits in [`Keepers::wait`] for whatever happens next. The owner's thread must
-//! live as long as the pool, because the kernel tells a child of the death of the *thread* that started it.
+//! There is no thread: the owner of the pool waits in [`Keepers::wait`] for whatever happens next. The
+//! owner's thread must live as long as the pool, because the kernel tells a child of the death of the
+//! *thread* that started it.
 
 mod kept;
 

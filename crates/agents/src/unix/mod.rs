@@ -2,7 +2,7 @@
 //! signals in the child, twice, and maps a new stack for it: that cost more than everything else that a keeper does for a
 //! short task. And it cannot start a process in a cgroup.
 //!
-//! Whoever starts a program prepares everything for the child, which then only makes system calls: nothing is allocated,
+//! The parent prepares everything for the child, which then only makes system calls: nothing is allocated,
 //! freed or locked in it.
 
 #![expect(unsafe_code, reason = "what a child does before it becomes a program can be said in no other way")]
@@ -136,7 +136,7 @@ unsafe fn handle(signal: c_int, how: libc::sighandler_t) {
     }
 }
 
-/// Lets this process wait for its children, also if whoever started it does not do so for its own: that is inherited, and the
+/// Lets this process wait for its children, also if its own parent ignores them: that is inherited, and the
 /// kernel would forget how they ended.
 pub fn wait_for_children() {
     // SAFETY: nothing in this program handles the signal.
@@ -187,8 +187,8 @@ pub fn keep_memory() {
 /// The child. It must not panic, allocate or return.
 extern "C" fn become_program(errand: *mut c_void) -> c_int {
     let errand = errand.cast::<Errand>();
-    // SAFETY: what the parent prepared is there, and nobody else touches it. Handlers of signals are forgotten when the
-    // program begins; what this process ignores would be ignored by it too.
+    // SAFETY: the parent's preparations are there, and no one else touches them. Handlers of signals are
+    // forgotten when the program begins; what this process ignores would be ignored by it too.
     unsafe {
         let Errand { file, args, env, cwd, streams, leads, gives_way, tell, .. } = *errand;
         if gives_way {
@@ -224,7 +224,7 @@ pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
         // SAFETY: a child does not share what is done about signals, and nothing handles this one.
         unsafe { as_usual(libc::SIGXFSZ) };
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // Whoever is gone by now tells nobody any more.
+        // A parent that is gone needs no answer.
         if getppid() == us { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec it makes three system calls, and an error is a number: nothing is allocated or locked.

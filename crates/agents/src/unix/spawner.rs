@@ -37,8 +37,9 @@ impl Spawner {
         Self { stack: vec![0; STACK].into_boxed_slice(), gives_way: false }
     }
 
-    /// From now on this process takes the processor from nobody when it wakes: whoever runs goes on, which may be a worker
-    /// that has just begun. Its children are scheduled as it was. Nothing changes if somebody has chosen how.
+    /// From now on this process preempts no other when it wakes: the running process goes on, which may be a
+    /// worker that has just begun. Its children are scheduled as it was. Nothing changes if the user chose a
+    /// policy.
     pub(crate) fn give_way(&mut self) {
         // SAFETY: the one asks about this process, the other reads what it is handed, which lives as long.
         self.gives_way = unsafe {
@@ -47,8 +48,9 @@ impl Spawner {
         };
     }
 
-    /// Starts a program in a process group of its own, with no signal blocked, and none ignored that only this program ignores;
-    /// what whoever started it ignores, as `nohup` does, stays so. Descriptors that are not marked to be closed go with it. The caller has no other thread, and must wait for the child.
+    /// Starts a program in a process group of its own, with no signal blocked, and none ignored that only
+    /// this program ignores; signals that its parent ignores, as with `nohup`, stay ignored. Descriptors that
+    /// are not marked to be closed go with it. The caller has no other thread, and must wait for the child.
     pub(crate) fn start(&mut self, program: &Program<'_>) -> Result<Pid, NotStarted> {
         let prepared = Prepared::new(program).map_err(NotStarted::Other)?;
         let mut errand = Errand { gives_way: self.gives_way, ..prepared.errand() };
@@ -117,7 +119,7 @@ mod tests {
     fn a_program_has_what_it_was_given_and_nothing_else() {
         let (printed, code) = told("echo $A; pwd; env | sort | cut -d= -f1 | tr '\\n' ' '; exit 7", "/usr").unwrap();
         assert_eq!((printed.as_str(), code), ("b c\n/usr\nA PWD ", Some(7)));
-        // Whoever started this process may have left it some descriptors.
+        // The parent of this process may have left it some descriptors.
         let mut others = std::process::Command::new("/bin/sh");
         let others = others.args(["-c", "ls /proc/self/fd"]).stderr(std::process::Stdio::null()).output().unwrap();
         assert_eq!(told("ls /proc/self/fd", "/").unwrap().0, String::from_utf8(others.stdout).unwrap());

@@ -59,7 +59,7 @@ fn read(assignments: &mpsc::Sender<Assignment>, mut wake: PipeWriter) -> io::Res
         sent.map_err(io::Error::other)?;
         wake.write_all(b".")?;
     }
-    // Nothing more will come: whoever waits for the other end of the pipe must not be woken by its end.
+    // Nothing more will come: a reader at the other end of the pipe must not be woken by its end.
     loop {
         std::thread::park();
     }

@@ -1,4 +1,4 @@
-//! What every worker is told, and what it may answer.
+//! The contract with every worker: its environment, and its report.
 
 use std::path::Path;
 

@@ -229,7 +229,7 @@ fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
     signal_keeper(attempt.parent().unwrap(), Signal::KILL);
     assert!(matches!(world.next(), KeeperEvent::KeeperDied { .. }));
     if team_executor_agents::protections().cgroup.is_none() {
-        // Here nobody could end it.
+        // Here no one could end it.
         gate.open();
     }
     pulse.wait_dead();
@@ -303,7 +303,7 @@ fn a_keeper_that_does_not_end_is_killed_by_the_next_executor_with_all_that_it_ke
     let all = [key];
     assert!(
         Harvest::gather(&ledgers(dir.path()), &all, Duration::ZERO).unwrap().is_none(),
-        "whoever only looks ends nobody"
+        "a read-only look ends no process"
     );
     let harvest = Harvest::insist(&ledgers(dir.path()), &all, Duration::ZERO).unwrap().expect("all are gone");
     assert_eq!(harvest.exit(&all[0]), None);

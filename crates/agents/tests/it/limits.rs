@@ -1,4 +1,4 @@
-//! A worker that takes too long is ended, and it is told which limit it ran into.
+//! A worker that takes too long is ended, and its outcome names the limit.
 
 use team_executor_agents::{Ended, Limit, Limits};
 

@@ -51,7 +51,8 @@ fn a_worker_has_the_environment_and_the_files_it_was_given_and_no_others() {
     assert_eq!(world.out("fds").trim_end(), inherited().join(" "));
 }
 
-/// The open files that every process started by this test inherits, because whoever started the test left them so.
+/// The open files that every process started by this test inherits, because the parent of the test left them
+/// open.
 fn inherited() -> Vec<String> {
     let mut numbers: Vec<String> = Vec::new();
     for entry in std::fs::read_dir("/proc/self/fdinfo").unwrap() {

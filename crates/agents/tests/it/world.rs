@@ -11,7 +11,7 @@ use team_executor_agents::ledger::{Entry, entries};
 use team_executor_agents::{Assignment, Exit, Harvest, KeeperEvent, Keepers, Leftover, Limits};
 use team_executor_testkit::{Gate, Pulse, fake_agent, usual_signals};
 
-/// Longer than anything may take; whoever waits for so long has failed.
+/// Longer than anything may take; a wait of this length has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A pool of keepers over a folder of attempts.

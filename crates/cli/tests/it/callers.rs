@@ -111,7 +111,7 @@ fn worker_in_its_own_namespace_cannot_report_for_another() {
     assert!(!world.dir().join("forged").exists(), "{done}");
     assert_eq!(column(&world, "findings"), ["from a namespace", "did B"]);
     let errors = errors(&world);
-    for said in ["this process does not belong to", "a worker does not steer", "a worker may only speak for its own"] {
+    for said in ["this process does not belong to", "a worker may not control", "a worker may only speak for its own"] {
         assert_eq!(errors.matches(&format!("error: {said}")).count(), 1, "{errors}");
     }
 }
@@ -205,11 +205,11 @@ fn worker_without_environment_cannot_steer_its_run() {
     assert_eq!(read(world.dir().join("codes")), "2\n".repeat(STEERING.len() + 1));
     assert_eq!(read(world.dir().join("S/tasks.csv")).lines().count(), before.lines().count(), "no task was added");
     let errors = errors(&world);
-    let steers = errors.matches("error: a worker does not steer the run that it is part of\nhelp: ").count();
+    let steers = errors.matches("error: a worker may not control its own run\nhelp: ").count();
     let speaks = errors.matches("error: a worker may only speak for its own attempt, ").count();
     assert_eq!((steers, speaks), (STEERING.len() - 3, 3), "{errors}");
     let daemon = read(world.dir().join("daemon-said"));
-    assert!(daemon.contains("error: a worker does not steer the run that it is part of\nhelp: "), "{daemon}");
+    assert!(daemon.contains("error: a worker may not control its own run\nhelp: "), "{daemon}");
     assert!(!done.stderr.contains("paused") && !done.stderr.contains("attempt 2"), "{done}");
 }
 
@@ -230,8 +230,8 @@ fn worker_at_the_socket_itself_is_refused() {
     assert_eq!(done.code, Some(0), "{done}");
     assert_eq!(column(&world, "status"), ["completed", "completed"], "{done}");
     let refused = |why: &str| format!("{{\"version\":1,\"stage\":\"unknown\",\"refused\":\"{why}\"}}\n");
-    let steers = refused("a worker does not steer the run that it is part of");
-    let asks = refused("a worker asks for its own attempt only");
+    let steers = refused("a worker may not control its own run");
+    let asks = refused("a worker may only ask for its own attempt");
     assert_eq!(read(world.dir().join("answers")), [steers.as_str(), &steers, &asks, &steers].concat());
 }
 

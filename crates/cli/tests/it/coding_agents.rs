@@ -169,8 +169,8 @@ fn the_exit_status_of_an_agent_does_not_decide() {
     assert_eq!(
         column(&world, "error"),
         [
-            "it was not allowed to use Write, and `permissions` of the agent decides that",
-            "it ended without saying that it was done (exit code 0)",
+            "it may not use Write; `permissions` of the agent decides that",
+            "it ended without reporting a result (exit code 0)",
             "API Error: 400 no",
             "its report cannot be used: `status` must be `completed` or `failed`",
             "it ended without a report, and said: nothing",
@@ -270,7 +270,7 @@ fn a_missing_or_old_agent_is_an_error_with_the_fix_before_anything_starts() {
     for (agent, error, help) in [
         (
             "claude",
-            "bin/claude is version 1.0.9, and 2.1.0 or newer is needed (agent 'claude')",
+            "bin/claude is version 1.0.9, but 2.1.0 or newer is required (agent 'claude')",
             "npm i -g @anthropic-ai/claude-code",
         ),
         (
@@ -302,7 +302,7 @@ fn who_can_do_tasks_is_listed_and_tested() {
     let agent =
         |name: &str| tested["agents"].as_array().expect("a list").iter().find(|one| one["name"] == name).expect(name);
     assert!(agent("claude")["answered_ms"].is_u64() && agent("claude")["version"] == "2.1.325", "{tested}");
-    let why = "it ended without saying that it was done (exit code 1): no account";
+    let why = "it ended without reporting a result (exit code 1): no account";
     assert_eq!((&agent("codex")["why"], &agent("codex")["usable"]), (&why.into(), &true.into()));
     assert_eq!((&agent("gemini")["usable"], &agent("gone")["usable"]), (&false.into(), &false.into()));
     assert_eq!(world.run(&["agents", "claude", "--test"]).code, Some(0));

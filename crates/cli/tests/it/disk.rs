@@ -158,10 +158,7 @@ fn a_huge_file_is_refused_unread() {
         let run = validate(&world);
         assert_eq!(run.code, Some(2), "{run}");
         assert!(run.stdout.contains(&format!("error: Invalid session: {file} too large\n")), "{run}");
-        assert!(
-            run.stdout.contains(&format!("help: 1073741824 bytes, but the limit is {limit}")),
-            "{run}"
-        );
+        assert!(run.stdout.contains(&format!("help: 1073741824 bytes, but the limit is {limit}")), "{run}");
     }
 }
 

@@ -71,7 +71,7 @@ fn a_damaged_journal_is_explained_copied_cut_and_continued() {
     let says = check(&value, "journal")["says"].as_str().unwrap_or_default();
     assert!(says.starts_with(&format!("damaged: line {line}, at byte ")), "{says}");
     let behind = damaged.lines().count() - line;
-    assert!(says.contains(&format!("has a wrong checksum; {behind} whole lines follow")), "{says}");
+    assert!(says.contains(&format!("has a wrong checksum; {behind} intact lines follow")), "{says}");
     let help = check(&value, "journal")["help"].as_str().unwrap_or_default();
     assert!(help.ends_with("team-executor doctor --session=S --repair"), "{help}");
     let given_up: Vec<_> = value["run"]["given_up"].as_array().expect("a list").iter().map(Value::as_str).collect();

@@ -226,13 +226,13 @@ fn roles_join_by_rule_and_are_recorded_and_shown_with_the_reason() {
         ];
         assert_eq!(joined(&world.run(&["plan", session, "--format", "json"])), by_rule);
         let asked = world.run(&["plan", session, "--role", "lawyer"]);
-        assert!(asked.stdout.contains("\n                lawyer joins: somebody asked for it\n"), "{asked}");
+        assert!(asked.stdout.contains("\n                lawyer joins: a person asked for it\n"), "{asked}");
         let wrong = world.run(&["plan", session, "--role", "lawer"]);
         assert!(wrong.code == Some(2) && wrong.stderr.contains("help: did you mean --role lawyer?"), "{wrong}");
         world.write("team-executor.toml", "[roles.lawyer]\ninject = true\n");
         let plan = world.run(&["plan", session]);
         let told = "Joining         security-expert joins: requirement mentions OWASP\n";
-        assert!(plan.stdout.contains(told) && plan.stdout.contains("lawyer joins: somebody asked for it"), "{plan}");
+        assert!(plan.stdout.contains(told) && plan.stdout.contains("lawyer joins: a person asked for it"), "{plan}");
 
         let ran = world.run(&["run", session, "--agent-command", PASSES, "-y", "--on-complete", "auto_keep"]);
         assert!(ran.code == Some(0) && ran.stdout.contains(told), "{ran}");
@@ -241,7 +241,7 @@ fn roles_join_by_rule_and_are_recorded_and_shown_with_the_reason() {
         std::fs::remove_file(world.dir().join("team-executor.toml")).expect("it is there");
         for command in ["status", "plan"] {
             let shown = world.run(&[command, session]);
-            assert!(shown.stdout.contains(told) && shown.stdout.contains("lawyer joins: somebody asked"), "{shown}");
+            assert!(shown.stdout.contains(told) && shown.stdout.contains("lawyer joins: a person asked"), "{shown}");
             assert!(!shown.stdout.contains("poet"), "{shown}");
         }
         assert_eq!(joined(&world.run(&["status", session, "--format", "json"])).len(), 4);

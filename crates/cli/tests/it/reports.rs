@@ -146,7 +146,7 @@ fn denied_call_does_not_undo_what_was_delivered_and_reported() {
     let run = run(&world, &["--agent", "claude"]);
     assert_eq!(run.code, Some(1), "{run}");
     assert_eq!(column(&world, "status"), ["completed", "failed"], "B delivered nothing: {run}");
-    let told = "A: it was not allowed to use Write (/etc/x), and `permissions` of the agent decides that";
+    let told = "A: it may not use Write (/etc/x); `permissions` of the agent decides that";
     assert!(run.stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{run}");
     assert!(rows(&world)["B"]["error"].contains("Write (/etc/x)"), "{run}");
 }

@@ -225,7 +225,7 @@ fn any_byte_can_be_typed_at_a_question() {
     assert!(terminal.glass().to_string().ends_with("Nothing was started"), "{}", terminal.glass());
     let (_world, mut terminal) = at_checkpoint();
     terminal.type_in(b"\xe9\n");
-    terminal.wait_for("that was not understood; type resume, improve TEXT, revise TASK TEXT,");
+    terminal.wait_for("unknown answer; type resume, improve TEXT, revise TASK TEXT,");
     terminal.type_in("resume\n");
     assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
 }

@@ -110,11 +110,11 @@ fn instructions_in_args_are_added_to_ours() {
     let claude = args(&world, "A");
     assert_eq!(claude.iter().filter(|arg| *arg == "--append-system-prompt").count(), 1, "{claude:?}");
     let prompt = behind(&claude, "--append-system-prompt").expect("a prompt");
-    assert!(prompt.contains("You owe a report") && prompt.ends_with("Be brief."), "{prompt}");
+    assert!(prompt.contains("You must report") && prompt.ends_with("Be brief."), "{prompt}");
     assert_eq!(behind(&claude, "--add-dir"), Some("/x".into()), "{claude:?}");
     let codex = args(&world, "B");
     let told: Vec<_> = codex.iter().filter(|arg| arg.starts_with("developer_instructions=")).collect();
-    assert!(told.len() == 1 && told[0].contains("You owe a report") && told[0].contains("Be kind."), "{codex:?}");
+    assert!(told.len() == 1 && told[0].contains("You must report") && told[0].contains("Be kind."), "{codex:?}");
 }
 
 /// An agent of the Agent Client Protocol that offers two models.

@@ -28,7 +28,7 @@ fn test_asks_an_acp_agent_for_a_word() {
         ("say 'API error: invalid token'; turn end_turn", 1, "it was asked for OK, and said: API error: invalid token"),
         ("turn end_turn", 1, "it was asked for OK, and said: nothing"),
         ("turn refusal", 1, "the agent stopped: refusal"),
-        ("exit 3", 1, "it ends without a word"),
+        ("exit 3", 1, "it ends without output"),
     ] {
         let world = speaking(prompted);
         let tested = world.run(&["agents", "fake", "--test"]);

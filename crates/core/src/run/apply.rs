@@ -1,4 +1,4 @@
-//! What each event does to a run. Total: what cannot have happened is ignored.
+//! Applies each event to a run. Total: impossible events are ignored.
 
 use super::decision::Decision;
 use super::event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
@@ -161,8 +161,8 @@ impl Run {
         }
     }
 
-    /// A person is to judge what there is after this task, when everything was decided that came before it. A pause that
-    /// somebody asked for lasts longer than all of that.
+    /// A person is to judge what there is after this task, when everything was decided that came before it. A
+    /// pause that a person asked for lasts longer than all of that.
     fn pause_after(&mut self, task: TaskIndex, cause: Cause) {
         let reason = PauseReason::Checkpoint { task, cause };
         let State { stage, pause, later, .. } = &mut self.state;
@@ -244,7 +244,8 @@ impl Run {
         }
         for task in tasks {
             let Some(state) = self.state.tasks.get_mut(task.get()) else { continue };
-            // What a person sends back has all its rounds again. What failed its checks is only checked again.
+            // Work that a person sends back has all its rounds again. Work that failed its checks is only
+            // checked again.
             state.rounds = 0;
             if *action == CheckpointAction::Recheck {
                 state.check_only = *checkpoint == Some(*task) && state.status == TaskStatus::Failed;
@@ -376,7 +377,7 @@ impl Run {
         match before {
             _ if !ends => {
                 self.state.pause = None;
-                self.state.closed.fill(false); // somebody may have logged in
+                self.state.closed.fill(false); // the user may have logged in
             }
             Stage::Paused(reason) => self.state.pause = Some(reason),
             _ => {}

@@ -1,4 +1,4 @@
-//! What a run may use: budgets of the whole run, of roles and of tasks.
+//! Budgets of the whole run, of roles and of tasks.
 //!
 //! An attempt starts only if it fits into every budget that it comes under: what was used, what the attempts that run will
 //! probably use, and what one more will, are together not more than the budget. What an attempt will probably use is what

@@ -1,4 +1,4 @@
-//! What a run answers to each input: the one place where inputs are told apart.
+//! The answer of a run to each input: the one place that distinguishes inputs.
 
 use super::effect::{Effect, Step};
 use super::event::{Event, PauseReason, SkipReason};

@@ -31,7 +31,8 @@ impl Run {
         &self.state.decisions
     }
 
-    /// The checkpoint at which a person is to decide, and why: now, or when somebody goes on with what was stopped there.
+    /// The checkpoint at which a person is to decide, and why: now, or when a person resumes a run that was
+    /// stopped there.
     pub const fn checkpoint(&self) -> Option<(TaskIndex, Cause)> {
         match self.pause() {
             Some(PauseReason::Checkpoint { task, cause }) => Some((*task, *cause)),
@@ -52,7 +53,7 @@ impl Run {
         reviewed.iter().copied().filter(completed).collect()
     }
 
-    /// What is wrong with that, in the words of whoever judged it before.
+    /// What is wrong with the work, in the reviewer's words.
     pub fn critique_at(&self, checkpoint: TaskIndex) -> Option<&str> {
         let objection = self.state.tasks.get(checkpoint.get())?.objection.as_ref()?;
         Some(objection.critique.as_str()).filter(|critique| !critique.is_empty())
@@ -85,7 +86,7 @@ impl Turn<'_> {
         }
         let text = match checkpoint.and_then(|checkpoint| self.run.critique_at(checkpoint)) {
             Some(critique) if text.is_empty() && !tasks.is_empty() && action != CheckpointAction::Recheck => {
-                critique.to_owned() // whoever adds nothing means that
+                critique.to_owned() // a person who adds nothing means that
             }
             _ => text,
         };

@@ -1,4 +1,5 @@
-//! What is to be done outside after a step, once its events are durable. Effects are values; nothing is done here.
+//! Effects of a step on the outside, due once its events are durable. Effects are values; nothing is carried
+//! out here.
 
 use super::event::Event;
 use super::input::{Refused, Work};
@@ -10,11 +11,11 @@ use crate::time::Timestamp;
 /// The answer of a run to one input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What happened; already applied. To be made durable, in this order, before any effect is carried out.
+    /// The events, already applied. They must be durable, in this order, before any effect is carried out.
     pub events: Vec<Event>,
     /// How the run stood after each of them.
     pub standings: Vec<Standing>,
-    /// What is to be done, in this order.
+    /// The effects, in this order.
     pub effects: Vec<Effect>,
     /// Why the input changed nothing, if it did not. Only its time counts; what that makes possible starts with the
     /// next input, at the latest when [`Effect::WakeAt`] comes true.

@@ -1,4 +1,4 @@
-//! What happened in a run. Events are all that must be kept: applying them again gives the same run.
+//! The events of a run. Keeping them is enough: applying them again gives the same run.
 //!
 //! Each decision that a later incarnation must not make differently is inside the event that it follows from, so that no
 //! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
@@ -121,7 +121,7 @@ pub enum Event {
     Decided {
         /// At which checkpoint, if the run was at one.
         checkpoint: Option<TaskIndex>,
-        /// What is to be done.
+        /// The decision's text.
         action: CheckpointAction,
         /// What is sent back.
         tasks: Vec<TaskIndex>,
@@ -254,7 +254,7 @@ pub enum WaveThen {
 pub enum Halt {
     /// A budget is in the way of everything that could start.
     Budget(Box<Bound>),
-    /// Nobody is logged in with any agent that can do this task.
+    /// No agent that can do this task is logged in.
     NotLoggedIn(TaskIndex),
     /// The disk is full.
     NoRoom,

@@ -12,7 +12,7 @@ impl Run {
         self.state.counts.pending == 0 && self.state.counts.in_progress == 0
     }
 
-    /// Whether a person is to say how it goes on. A pause that somebody asked for is no question.
+    /// Whether a person must decide how it goes on. A pause that a person asked for is no question.
     fn asks(&self) -> bool {
         matches!(self.pause(), Some(PauseReason::WaveFailed(_) | PauseReason::Checkpoint { .. }))
     }

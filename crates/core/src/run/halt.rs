@@ -40,12 +40,12 @@ impl Run {
         !self.state.closed[quota] && self.state.held[quota] <= self.state.clock
     }
 
-    /// Whether nobody is logged in with any agent that can do a task.
+    /// Whether no agent that can do a task is logged in.
     fn is_closed(&self, task: TaskIndex) -> bool {
         self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|one| self.state.closed[one.quota])
     }
 
-    /// A task that was tried and is not done, and that nobody is logged in for.
+    /// A task that was tried and is not done, and whose agents are not logged in.
     pub(super) fn refused_to_all(&self) -> Option<TaskIndex> {
         let was_tried =
             |task: &TaskState| task.attempt > 0 && matches!(task.status, TaskStatus::Pending | TaskStatus::Failed);
@@ -63,7 +63,7 @@ impl Run {
 }
 
 impl Turn<'_> {
-    /// Stops at once if nobody is logged in with any agent that can do this task: others would only fail likewise.
+    /// Stops at once if no agent that can do this task is logged in: other tasks would fail the same way.
     pub(super) fn stop_without_login(&mut self, task: TaskIndex) {
         if matches!(self.run.state.stage, Stage::Going | Stage::Paused(_)) && self.run.is_closed(task) {
             self.emit(Event::Halted { why: Halt::NotLoggedIn(task), at: self.now });

@@ -23,7 +23,7 @@ pub enum Input {
         now: Timestamp,
         /// What a live worker still holds.
         alive: Vec<Work>,
-        /// What ended while nobody listened.
+        /// Attempts that ended while no executor was there.
         harvested: Vec<WorkEnded>,
         /// The machine lost its memory in between: what was not durable is not known, and nothing is alive.
         rebooted: bool,
@@ -84,8 +84,8 @@ pub enum Input {
         /// Also everything that depends on them and is over, whatever became of it.
         downstream: bool,
     },
-    /// Between two incarnations a person changed what is to be done. Told before [`Input::Recovered`]: nothing starts yet.
-    /// All of it is taken, or none.
+    /// Between two incarnations a person changed the tasks. Comes before [`Input::Recovered`]: nothing starts
+    /// yet. All of it is taken, or none.
     Edited {
         /// When.
         now: Timestamp,
@@ -118,7 +118,7 @@ pub enum Input {
     Decide {
         /// When.
         now: Timestamp,
-        /// What is to be done.
+        /// The task's text.
         action: CheckpointAction,
         /// Which tasks are to be done again; only for [`CheckpointAction::Revise`] and [`CheckpointAction::Improve`].
         /// Without any, what the checkpoint judges is improved.
@@ -226,7 +226,8 @@ pub enum ErrorClass {
         /// When that is, where the agent said so.
         until: Option<Timestamp>,
     },
-    /// What was delivered does not pass its checks: it can help a bounded number of times, with what is wrong in mind.
+    /// The delivery does not pass its checks: another attempt that knows the problems may help, a bounded
+    /// number of times.
     Rejected,
     /// There is no login, or the account is empty: it can help with another agent, or when that has changed.
     Auth,
@@ -277,11 +278,11 @@ pub enum Refused {
     SkippedAgain {
         /// Which.
         task: TaskIndex,
-        /// What it depends on that failed or was skipped; nothing if that is not why.
+        /// The dependency that failed or was skipped; `None` if that is not why.
         on: Option<TaskIndex>,
     },
     /// There is nothing that could be done again.
-    #[error("nothing is completed that could be done again")]
+    #[error("no completed task can be done again")]
     NothingToRevise,
     /// A limit that lets nothing start.
     #[error("a limit of 0 workers lets nothing start")]

@@ -17,10 +17,10 @@ const SMALL: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A task runs, or will, in a place that its dependencies forbid.
-    #[error("task number {} is not where its dependencies say", .0.0)]
+    #[error("task number {} does not match its dependencies", .0.0)]
     Dependencies(TaskIndex),
     /// A task is ready and not in the queue, or the other way round.
-    #[error("task number {} is not where its status says", .0.0)]
+    #[error("task number {} does not match its status", .0.0)]
     Place(TaskIndex),
     /// A task is in progress without a worker of its own.
     #[error("task number {} and its worker disagree", .0.0)]
@@ -34,14 +34,14 @@ pub enum Broken {
     /// A task of another wave than the current one is running, or out of turn.
     #[error("task number {} runs out of turn", .0.0)]
     Wave(TaskIndex),
-    /// What is sent back is not over, or the run is finished before it began anew.
+    /// A task that was sent back is not over, or the run finished before it began anew.
     #[error("task number {} was sent back and did not begin anew", .0.0)]
     Recalled(TaskIndex),
     /// The numbers of tasks by status are wrong.
     #[error("the counts are wrong")]
     Counts,
     /// Something is to be judged later, and the run is not paused.
-    #[error("somebody is to be asked, and the run goes on")]
+    #[error("a person must decide, but the run goes on")]
     Unasked,
     /// The run says that it is finished, and it is not.
     #[error("the run is finished and a task is not over")]

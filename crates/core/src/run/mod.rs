@@ -1,10 +1,10 @@
 //! The rules of a run: what happens when, as a function.
 //!
 //! A [`Run`] is fed with inputs ([`Run::step`]) and answers with events and effects. Only events change it
-//! ([`Run::apply`]). Whoever drives it makes the events of a step durable *before* carrying out any effect of that step;
-//! after a crash a new run is fed all durable events through `apply`, whole steps or not, and then
-//! [`Input::Recovered`]. Everything that a cut-off step had not yet said is derived again from the state, and comes out
-//! the same.
+//! ([`Run::apply`]). The driver makes the events of a step durable *before* carrying out any effect of that
+//! step; after a crash a new run is fed all durable events through `apply`, whole steps or not, and then
+//! [`Input::Recovered`]. Everything that a cut-off step had not yet said is derived again from the state, and
+//! comes out the same.
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,

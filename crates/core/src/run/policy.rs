@@ -1,4 +1,4 @@
-//! What a person may choose about a run. Chosen before it begins; a later incarnation may choose anew, except for the
+//! The settings of a run. Chosen before it begins; a later incarnation may choose anew, except for the
 //! cadence and the seed.
 
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ words! {
 }
 
 words! {
-    /// What happens at a checkpoint where nobody decides.
+    /// What happens at a checkpoint where no person can decide.
     AtCheckpoint {
         /// The run stops, and can be resumed.
         Stop = "stop",

@@ -21,7 +21,7 @@ struct Resident {
 }
 
 impl Queue {
-    /// Nothing is ready, and nobody is busy.
+    /// Nothing is ready, and no worker is busy.
     pub(super) fn new(facts: &Facts) -> Self {
         let mut queue = Self { heads: Vec::new(), lanes: Vec::new(), residents: Vec::new() };
         queue.grow(facts);

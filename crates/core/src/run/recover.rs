@@ -19,7 +19,7 @@ impl Turn<'_> {
         if rebooted && self.run.state.tasks.iter().any(|task| task.intended > task.attempt) {
             self.emit(Event::Doubted { at: self.now });
         }
-        // What the last step had left to say comes first, so that it is said as it would have been.
+        // Events that the last step left unsaid come first, as if it had not been interrupted.
         if let Some(task) = self.run.refused_to_all() {
             self.stop_without_login(task);
         }

@@ -63,7 +63,8 @@ impl Run {
         self.state.tasks.get(work.task.get()).is_some_and(|task| task.intended == work.attempt)
     }
 
-    /// The one task that a completed task made ready, if it is the best that can start: it passes nobody.
+    /// The one task that a completed task made ready, if it is the best that can start: it overtakes no other
+    /// task.
     fn successor(&self, completed: TaskIndex) -> Option<TaskIndex> {
         let is_ready = |task: &&TaskIndex| self.state.tasks[task.get()].place == Place::Queue;
         let mut ready = self.graph.dependents(completed).iter().filter(is_ready);

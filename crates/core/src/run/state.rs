@@ -31,7 +31,7 @@ pub struct Run {
 
 /// The graph is that of other tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the graph is not the one of these tasks")]
+#[error("the graph belongs to other tasks")]
 pub struct NotTheGraph;
 
 /// What a run is about at the moment.
@@ -81,13 +81,13 @@ pub(super) struct State {
     pub(super) queue: Queue,
     /// What can run later, and when.
     pub(super) waiting: BTreeSet<(Timestamp, TaskIndex)>,
-    /// What will never run, and was not skipped yet.
+    /// The tasks that will never run, and were not skipped yet.
     pub(super) doomed: BTreeSet<TaskIndex>,
     pub(super) slots: Slots,
     pub(super) limits: Limits,
     /// For each quota, until when there is none.
     pub(super) held: Vec<Timestamp>,
-    /// For each quota, whether nobody is logged in. Tried again when the run goes on.
+    /// For each quota, whether its agent is not logged in. Tried again when the run goes on.
     pub(super) closed: Vec<bool>,
     /// Of each wave, from the first.
     pub(super) waves: Vec<WaveState>,
@@ -95,7 +95,7 @@ pub(super) struct State {
     pub(super) merged: u32,
     /// The first wave with a task that is not over, or the last one.
     pub(super) front: u32,
-    /// What was sent back and has not begun anew. Nothing starts as long as there is any.
+    /// The tasks that were sent back and have not begun anew. Nothing starts as long as there are any.
     pub(super) recalled: BTreeSet<TaskIndex>,
     /// How often work was sent back.
     pub(super) rounds: u32,
@@ -144,7 +144,7 @@ pub(super) struct TaskState {
     /// What it said about the work of others.
     pub(super) verdict: Option<Verdict>,
     pub(super) complexity: Option<Complexity>,
-    /// What it did not accept, where a person is to decide about that.
+    /// The work that it did not accept, where a person must decide.
     pub(super) objection: Option<Box<Objection>>,
     /// Only what it delivered is to be checked again.
     pub(super) check_only: bool,

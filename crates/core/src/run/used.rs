@@ -1,4 +1,5 @@
-//! What attempts used, as their agents say it, and sums of that. Each attempt counts once, however often it is told.
+//! The use of attempts as their agents report it, and sums of it. Each attempt counts once, however often it
+//! is reported.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ pub(super) struct Spending {
     used: BTreeMap<Work, Used>,
     /// The attempts of each conversation.
     conversations: BTreeMap<String, Vec<Work>>,
-    /// Somebody has said what an attempt used, or has completed one and said nothing.
+    /// An attempt reported its use, or completed without a report of it.
     pub(super) is_known: bool,
     pub(super) run: Account,
     /// By the number of the role.

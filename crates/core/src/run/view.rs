@@ -196,7 +196,7 @@ impl Run {
         self.state.halt.as_ref()
     }
 
-    /// Why it is paused, or is again when somebody goes on with what was stopped then.
+    /// Why it is paused, or will be paused again when a person resumes it.
     pub const fn pause(&self) -> Option<&PauseReason> {
         match &self.state.stage {
             Stage::Paused(reason) => Some(reason),

@@ -94,7 +94,7 @@ impl Run {
             && self.state.slots.tasks().next().is_none_or(side_by_side)
     }
 
-    /// The current wave, if it is to be merged, and what is to become of the run.
+    /// The current wave, if it must be merged, and how the run goes on.
     fn next_merge(&self) -> Option<(u32, WaveThen)> {
         let wave = self.current_wave().filter(|wave| !self.wave_is_open(*wave))?;
         let failed = self.state.waves[wave as usize - 1].all_failed();

@@ -1,4 +1,4 @@
-//! What starts when, without waves; what people can do to a run; what is left after a crash.
+//! Order of starts without waves; requests of people; recovery after a crash.
 
 use proptest::prelude::*;
 use team_executor_core::run::{
@@ -165,7 +165,7 @@ fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_a
     let alive = vec![work(1), work(3)];
     let step = drive.tell(|now| Input::Recovered { now, alive, harvested, rebooted: false });
     assert_eq!(drive.started(&step), "C D");
-    assert_eq!(step.effects.first(), Some(&Effect::EndWorker { work: work(3) }), "nobody knows it");
+    assert_eq!(step.effects.first(), Some(&Effect::EndWorker { work: work(3) }), "it is unknown");
     assert_eq!(drive.run.view(index(2)).map(|view| (view.attempt, view.interruptions)), Some((2, 1)));
     let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });
     assert!(!again.events.iter().any(|event| matches!(event, Event::Completed { .. })));

@@ -64,7 +64,7 @@ fn before_anybody_knows_what_an_attempt_uses_few_run_that_come_under_a_budget() 
     let (mut drive, step) = Drive::start(Plan::new(&tasks, of_run(6, tokens(1000))));
     assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("A B C D", true));
     let step = drive.end("A", failed(ErrorClass::Transient));
-    assert_eq!(drive.started(&step), "E", "nobody knows more");
+    assert_eq!(drive.started(&step), "E", "no more is known");
     uses(&mut drive, 1, 100);
     let step = drive.complete("B");
     assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("F G", false));
@@ -112,7 +112,7 @@ fn an_attempt_counts_once_and_one_that_failed_counts_too() {
     );
     let ended = drive.run.used().map(|(work, used)| (work.attempt, used.input)).collect::<Vec<_>>();
     assert_eq!(ended, [(1, 100)]);
-    // Nobody runs: what is told too late is not believed.
+    // Nothing runs: late reports are not believed.
     assert_eq!(uses(&mut drive, 0, 100), []);
 }
 

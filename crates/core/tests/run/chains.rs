@@ -1,4 +1,4 @@
-//! Tasks that several agents can do, and agents with whom nobody is logged in.
+//! Tasks that several agents can do, and agents that are not logged in.
 
 use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Halt, Input, Policy, Stage, Step, TaskPolicy};
 
@@ -68,7 +68,7 @@ fn a_stop_that_was_not_recorded_any_more_is_said_by_the_next_executor_which_trie
     let halted = step.events.iter().position(|event| matches!(event, Event::Halted { .. }));
     let resumed = step.events.iter().position(|event| matches!(event, Event::Resumed { .. }));
     assert!(halted.is_some() && halted < resumed, "{:?}", step.events);
-    assert_eq!(chosen(&drive, &step), ["A0", "B0"], "somebody may have logged in");
+    assert_eq!(chosen(&drive, &step), ["A0", "B0"], "the user may have logged in");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn service_that_does_not_answer_is_replaced_or_tried_again() {
     let step = drive.complete("A");
     assert_eq!(chosen(&drive, &step), ["B0"]);
     let step = drive.end("B", failed(ErrorClass::Unreachable));
-    assert!(matches!(&step.events[0], Event::Failed { class: ErrorClass::Transient, .. }), "nobody else can do it");
+    assert!(matches!(&step.events[0], Event::Failed { class: ErrorClass::Transient, .. }), "no other agent can do it");
     drive.now = wake(&step).unwrap();
     drive.tell(|now| Input::Woke { now });
     drive.end("B", failed(ErrorClass::Unreachable));

@@ -53,7 +53,7 @@ fn makespan(run: &mut Run, duration: impl Fn(usize) -> i64) -> i64 {
     }
 }
 
-/// 100,000 tasks in shapes that punish every look at more than the neighbours of a task: nobody has the time to wait
+/// 100,000 tasks in shapes that punish every look at more than the neighbours of a task: no user would wait
 /// for 10,000,000,000 looks.
 ///
 /// R: E-02

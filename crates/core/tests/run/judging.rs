@@ -86,7 +86,7 @@ fn a_delivery_that_fails_its_checks_goes_through_the_same_rounds_and_spends_no_r
     let step = drive.end("IMPL", failed(ErrorClass::Rejected));
     assert_eq!(asks(&step), Some((index(0), Cause::OutOfRounds)));
     assert_eq!(drive.picture(), ["IMPL failed: it broke", "TEST skipped: dependency IMPL failed"]);
-    // Somebody mended it by hand: only the checks run again, and what was skipped because of it comes back.
+    // A person fixed it by hand: only the checks run again, and the tasks skipped because of it come back.
     let step = decide(&mut drive, CheckpointAction::Recheck, &[], "");
     assert!(step.effects.iter().any(|effect| matches!(effect, Effect::Check { work, .. } if work.task == index(0))));
     let step = drive.complete("IMPL");
@@ -247,7 +247,7 @@ fn every_checkpoint_is_decided_one_after_the_other() {
         let decided: Vec<_> = drive.run.decisions().iter().map(|decision| decision.checkpoint).collect();
         assert_eq!(decided, [Some(index(2)), Some(index(3))]);
     }
-    // What is done again because of one is judged again, and not before.
+    // Work that is done again because of one is judged again, and not before.
     let mut drive = both(false);
     let step = decide(&mut drive, CheckpointAction::Revise, &[0, 1], "anew");
     assert_eq!((asks(&step), drive.started(&step).as_str()), (None, "A D"));
@@ -279,7 +279,7 @@ fn a_run_that_somebody_paused_stays_so_when_a_checkpoint_was_decided() {
     assert_eq!(*drive.run.stage(), Stage::Paused(PauseReason::Told("lunch".to_owned())));
     let step = drive.tell(|now| Input::Resume { now });
     assert_eq!(drive.started(&step), "B");
-    // Whoever wants the run to go on has decided, and is back from lunch.
+    // A person who resumes the run has decided.
     let mut drive = paused();
     let step = drive.tell(|now| Input::Resume { now });
     assert_eq!((drive.started(&step).as_str(), drive.run.decisions().len()), ("B", 2));

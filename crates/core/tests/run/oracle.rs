@@ -27,13 +27,13 @@ pub(crate) struct Oracle<'a> {
     /// What was just completed, and where; nothing in the first step of an incarnation.
     completed: Option<(usize, u32)>,
     recovering: bool,
-    /// What was sent back and has not begun anew.
+    /// The tasks sent back that have not begun anew.
     recalled: BTreeSet<usize>,
     /// After which tasks a person is to say how it goes on, in this order: now, or after a drain or a stop.
     open: Vec<usize>,
     /// The same after a wave that failed.
     wave_failed: bool,
-    /// Somebody has paused it.
+    /// A person has paused it.
     told: bool,
     /// What a person has limited: all workers, those of roles, those of agents.
     limits: BTreeMap<String, usize>,
@@ -171,7 +171,7 @@ impl<'a> Oracle<'a> {
             Event::Stopping { .. } => self.stage = Stage::Stopping,
             Event::Finished { .. } => {
                 must!(self.tasks.iter().all(|task| task.status.is_over()), "finished too early");
-                must!(!self.asks(), "finished, and somebody was to be asked");
+                must!(!self.asks(), "finished, and a person had to be asked");
                 must!(self.recalled.is_empty(), "finished, and something was sent back");
                 (self.stage, self.told) = (Stage::Finished, false);
             }
@@ -309,7 +309,7 @@ impl<'a> Oracle<'a> {
             ErrorClass::Transient => left,
             ErrorClass::Rejected => rounds_left,
             ErrorClass::Shortage => {
-                must!(self.running().len() > 1 || self.stage != Stage::Going, "nobody can give back anything");
+                must!(self.running().len() > 1 || self.stage != Stage::Going, "no worker can give back anything");
                 true
             }
             ErrorClass::Auth => return Err("everybody is logged in here".to_owned()),

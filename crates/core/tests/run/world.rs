@@ -233,7 +233,7 @@ impl<'a> World<'a> {
         run
     }
 
-    /// Whoever knows the events and the time knows everything; the input tells only the time.
+    /// The events and the time determine everything; the input adds only the time.
     fn check_replay(&self, time: Input) -> Checked {
         let mut run = self.replay();
         let step = run.step(time);
@@ -256,7 +256,7 @@ impl<'a> World<'a> {
         check(TaskStatus::ALL.iter().all(|status| counts.count(*status) == count(status)), "a count is wrong")
     }
 
-    /// What is refused changes nothing; what is not refused was legal.
+    /// A refused input changes nothing; an accepted one was legal.
     fn check_refusal(&self, input: &Input, before: &Run, step: &Step) -> Checked {
         let status = |task: usize| self.oracle.tasks.get(task).map(|seen| seen.status);
         let legal = match input {

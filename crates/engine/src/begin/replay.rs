@@ -127,8 +127,8 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
 pub(crate) enum Before {
     /// Nothing is left to do.
     Report(Box<Report>),
-    /// The session's own file, which the run had brought up to date, says again that something is to be done, or has other
-    /// tasks: whoever changed it wants a new run.
+    /// The session's own file, which the run had brought up to date, says again that something is to be done,
+    /// or has other tasks: a changed session needs a new run.
     Anew {
         /// What begins anew with what was set back, for people, one line each.
         told: Vec<String>,

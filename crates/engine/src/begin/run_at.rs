@@ -46,7 +46,8 @@ pub(crate) struct RunAt {
     pub(crate) is_moved: bool,
     /// Which file the journal is.
     inode: u64,
-    /// The session's folder, locked. It is free before the run is: whoever gets that one must get this one.
+    /// The session's folder, locked. It is freed before the run is: an executor that gets the run's lock must
+    /// get this one.
     session: Option<Dir>,
 }
 

@@ -73,7 +73,7 @@ impl Attempt {
         let index = graph.index_of(&self.task).filter(|_| is_own && last == Some(true));
         let task = index
             .and_then(|index| session.tasks.get(index.get()))
-            .ok_or_else(|| Refusal::new(format!("the attempt {} is not at work", self.key), help))?;
+            .ok_or_else(|| Refusal::new(format!("attempt {} is not running", self.key), help))?;
         self.must_be_callers()?;
         Ok(task)
     }
@@ -113,7 +113,7 @@ impl Attempt {
     pub fn not_its_own(&self, other: &str) -> Refusal {
         Refusal::new(
             format!("a worker can only update its own task '{}', not '{other}'", self.task),
-            "tell whoever does it: team-executor msg log TEXT --to ROLE",
+            "send its role a message: team-executor msg log TEXT --to ROLE",
         )
     }
 

@@ -27,7 +27,7 @@ const MESSAGES: usize = 20;
 
 /// What an attempt whose task was verified can know, as JSON.
 pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task) -> Result<Value, Refusal> {
-    let help = "go on with what your prompt says";
+    let help = "continue with your prompt";
     let now = state::of_run(session, graph, &attempt.run).map_err(|error| Refusal::new(error.to_string(), help))?;
     let built_on: Vec<&Task> = state::built_on(&now, graph, &attempt.task);
     let upstream = built_on.iter().take(TASKS).map(|task| ShownState::read(task, &attempt.session, true)).collect();

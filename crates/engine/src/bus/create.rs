@@ -21,7 +21,7 @@ pub struct NewTask<'a> {
     pub id: &'a str,
     /// For people.
     pub title: &'a str,
-    /// What is to be done.
+    /// The work, in words.
     pub description: &'a str,
     /// Who does it.
     pub role: &'a str,
@@ -90,13 +90,13 @@ pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal
     let wrong = |what: String, help: &str| Refusal::new(what, help);
     let id = TaskId::parse(new.id).map_err(|error| wrong(error.to_string(), "choose another id"))?;
     if session.tasks.iter().any(|task| task.id == id) {
-        return Err(wrong(format!("there is a task '{id}' already"), "choose another id"));
+        return Err(wrong(format!("task '{id}' already exists"), "choose another id"));
     }
     let role = RoleName::parse(new.role).map_err(|error| wrong(error.to_string(), "name the role: --assignee ROLE"))?;
     let dependencies = new.dependencies.iter().map(|id| {
         let known = session.tasks.iter().find(|task| task.id.as_str() == id);
         let known = known.map(|task| task.id.clone());
-        known.ok_or_else(|| wrong(format!("there is no task '{id}' to depend on"), "team-executor task list shows all"))
+        known.ok_or_else(|| wrong(format!("unknown dependency '{id}'"), "team-executor task list shows all"))
     });
     Ok(Task {
         title: new.title.to_owned(),
@@ -110,20 +110,20 @@ pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal
 
 fn graph(session: &Session) -> Result<team_executor_core::Graph, String> {
     let sealed = team_executor_core::Graph::seal(&session.tasks);
-    sealed.graph.ok_or_else(|| "the tasks would not hang together".to_owned())
+    sealed.graph.ok_or_else(|| "the dependencies would have errors".to_owned())
 }
 
 fn refused(what: String, folder: &Path) -> Refusal {
     let named = shell::session(folder.display());
     let help = format!("nothing was changed; the session as it is: team-executor plan {named}");
-    Refusal::new(format!("with the task the session is not valid: {what}"), help)
+    Refusal::new(format!("the session with this task is not valid: {what}"), help)
 }
 
 /// Replaces the file if it is still what the task was added to.
 fn write(folder: &Path, name: &str, before: &[u8], text: &str) -> Result<(), Refusal> {
     let disk = RealDisk::open_folder(folder).map_err(|errno| Refusal::disk(name, io_error(errno)))?;
     if disk.read(name).ok().as_deref() != Some(before) {
-        return Err(Refusal::new(format!("{name} was changed in this moment"), "try again"));
+        return Err(Refusal::new(format!("{name} changed at the same moment"), "try again"));
     }
     replace(&disk, name, text.as_bytes(), Durability::Durable).map_err(|error| Refusal::disk(name, error))
 }

@@ -18,7 +18,7 @@ const KIND_CHARS: usize = 100;
 
 /// Adds a discovery of an attempt that was verified; `false` if it is there already. The data is JSON text, an object.
 pub fn discover(attempt: &Attempt, kind: &str, data: &str) -> Result<bool, Refusal> {
-    let help = "say its type in a word, and the discovery itself as an object: team-executor schema board";
+    let help = "give its type as a word and its data as an object: team-executor schema board";
     let document = json::parse(data).map_err(|error| Refusal::new(format!("no JSON: {}", error.message), help))?;
     if document.root().kind() != Kind::Object {
         return Err(Refusal::new("the data of a discovery is an object", help));
@@ -36,16 +36,16 @@ pub fn discover(attempt: &Attempt, kind: &str, data: &str) -> Result<bool, Refus
     };
     let line = board::line(&found);
     if line.len() > LINE_BYTES {
-        let what = format!("the discovery has {} bytes, and at most {LINE_BYTES} are written", line.len());
-        return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and tell its path"));
+        let what = format!("the discovery has {} bytes; the limit is {LINE_BYTES}", line.len());
+        return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and give its path"));
     }
     let disk = |error: &dyn std::fmt::Display| Refusal::disk("the discovery was not written", error);
     let (_, turn) = turn(&attempt.session)?;
     let folder = RealDisk::open_folder(&attempt.session).map_err(|errno| disk(&io_error(errno)))?;
     let mut log = Log::open(&folder, board::FILE, &turn).map_err(|error| disk(&error))?;
     if log.length().map_err(|error| disk(&error))? + line.len() as u64 > limits::LOG_BYTES {
-        let what = format!("{} is as long as what is read of it", board::FILE);
-        return Err(Refusal::new(what, "tell it in the findings of your result instead"));
+        let what = format!("{} has reached its size limit", board::FILE);
+        return Err(Refusal::new(what, "put it in the findings of your result instead"));
     }
     let end = log.end(SEARCHED).map_err(|error| disk(&error))?;
     if end.split(|byte| *byte == b'\n').any(|line| says_the_same(line, &found)) {

@@ -27,7 +27,7 @@ pub const PROGRESS: &str = "progress";
 /// The type of a message whose data the role remembers.
 pub(crate) const STATE_UPDATE: &str = "state_update";
 
-/// What is to be said.
+/// A message to send.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'a> {
     /// Who says it.
@@ -63,19 +63,18 @@ pub fn log(session: &Path, draft: &Draft<'_>) -> Result<Message, Refusal> {
     };
     let line = messages::line(&message);
     if line.len() > LINE_BYTES {
-        let what = format!("the message has {} bytes, and at most {LINE_BYTES} are written", line.len());
-        return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and say its path"));
+        let what = format!("the message has {} bytes; the limit is {LINE_BYTES}", line.len());
+        return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and give its path"));
     }
     if length + line.len() as u64 > limits::LOG_BYTES {
-        let what = format!("{} has {length} bytes, which is as much as is read", messages::FILE);
+        let what = format!("{} has {length} bytes, which is the limit", messages::FILE);
         return Err(Refusal::new(what, format!("move it away: mv {} {0}.old", messages::FILE)));
     }
     let remembered = (draft.kind == STATE_UPDATE).then(|| remembered(&folder, &message)).transpose()?;
     log.append(&line).and_then(|()| log.sync(&folder)).map_err(|error| disk(&error))?;
     if let Some(text) = remembered {
         let replaced = replace(&folder, META, text.as_bytes(), Durability::Durable);
-        replaced
-            .map_err(|error| Refusal::disk("the message was written, but what the role remembers was not", error))?;
+        replaced.map_err(|error| Refusal::disk("the message was written, but the role's state was not", error))?;
     }
     if let Some(attempt) = draft.attempt.filter(|_| draft.kind == PROGRESS) {
         let percent = message.data.as_deref().and_then(percent);
@@ -95,15 +94,15 @@ pub fn broadcast(session: &Path, draft: &Draft<'_>, book: Book) -> Result<Messag
     let message = log(session, &Draft { to: ALL, ..*draft })?;
     let by = draft.attempt.map_or(draft.from, |attempt| &attempt.task);
     wisdom::append(session, book, by, None, std::slice::from_ref(&message.summary)).map_err(|why| {
-        let what = format!("{} was said, but not noted: {why}", message.id);
+        let what = format!("{} was sent, but not written to the wisdom: {why}", message.id);
         Refusal::new(what, format!("look at it with: ls -la {}", session.join(wisdom::FOLDER).display()))
     })?;
     Ok(message)
 }
 
-/// The turn of whoever says something in a session, and the folder of its bus.
+/// The turn to write to a session's bus, and the bus's folder.
 pub(crate) fn turn(session: &Path) -> Result<(RealDisk, Turn), Refusal> {
-    let disk = |error: &dyn std::fmt::Display| Refusal::disk("nothing can be said in this session", error);
+    let disk = |error: &dyn std::fmt::Display| Refusal::disk("no message can be sent in this session", error);
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
     let folder = folder.map_err(|errno| disk(&io_error(errno)))?;
     let turn = Turn::take(&folder, TURN).map_err(|error| disk(&error))?;
@@ -139,12 +138,12 @@ fn is_ours(id: &str) -> bool {
     id.strip_prefix("MSG-").is_some_and(|number| number.parse::<u64>().is_ok_and(|number| number < u64::MAX))
 }
 
-/// The data of a message. That of a worker says which attempt it comes from, and nobody else's does.
+/// The data of a message. Only data of a worker names the attempt that it comes from.
 fn data(draft: &Draft<'_>) -> Result<Option<String>, Refusal> {
     let given = draft.data.unwrap_or("{}");
     let document = json::parse(given).map_err(|error| {
         Refusal::new(
-            format!("the data is no JSON: {}", error.message),
+            format!("the data is not JSON: {}", error.message),
             r#"quote it for the shell, for instance --data '{"file": "src/a.rs"}'"#,
         )
     })?;
@@ -177,7 +176,7 @@ fn data(draft: &Draft<'_>) -> Result<Option<String>, Refusal> {
 
 /// What the roles remember after a message. A file that cannot be read is not written over.
 fn remembered(folder: &RealDisk, message: &Message) -> Result<String, Refusal> {
-    let help = format!("mend {} or move it away; nothing was changed", role_state::FILE);
+    let help = format!("fix {} or move it away; nothing was changed", role_state::FILE);
     let unreadable = || Refusal::new(format!("{} cannot be read", role_state::FILE), help.clone());
     let bytes = match folder.kind(META) {
         Ok(DiskKind::Missing) => b"{}".to_vec(),
@@ -228,7 +227,7 @@ mod tests {
         let refused = log(dir.path(), &Draft { data: Some(&huge), ..SAID }).unwrap_err();
         assert!(refused.what.contains("at most 65536 are written"), "{refused}");
         let refused = log(dir.path(), &Draft { data: Some("{oops"), ..SAID }).unwrap_err();
-        assert!(refused.what.starts_with("the data is no JSON: "), "{refused}");
+        assert!(refused.what.starts_with("the data is not JSON: "), "{refused}");
         assert_eq!(text(dir.path()), before);
     }
 

@@ -56,8 +56,8 @@ impl OwnReport<'_> {
     pub fn write_first(&self, attempt: &Attempt, task: &Task) -> Result<(), Refusal> {
         let (_, _turn) = log::turn(&attempt.session)?;
         if let Some(status) = reported(attempt, task) {
-            let what = format!("'{}' was reported as {status} already, and the first report wins", attempt.task);
-            return Err(Refusal::new(what, "nothing is left to be reported; end your work"));
+            let what = format!("'{}' was already reported as {status}; the first report wins", attempt.task);
+            return Err(Refusal::new(what, "nothing is left to report; end your work"));
         }
         self.write(attempt, task)
     }
@@ -70,13 +70,13 @@ impl OwnReport<'_> {
         let is_filled = |text: Option<&str>| text.is_some_and(|text| !text.trim().is_empty());
         match self.status {
             TaskStatus::Completed if !is_filled(self.findings) => {
-                return Err(refused("a completed task has findings".to_owned()));
+                return Err(refused("a completed task needs findings".to_owned()));
             }
             TaskStatus::Completed if task.judge() == Some(Judge::Supervisor) && self.verdict.is_none() => {
-                return Err(refused("a CHECKPOINT says whether to go on: --verdict pass, warn or block".to_owned()));
+                return Err(refused("a CHECKPOINT needs a verdict: --verdict pass, warn or block".to_owned()));
             }
             TaskStatus::Failed if !is_filled(self.error) => {
-                return Err(refused("a failed task has an error".to_owned()));
+                return Err(refused("a failed task needs an error".to_owned()));
             }
             _ => {}
         }
@@ -87,7 +87,7 @@ impl OwnReport<'_> {
         let folder = folder.and_then(Result::ok).ok_or_else(|| refused("the folder of the run is gone".to_owned()))?;
         let (name, text) = (run_at::result_name(&attempt.task, attempt.number), self.text(attempt, task, findings));
         if text.len() as u64 > RESULT_BYTES {
-            let what = format!("the result has {} bytes, and at most {} are read", text.len(), RESULT_BYTES);
+            let what = format!("the result has {} bytes; the limit is {}", text.len(), RESULT_BYTES);
             return Err(Refusal::new(what, "write it to a file in $TEAM_EXECUTOR_ARTIFACTS, and report its path"));
         }
         let written = replace(&folder, &name, text.as_bytes(), Durability::Durable);
@@ -98,15 +98,15 @@ impl OwnReport<'_> {
     fn check(&self, attempt: &Attempt, task: &Task, findings: &str) -> Result<(), Refusal> {
         let help = "the data of a result: team-executor schema discovery";
         let data = self.data.map(json::parse).transpose();
-        let data = data.map_err(|error| Refusal::new(format!("the data is no JSON: {}", error.message), help))?;
+        let data = data.map_err(|error| Refusal::new(format!("the data is not JSON: {}", error.message), help))?;
         if data.is_some_and(|data| data.root().kind() != Kind::Object) {
-            return Err(Refusal::new("the data is no object", help));
+            return Err(Refusal::new("the data is not an object", help));
         }
         let text = self.text(attempt, task, findings);
         if self.status == TaskStatus::Completed
             && let Ok(Some(job)) = ResultSchema::read(&attempt.session)
         {
-            let help = "report it again, with the object that is asked for in `result`";
+            let help = "report again, with the requested object in `result`";
             let report =
                 WorkerReport::parse(&text, &task.id).map_err(|refused| Refusal::new(refused.to_string(), help))?;
             job.accept(Some(&report)).map_err(|why| Refusal::new(why, help))?;
@@ -195,12 +195,12 @@ mod tests {
         for (report, why) in [
             (OwnReport { status: TaskStatus::Skipped, ..DONE }, "task cannot go from in_progress to skipped"),
             (OwnReport { status: TaskStatus::Pending, ..DONE }, "task cannot go from in_progress to pending"),
-            (OwnReport { findings: Some(" "), ..DONE }, "a completed task has findings"),
-            (OwnReport { status: TaskStatus::Failed, ..DONE }, "a failed task has an error"),
-            (OwnReport { data: Some("{"), ..DONE }, "the data is no JSON: "),
-            (OwnReport { data: Some("[]"), ..DONE }, "the data is no object"),
+            (OwnReport { findings: Some(" "), ..DONE }, "a completed task needs findings"),
+            (OwnReport { status: TaskStatus::Failed, ..DONE }, "a failed task needs an error"),
+            (OwnReport { data: Some("{"), ..DONE }, "the data is not JSON: "),
+            (OwnReport { data: Some("[]"), ..DONE }, "the data is not an object"),
             (OwnReport { data: Some(r#"{"verification":"hoped"}"#), ..DONE }, "the data is not that of a result: "),
-            (OwnReport { data: Some(r#"{"a":1},"status":"failed","x":{}"#), ..DONE }, "the data is no JSON: "),
+            (OwnReport { data: Some(r#"{"a":1},"status":"failed","x":{}"#), ..DONE }, "the data is not JSON: "),
         ] {
             let refused = report.write(&attempt, &task).unwrap_err();
             assert!(refused.what.starts_with(why), "{refused}");

@@ -30,7 +30,7 @@ pub struct Proposal {
     pub id: String,
     /// For people.
     pub title: String,
-    /// What is to be done.
+    /// The work, in words.
     pub description: String,
     /// Who does it.
     pub role: String,
@@ -41,7 +41,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// As somebody who adds it would say it.
+    /// The task as a request to add it.
     pub fn as_new(&self) -> NewTask<'_> {
         let Self { id, title, description, role, dependencies, .. } = self;
         NewTask { id, title, description, role, dependencies, wave: None }
@@ -80,8 +80,8 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
         return Ok(false);
     }
     if proposed.len() >= most {
-        let what = format!("{most} tasks were proposed in this run, which is as many as there may be");
-        return Err(Refusal::new(what, "tell it in the findings of your result instead"));
+        let what = format!("{most} tasks were proposed in this run, which is the limit");
+        return Err(Refusal::new(what, "put it in the findings of your result instead"));
     }
     check(session, &proposed, new)?;
     let NewTask { id, title, description, role, dependencies, .. } = new;
@@ -89,7 +89,7 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
                       "title": title, "description": description, "assignee": role, "deps": dependencies});
     let line = format!("{line}\n");
     if line.len() > LINE_BYTES {
-        let what = format!("the proposal has {} bytes, and at most {LINE_BYTES} are written", line.len());
+        let what = format!("the proposal has {} bytes; the limit is {LINE_BYTES}", line.len());
         return Err(Refusal::new(what, "describe the task in fewer words"));
     }
     log.append(&line).and_then(|()| log.sync(&folder)).map_err(|error| disk(&error))?;
@@ -144,11 +144,11 @@ fn decide(proposal: &Proposal, run: &Path, session: &Path, word: &str) -> Result
     log.append(&format!("{line}\n")).and_then(|()| log.sync(&folder)).map_err(|error| disk(&error))
 }
 
-/// Refuses what could not be added: an id that there is, a role that nobody has, what it would wait for in vain or for ever.
+/// Refuses a task that could not be added: a used id, an unknown role, an unknown dependency, a cycle.
 fn check(session: &Session, proposed: &[Proposal], new: &NewTask<'_>) -> Result<(), Refusal> {
     let has_role = session.role(new.role).is_some() || session.tasks.iter().any(|task| task.role.as_str() == new.role);
     if !has_role {
-        let what = format!("there is no role '{}', and none is made up", new.role);
+        let what = format!("unknown role '{}'", new.role);
         return Err(Refusal::new(what, "name a role of the team, or report a capability gap"));
     }
     let mut with = session.clone();
@@ -159,7 +159,8 @@ fn check(session: &Session, proposed: &[Proposal], new: &NewTask<'_>) -> Result<
     let task: Task = create::task(&with, new)?;
     with.tasks.push(task);
     let graph = Graph::seal(&with.tasks).graph;
-    let graph = graph.ok_or_else(|| Refusal::new("with it the tasks would wait for each other", "name other deps"))?;
+    let graph =
+        graph.ok_or_else(|| Refusal::new("with this task the dependencies would form a cycle", "name other deps"))?;
     let wave = graph.index_of(new.id).map(|index| graph.wave(index));
     if new.wave.is_some() && new.wave != wave {
         let what = format!("by its dependencies the task is in wave {}", wave.unwrap_or_default());
@@ -197,9 +198,9 @@ mod tests {
             assert_eq!(propose(&again), Ok(false), "{why}");
         }
         for (refused, why) in [
-            (new("A", "x", &[]), "there is a task 'A' already"),
-            (new("C", "x", &on_c), "there is no task 'C' to depend on"),
-            (NewTask { role: "nobody", ..new("C", "x", &[]) }, "there is no role 'nobody', and none is made up"),
+            (new("A", "x", &[]), "task 'A' already exists"),
+            (new("C", "x", &on_c), "unknown dependency 'C'"),
+            (NewTask { role: "nobody", ..new("C", "x", &[]) }, "unknown role 'nobody'"),
             (NewTask { wave: Some(7), ..new("C", "x", &on_b) }, "by its dependencies the task is in wave 3"),
             (NewTask { description: &"x".repeat(LINE_BYTES), ..new("C", "x", &[]) }, "the proposal has "),
         ] {

@@ -57,7 +57,7 @@ pub struct ShownTask<'a> {
     pub id: &'a str,
     /// For people.
     pub title: &'a str,
-    /// What is to be done.
+    /// The work, in words.
     pub description: &'a str,
     /// The role that does it.
     pub assignee: &'a str,

@@ -1,4 +1,4 @@
-//! Where the tasks of a session stand, by its newest run, for somebody who only looks.
+//! The status of a session's tasks in its newest run, read-only.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -212,14 +212,14 @@ impl Checking {
         self.short.values().map(|(at, _)| at.saturating_duration_since(Instant::now())).min()
     }
 
-    /// Tries those commands again whose time has come, and says what is to be done about each.
+    /// Retries the commands whose time has come, and returns the next step for each.
     pub(crate) fn try_again(&mut self, scene: &CheckScene<'_>) -> Vec<(usize, Next)> {
         let now = Instant::now();
         let due: Vec<_> = self.short.extract_if(.., |_, (at, _)| *at <= now).collect();
         due.into_iter().map(|(slot, (_, verify))| (slot, self.start(scene, slot, verify, 1))).collect()
     }
 
-    /// Nobody wants an attempt any more: whatever is found, it counts as interrupted.
+    /// An attempt is no longer wanted: whatever the check finds, it counts as interrupted.
     pub(crate) fn recall(&mut self, slot: usize) {
         if let Some(judged) = self.slots.get_mut(&slot) {
             judged.outcome = Outcome::Interrupted;
@@ -293,7 +293,7 @@ impl Checking {
         self.slots.insert(slot, UnderCheck { work, outcome, running: None, left: VecDeque::new(), nth: 0 });
     }
 
-    /// Leaves an attempt to the next executor, unless nobody wants it.
+    /// Leaves an attempt to the next executor, unless it is no longer wanted.
     fn leave(&mut self, slot: usize) -> Next {
         match self.slots.remove(&slot) {
             Some(UnderCheck { outcome: Outcome::Interrupted, .. }) => return Next::Over(Outcome::Interrupted),

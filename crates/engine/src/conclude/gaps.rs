@@ -30,8 +30,8 @@ pub(crate) fn warning(by: &str, gap: &str, roles: &[Role]) -> String {
     let more = roles.len().saturating_sub(ROLES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
-        "{by} reports a capability gap: {gap}. The roles are: {}{more}. Three ways on: let one of them do it and retry the \
-         task; run team-coordinate again with resume for a new role-spec; or go on without, as the run does now",
+        "{by} reports a capability gap: {gap}. The roles are: {}{more}. Three options: let one of them do it and retry the \
+         task; run team-coordinate again with resume for a new role-spec; or continue without it, as the run does now",
         names.join(", ")
     )
 }
@@ -120,9 +120,8 @@ mod tests {
         let words = warning("IMPL-001", "nobody\nknows \u{1b}[31mCOBOL", &session().roles);
         assert_eq!(
             words,
-            "IMPL-001 reports a capability gap: nobody knows  [31mCOBOL. The roles are: developer, tester. Three ways on: \
-             let one of them do it and retry the task; run team-coordinate again with resume for a new role-spec; or go on \
-             without, as the run does now"
+            "IMPL-001 reports a capability gap: nobody knows  [31mCOBOL. The roles are: developer, tester. Three options: \
+             let one of them do it and retry the task; run team-coordinate again with resume for a new role-spec; or continue without it, as the run does now"
         );
         let many: Vec<Role> = (0..25).map(|n| Role::new(RoleName::parse(&format!("r{n}")).unwrap())).collect();
         let words = warning("T", &"x".repeat(5000), &many);

@@ -74,7 +74,7 @@ pub enum Refused {
     #[error("{0}")]
     NoFile(String),
     /// It has so many bytes.
-    #[error("it has {0} bytes, and at most {RESULT_BYTES} are read")]
+    #[error("it has {0} bytes; the limit is {RESULT_BYTES}")]
     TooLarge(u64),
     /// It is no text from this byte on.
     #[error("it is not UTF-8 from byte {0} on")]

@@ -62,7 +62,7 @@ impl Results {
         let name = result_name(task.as_str(), attempt);
         let synced = retry_on_intr(|| fsync(self.folder.file(&name, How::Read)?)).and_then(|()| self.folder.sync());
         let error = synced.err().filter(|errno| *errno != Errno::NOENT).map(io_error);
-        error.map(|error| format!("{task}: a power cut may take its result: {error}"))
+        error.map(|error| format!("{task}: a power cut may lose its result: {error}"))
     }
 
     /// Keeps what an agent reported where a worker would have written it. Says if that failed.

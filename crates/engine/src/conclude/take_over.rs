@@ -87,7 +87,7 @@ impl<D: Disk> TakeOver<'_, D> {
         let mark = self.run.key(task.id.as_str(), work.attempt);
         for (book, texts) in result.or(found).map(|(report, _)| report.wisdom()).unwrap_or_default() {
             let written = wisdom::append(self.session, book, task.id.as_str(), Some(&mark), &texts);
-            problems.extend(written.err().map(|why| format!("{}: what others should know is lost: {why}", task.id)));
+            problems.extend(written.err().map(|why| format!("{}: its notes for other tasks are lost: {why}", task.id)));
         }
         if let Some(dispute) = result.and_then(|(report, _)| dispute(report)) {
             problems.extend(wisdom::note_issue(self.session, task.id.as_str(), &mark, &dispute));
@@ -109,7 +109,7 @@ fn score(&(report, found): &(&WorkerReport, &TaskDiscovery), task: &Task, proble
     let why = match found.quality_score {
         None => "it is not a number from 0 to 100".to_owned(),
         Some(score) if reviews(&task.role) => return Some(score),
-        Some(_) => format!("only reviewers and evaluators give one, and its role is '{}'", task.role),
+        Some(_) => format!("only reviewers and evaluators give a score; its role is '{}'", task.role),
     };
     problems.push(format!("{}: its quality_score was ignored: {why}", task.id));
     None
@@ -165,8 +165,8 @@ mod tests {
             ("reviewer", "100.1", None, "it is not a number from 0 to 100"),
             ("reviewer", "-1", None, "it is not a number from 0 to 100"),
             ("reviewer", "\"good\"", None, "it is not a number from 0 to 100"),
-            ("builder", "50", None, "only reviewers and evaluators give one, and its role is 'builder'"),
-            ("previewer", "50", None, "only reviewers and evaluators give one, and its role is 'previewer'"),
+            ("builder", "50", None, "only reviewers and evaluators give a score; its role is 'builder'"),
+            ("previewer", "50", None, "only reviewers and evaluators give a score; its role is 'previewer'"),
         ] {
             let mut problems = Vec::new();
             let text = format!(r#"{{"status":"completed","findings":"f","quality_score":{score}}}"#);

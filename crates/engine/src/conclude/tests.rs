@@ -48,7 +48,7 @@ fn unreadable_results_are_refused_with_one_sentence() {
         (&|| symlink("elsewhere", &path).unwrap(), "it is a link"),
         (&|| fs::create_dir(&path).unwrap(), "it is a folder"),
         (&|| mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap(), "it is not a regular file"),
-        (&|| write(large.as_bytes()), "it has 1048646 bytes, and at most 1048576 are read"),
+        (&|| write(large.as_bytes()), "it has 1048646 bytes; the limit is 1048576"),
         (&|| write(b"{\"status\":\"\xff\"}"), "it is not UTF-8 from byte 11 on"),
         (&|| write(b" \n"), "it is empty"),
         (&|| write(b"[]"), "it is not an object"),

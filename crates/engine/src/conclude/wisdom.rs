@@ -70,13 +70,15 @@ pub(crate) enum Unwritten {
     Disk(&'static str, String),
 }
 
-/// Notes an issue of an attempt in a session, once however often it is told. Says what could not be written.
+/// Notes an issue of an attempt in a session, once however often it is reported. Returns what could not be
+/// written.
 pub(crate) fn note_issue(session: &Path, task: &str, attempt_key: &str, text: &str) -> Option<String> {
     let mark = format!("{attempt_key}/note");
     append(session, Book::Issues, task, Some(&mark), &[text.to_owned()]).err().map(|why| format!("{task}: {why}"))
 }
 
-/// Appends entries of somebody, those with a mark that is there already left out. A mark is the key of an attempt.
+/// Appends entries of one author. Leaves out those whose mark is already there. A mark is the key of an
+/// attempt.
 pub(crate) fn append(
     session: &Path,
     book: Book,
@@ -87,7 +89,7 @@ pub(crate) fn append(
     let disk = |error: &dyn std::fmt::Display| Unwritten::Disk(book.word(), error.to_string());
     let folder = RealDisk::open_folder(session).and_then(|session| session.subfolder(FOLDER));
     let folder = folder.map_err(|errno| disk(&io_error(errno)))?;
-    // Whoever has a mark is the executor, for which everybody waits.
+    // Only the executor sets marks, and everything waits for it.
     let patience = if mark.is_some() { PATIENCE } else { TURN };
     let turn = Turn::take(&folder, patience).map_err(|error| disk(&error))?;
     let mut log = Log::open(&folder, &book.file(), &turn).map_err(|error| disk(&error))?;

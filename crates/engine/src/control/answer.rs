@@ -89,20 +89,20 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
     let words = match event {
         Event::Paused { .. } => match run.at_work().count() {
             0 => "no new workers start".to_owned(),
-            running => format!("no new workers start; {running} still at work"),
+            running => format!("no new workers start; {running} still running"),
         },
         Event::Resumed { .. } => "workers start again".to_owned(),
         Event::Draining { .. } => match run.at_work().count() {
             0 => "the executor ends".to_owned(),
             running => format!("no new workers start; the executor ends when the last of {running} has ended"),
         },
-        Event::Stopping { .. } => "the workers are ended, and the executor ends".to_owned(),
+        Event::Stopping { .. } => "the executor ends its workers and itself".to_owned(),
         Event::Decided { action, .. } => match action {
-            CheckpointAction::Feedback => "noted, and told to every worker that starts from now on".to_owned(),
+            CheckpointAction::Feedback => "noted; every worker that starts from now on gets it".to_owned(),
             _ => format!("decided: {action}{}", next(run, &id)),
         },
         Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => {
-            return tasks.iter().map(|task| format!("{} is to run again", id(*task))).collect();
+            return tasks.iter().map(|task| format!("{} will run again", id(*task))).collect();
         }
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
         Event::Limited { group, most, .. } => limited(group, *most, run),
@@ -151,14 +151,14 @@ fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &
             "a completed task runs again only with everything that depends on it (--downstream)".to_owned()
         }
         (Refused::Move(refused), Request::Retry { .. }) => {
-            format!("only what failed or was skipped runs again, and a task that was named is {}", refused.from)
+            format!("only failed or skipped tasks can be retried, and a named task is {}", refused.from)
         }
-        (Refused::NotOver(task), _) => format!("'{}' is not over, so it cannot be done again", id(task)),
+        (Refused::NotOver(task), _) => format!("'{}' has not finished, so it cannot run again", id(task)),
         (Refused::SkippedAgain { task, on: Some(on) }, _) => {
             format!("'{}' would be skipped again, because of '{}': retry that too", id(task), id(on))
         }
         (Refused::SkippedAgain { task, on: None }, _) => {
-            format!("'{}' would be skipped again: what it depends on does not ask for it", id(task))
+            format!("'{}' would be skipped again: this run does not need it", id(task))
         }
         (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
         (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn every_answer_is_read_back() {
-        let done = Answer { stage: "going on".to_owned(), outcome: Ok(vec!["A is to run again".to_owned()]) };
+        let done = Answer { stage: "going on".to_owned(), outcome: Ok(vec!["A will run again".to_owned()]) };
         for answer in [done, Answer::refused("paused", "the run is \"paused\"\n".to_owned())] {
             let line = answer.write();
             assert!(!line.contains('\n'), "{line}");

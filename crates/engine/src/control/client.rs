@@ -32,7 +32,7 @@ fn connect(run: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(folder.socket(SOCKET).map_err(io_error)?)
 }
 
-/// Who has the run in this folder, whether or not it listens; nothing if nobody has.
+/// The executor that has the run in this folder, whether or not it listens; `None` if there is none.
 pub fn holder(run: &Path) -> Option<String> {
     let folder = RealDisk::open_folder(&run.join(EXECUTOR)).ok()?;
     match Lock::take(&folder, LOCK, Duration::ZERO) {
@@ -59,13 +59,15 @@ pub(super) fn send_within(run: &Path, request: &Request, patience: Duration) -> 
         stream => stream.map_err(failed())?,
     };
     stream.set_read_timeout(Some(patience)).map_err(failed())?;
-    // Whoever has closed the other end has given no answer, or one that can still be read.
+    // If the other end is closed there is no answer, or one that can still be read.
     stream.write_all(format!("{line}\n").as_bytes()).ok();
     let mut answer = String::new();
     let read = BufReader::new(stream.take(LINE_BYTES as u64)).read_line(&mut answer);
     match (read, Answer::read(answer.trim_end())) {
         (Ok(_), Some(answer)) => Ok(Some(answer)),
-        (Ok(0), _) => Err(Failure::Control("the executor gave no answer: it ended, or too many called".to_owned())),
+        (Ok(0), _) => {
+            Err(Failure::Control("the executor gave no answer: it ended, or has too many callers".to_owned()))
+        }
         (Ok(_), None) => Err(Failure::Control("the executor is of another version".to_owned())),
         (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             Err(Failure::Control(format!("the executor did not answer in {} seconds", patience.as_secs())))

@@ -50,7 +50,8 @@ pub struct Target<'a> {
     pub run: &'a str,
 }
 
-/// Applies a request to a run, and renders what people read. Whoever else has the run is named by the failure.
+/// Applies a request to a run, and renders what people read. If another executor has the run, the failure
+/// names it.
 pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> {
     let Target { graph, dialect, folder, .. } = target;
     let project = project_root(folder, target.current);
@@ -85,7 +86,7 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     if let Some(work) = lost
         && !came_to_nothing(&at, &session.tasks[work.task.get()], work)?
     {
-        let why = format!("the worker of '{}' had ended, and the next start takes what it came to", id(work.task));
+        let why = format!("'{}' has already finished; `resume` records its result", id(work.task));
         return Ok(Applied { answer: Answer::refused(rules.stage().word(), why), warnings: Vec::new() });
     }
     let (events, refused) = decided(&rules, lost, input);
@@ -134,7 +135,8 @@ fn came_to_nothing(at: &RunAt, task: &Task, work: Work) -> Result<bool, Failure>
     Ok(was_ended && !may_have_finished && !is_reported)
 }
 
-/// The part of a step up to where an executor would start something or ask somebody: the next one derives the rest again.
+/// The part of a step up to where an executor would start something or ask a person: the next one derives the
+/// rest again.
 fn without_executor(events: Vec<Event>) -> Vec<Event> {
     events.into_iter().take_while(|event| !needs_executor(event)).collect()
 }

@@ -13,9 +13,10 @@ pub const ANSWERS: &str = "resume, improve TEXT, revise TASK TEXT, recheck, feed
 /// What happens at a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoints {
-    /// How long a person has. Without it, nobody waits for a person who cannot be asked, and for ever for one who can.
+    /// How long a person has. Without it, a run waits for ever for a person who can be asked, and not at all
+    /// for one who cannot.
     pub wait: Option<Duration>,
-    /// What is done when nobody has decided.
+    /// The action if no person has decided.
     pub unattended: AtCheckpoint,
 }
 
@@ -26,7 +27,7 @@ pub(crate) enum Reply {
     Retry,
     /// The run stops here.
     Stop,
-    /// What is to be done at the checkpoint.
+    /// The decision at the checkpoint.
     Decide(Request),
 }
 
@@ -43,7 +44,7 @@ pub(crate) const fn is_checkpoint(run: &Run) -> bool {
     matches!(run.stage(), Stage::Paused(PauseReason::Checkpoint { .. }))
 }
 
-/// Whether somebody must be asked: nobody has retried the wave meanwhile.
+/// Whether a person must be asked: the wave was not retried meanwhile.
 pub(crate) fn is_open(run: &Run) -> bool {
     wave(run).is_some_and(|wave| !failed(run, wave).is_empty()) || is_checkpoint(run)
 }

@@ -43,7 +43,7 @@ pub enum Request {
     },
     /// A person has judged what there is.
     Decide {
-        /// What is to be done.
+        /// The work, in words.
         action: CheckpointAction,
         /// Which tasks are to be done again, by their ids.
         tasks: Vec<String>,
@@ -170,9 +170,9 @@ impl Request {
 
     /// The request of a line, or why it is none.
     pub fn read(line: &str) -> Result<Self, String> {
-        let document = json::parse(line).map_err(|error| format!("the request is no JSON: {}", error.message))?;
+        let document = json::parse(line).map_err(|error| format!("the request is not JSON: {}", error.message))?;
         if !document.repeated_keys().is_empty() {
-            return Err("the request says something twice".to_owned());
+            return Err("the request has a field twice".to_owned());
         }
         let fields = Fields { root: document.root() };
         match fields.root.get("version").and_then(Value::as_i64) {
@@ -222,11 +222,11 @@ impl Request {
                 (Self::Progress { attempt, words }, &["attempt", "words"])
             }
             "skip" => (Self::Skip { task: fields.text("task")?, reason: fields.reason()? }, &["task", "reason"]),
-            _ => return Err("the request is unknown".to_owned()),
+            _ => return Err("unknown request".to_owned()),
         };
         let is_known = |name: &str| matches!(name, "version" | "request") || known.contains(&name);
         if fields.root.entries().any(|entry| !is_known(&entry.name())) {
-            return Err(format!("the request `{word}` has a field that it does not know"));
+            return Err(format!("the request `{word}` has an unknown field"));
         }
         Ok(request)
     }
@@ -244,7 +244,7 @@ impl Request {
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
-                return Err("no executor is running to be asked".to_owned());
+                return Err("no executor is running, so no question is open".to_owned());
             }
             Self::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
@@ -396,7 +396,7 @@ mod tests {
             (r#"{"version":1,"request":"stop","request":"pause"}"#, "says something twice"),
             (r#"{"version":1}"#, "no readable `request`"),
             (r#"{"version":1,"request":"explode"}"#, "is unknown"),
-            (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has a field that it does not know"),
+            (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has an unknown field"),
             (r#"{"version":1,"request":"pause"}"#, "no readable `reason`"),
             (&long, "more than 1000 characters"),
             (

@@ -1,6 +1,6 @@
-//! The executor's end of the socket: one thread that hears callers and hands their requests to the dispatcher, one at a
-//! time. It waits for events only, so it costs nothing while nobody calls, and nobody who calls and says nothing is waited
-//! for: there are few places, and whoever has been silent for longest makes room.
+//! The executor's end of the socket: one thread that hears callers and hands their requests to the
+//! dispatcher, one at a time. It waits for events only, so it costs nothing without callers, and silent
+//! callers are not waited for: there are few places, and the caller that is silent for longest makes room.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ const GONE: &str = "the process that asked has ended, so it may have been a work
 const PLACES: usize = 64;
 /// How many wait to be let in.
 const BACKLOG: i32 = 128;
-/// How long nobody is let in after that failed, for instance because no more files can be open.
+/// How long new callers wait after accepting one failed, for instance because no more files can be open.
 const REST: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// The socket of a run, there as long as this lives.
@@ -40,8 +40,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Opens the socket in the executor's folder of a run whose lock is held: a socket that is there belongs to nobody.
-    /// Requests are handed over until that says no.
+    /// Opens the socket in the executor's folder of a run whose lock is held: an existing socket has no
+    /// owner. Requests are handed over until that says no.
     pub(crate) fn open(
         path: &Path,
         news: Arc<Feed>,
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// Whoever was heard is answered before this returns, if the dispatcher answered or is gone.
+/// Every request is answered before this returns, if the dispatcher answered or is gone.
 impl Drop for Server {
     fn drop(&mut self) {
         // If it stays, the next executor replaces it.
@@ -75,7 +75,7 @@ fn open_socket(folder: &Dir) -> io::Result<OwnedFd> {
         Ok(there) if FileType::from_raw_mode(there.st_mode) == FileType::Socket => {
             folder.remove(SOCKET)?;
         }
-        Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "what has its name is no socket")),
+        Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "its path is not a socket")),
         Err(Errno::NOENT) => {}
         Err(errno) => return Err(errno.into()),
     }
@@ -134,7 +134,7 @@ fn serve(
     }
 }
 
-/// Somebody who called. One line is heard, one is answered, and that was it.
+/// A caller: sends one line, gets one line, and is done.
 struct Calling {
     stream: UnixStream,
     /// Held as long as it is heard, so that its number stays its own.
@@ -174,13 +174,13 @@ impl Calling {
             None if self.heard.len() <= LINE_BYTES => return Listened::Part,
             _ => refused(format!("the request has more than {LINE_BYTES} bytes")),
         };
-        // An answer fits into the socket's buffer; whoever has gone does not want it.
+        // An answer fits into the socket's buffer; a caller that has gone does not want it.
         self.stream.write_all(format!("{}\n", answer.write()).as_bytes()).ok();
         Listened::All
     }
 }
 
-/// The answer to a request; or what a subscriber wants, who is answered by whoever serves it.
+/// The answer to a request; or the wish of a subscriber, which another part of the server answers.
 fn answer(line: &[u8], caller: &Option<Peer>, hand_over: &impl Fn(Asked) -> bool) -> Result<Answer, (Seq, bool)> {
     let read = std::str::from_utf8(line).map_err(|_| "the request is not UTF-8".to_owned()).and_then(Request::read);
     let request = match read {
@@ -218,10 +218,10 @@ fn may_ask(caller: &Caller, request: &Request) -> Result<(), &'static str> {
     match (caller, request.of_attempt()) {
         (Caller::Outside, _) => Ok(()),
         (Caller::Worker(Some(own)), Some(attempt)) if attempt == own => Ok(()),
-        (Caller::Worker(_), Some(_)) => Err("a worker asks for its own attempt only"),
+        (Caller::Worker(_), Some(_)) => Err("a worker may only ask for its own attempt"),
         // To look changes nothing.
         (Caller::Worker(_), _) if matches!(request, Request::Activity | Request::Subscribe { .. }) => Ok(()),
-        (Caller::Worker(_), _) => Err("a worker does not steer the run that it is part of"),
+        (Caller::Worker(_), _) => Err("a worker may not control its own run"),
         (Caller::Unknown, _) => Err(GONE),
     }
 }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_request_is_answered_and_the_socket_goes_with_its_server() {
         let (_dir, run) = world();
-        assert_eq!(control::send(&run, &Request::Resume).unwrap(), None, "nobody is there yet");
+        assert_eq!(control::send(&run, &Request::Resume).unwrap(), None, "no executor is there yet");
         let (server, asked) = open(&run);
         let socket = run.join(".executor").join(SOCKET);
         assert_eq!(std::fs::symlink_metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
@@ -336,7 +336,7 @@ mod tests {
         let (_dir, run) = world();
         let folder = open_ours(&run.join(".executor")).unwrap();
         drop(UnixListener::bind(folder.short(SOCKET)).unwrap()); // the file stays
-        assert_eq!(client::send(&run, &Request::Resume).unwrap(), None, "nobody is behind it");
+        assert_eq!(client::send(&run, &Request::Resume).unwrap(), None, "no executor is behind it");
         let (server, asked) = open(&run);
         let obeying = obey(asked);
         assert!(client::send(&run, &Request::Resume).unwrap().is_some());

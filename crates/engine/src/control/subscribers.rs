@@ -56,7 +56,7 @@ struct Live {
 }
 
 impl Feed {
-    /// Keeps an event that is only live, if anybody wants it. Nobody is waited for.
+    /// Keeps an event that is only live, if a subscriber wants it. Waits for none of them.
     pub(crate) fn publish(&self, event: &Event) {
         if event.seq.is_some() || self.listeners.load(Ordering::Relaxed) == 0 {
             return;
@@ -102,7 +102,7 @@ impl Subscribers {
         self.threads.retain(|thread| !thread.is_finished());
         let mark = self.news.tide.mark();
         let refused = match self.threads.len() {
-            MOST => Some(format!("{MOST} follow the run already")),
+            MOST => Some(format!("{MOST} clients already follow the run")),
             _ if from == 0 || from > mark.seq + 1 => Some(format!("there is no record {from} yet")),
             _ => None,
         };
@@ -162,7 +162,7 @@ impl Line<'_> {
                 let most = usize::try_from(mark.bytes - sent).map_or(PIECE, |left| left.min(PIECE));
                 let count = journal.read_at(&mut piece[..most], sent)?;
                 if count == 0 {
-                    return Err(ErrorKind::UnexpectedEof.into()); // somebody has cut the journal
+                    return Err(ErrorKind::UnexpectedEof.into()); // another program has cut the journal
                 }
                 self.send(&piece[..count])?;
                 sent += count as u64;

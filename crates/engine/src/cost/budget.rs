@@ -31,7 +31,7 @@ impl Halted {
             }
             Halt::NotLoggedIn(task) => {
                 let said = rules.view(*task).and_then(|view| view.error);
-                let said = said.unwrap_or("nobody is logged in with its agent");
+                let said = said.unwrap_or("its agent is not logged in");
                 let name = id(*task);
                 let words = format!("{}: {said}", name.as_deref().unwrap_or_default());
                 return Self { words, name, why: why.clone() };

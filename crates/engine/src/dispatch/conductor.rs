@@ -9,8 +9,8 @@
 //!   worker lives, can take it;
 //! - where the disk is full, what was about to start is taken back, and the rules start nothing more.
 //!
-//! Where only workers wait, and nobody else, the disk is not waited for: [`Conductor::synced`] says later who may start.
-//! Everything else is durable when [`Conductor::take`] returns, and whoever waited before it goes first.
+//! Where only workers wait, the loop does not wait for the disk: [`Conductor::synced`] says later who may
+//! start. Everything else is durable when [`Conductor::take`] returns, and earlier waiters go first.
 
 use std::collections::VecDeque;
 
@@ -38,11 +38,11 @@ pub struct Conductor<F> {
     fresh: VecDeque<Happened>,
     /// What a person was asked after the last event.
     asks: Option<Asks>,
-    /// What is to be carried out, each when everything up to a record is durable.
+    /// The effects to carry out, each when everything up to a record is durable.
     waiting: Vec<(Seq, Effect)>,
     /// The attempts that were made durable ahead of time last, and the record that says so.
     ahead: (Seq, Vec<Work>),
-    /// Somebody found the disk full, and the rules were not told.
+    /// Another part found the disk full, and the rules do not know yet.
     is_full: bool,
 }
 
@@ -114,7 +114,7 @@ impl<F: DiskFile> Conductor<F> {
         self.journal.is_covered()
     }
 
-    /// The disk is full, as somebody else has found: [`Self::take`] tells the rules before anything else.
+    /// Another part found the disk full: [`Self::take`] tells the rules before anything else.
     pub fn disk_is_full(&mut self) {
         self.is_full = true;
     }
@@ -137,7 +137,8 @@ impl<F: DiskFile> Conductor<F> {
         Ok(Taken { effects, refused: refusals })
     }
 
-    /// Lets the rules decide on one input. Says whether somebody waits for what follows, and why nothing does, if so.
+    /// Lets the rules decide on one input. Returns whether anything waits for the events that follow, or why
+    /// there are none.
     fn decide(&mut self, input: Input) -> Result<(bool, Option<Refused>), JournalError> {
         let Step { events, standings, effects, refused } = self.rules.step(input);
         let at_once = !events.iter().all(can_wait_for_others) || !effects.iter().all(can_wait);
@@ -267,7 +268,7 @@ const fn starts(effect: &Effect) -> Option<Work> {
     }
 }
 
-/// Whether nobody but a worker waits for an effect.
+/// Whether only a worker waits for an effect.
 const fn can_wait(effect: &Effect) -> bool {
     match effect {
         Effect::Spawn { .. } | Effect::Check { .. } | Effect::WakeAt { .. } => true,
@@ -278,7 +279,7 @@ const fn can_wait(effect: &Effect) -> bool {
     }
 }
 
-/// Whether nobody waits for an event to become durable: it can share a commit with what comes later.
+/// Whether nothing waits for an event to become durable: it can share a commit with what comes later.
 const fn can_wait_for_others(event: &Event) -> bool {
     matches!(event, Event::Claimed { .. } | Event::Used { .. } | Event::Completed { reviewed: None, .. })
 }
@@ -320,7 +321,7 @@ mod tests {
         (dir, Conductor::new(&tasks, rules, journal))
     }
 
-    /// A sync that has ended as soon as somebody asks.
+    /// A sync that has ended by the first question about it.
     #[derive(Debug)]
     struct Beside(Result<(), Errno>);
 

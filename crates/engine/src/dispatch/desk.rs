@@ -26,7 +26,7 @@ pub trait Desk {
     /// What time it is.
     fn now(&self) -> Timestamp;
 
-    /// How long the executor lives, by a clock that nobody sets.
+    /// How long the executor lives, by a clock that is never set.
     fn lived(&self) -> Duration;
 
     /// The lock of the run.
@@ -98,7 +98,7 @@ pub trait Desk {
     /// Renders how the run stands.
     fn render(&mut self, rules: &Run);
 
-    /// Renders all that the run leaves, and says how it came out. Nobody is at work any more.
+    /// Renders all that the run leaves, and reports the outcome. No worker runs any more.
     fn leave(&mut self, rules: &Run, ending: Ending) -> Self::Report;
 }
 

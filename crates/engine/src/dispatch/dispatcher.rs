@@ -118,7 +118,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         self.limit()?;
         let epoch = self.conductor.epoch();
         self.desk.hold().sign(epoch)?;
-        // Whoever starts a paused run wants it to go on. What a person is to judge must be wanted in so many words.
+        // Starting a paused run resumes it. Passing a checkpoint needs an explicit decision.
         let asks = self.options.ask.is_some() && question::is_open(self.rules());
         let stays = if question::is_checkpoint(self.rules()) { !self.options.goes_on } else { asks };
         if matches!(self.rules().stage(), Stage::Paused(_)) && !stays {
@@ -328,7 +328,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             Effect::WakeAt { at } => self.wake = Some(at), // the rules name the earliest each time
             Effect::AskWaveFailed { .. } => self.ask_about_wave(),
             Effect::AskCheckpoint { .. } => self.ask_at_checkpoint(),
-            // Somebody may tell it to go on.
+            // A person may resume it.
             Effect::Over { ending: Ending::Paused } => {}
             Effect::Over { ending } => self.ending = Some(ending),
         }

@@ -18,7 +18,7 @@ pub use crate::dispatch::signals::Signal;
 pub enum Message {
     /// The user pressed Ctrl-C, or the system wants the run to end.
     Signal(Signal),
-    /// Somebody asks for something.
+    /// A request.
     Asked(Asked),
     /// What a person has typed; nothing at the end of the input.
     Typed(Option<String>),
@@ -86,7 +86,7 @@ impl Inbox {
 
     /// All messages that are there.
     pub fn take(&self) -> Vec<Message> {
-        // Silenced first: whoever sends while we look rings it again.
+        // Silenced first: a message sent while we look rings it again.
         let _silent_already = rustix::io::read(&self.bell, &mut [0; 8]);
         self.messages.try_iter().collect()
     }

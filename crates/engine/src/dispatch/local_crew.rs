@@ -37,7 +37,7 @@ pub(crate) struct LocalCrew {
 }
 
 impl LocalCrew {
-    /// Nobody is at work yet.
+    /// No worker runs yet.
     pub(crate) fn new(options: &Options, run: &RunAt, epoch: u64) -> Result<Self, Failure> {
         let agents = run.agents();
         Ok(Self {
@@ -62,7 +62,7 @@ impl LocalCrew {
             Failure::disk("put aside", agents.join(result_name(task.as_str(), work.attempt)))(error)
         })?;
         self.untold.extend(aside.map(|name| {
-            let told = "what stood in the place of its result before it began was moved to";
+            let told = "existing result moved to";
             WorkerEvent::Problem(format!("{task}: {told} {AGENTS}/{name}"))
         }));
         self.prompts.write(slot, prompt).map_err(Failure::disk("write a prompt in", agents))

@@ -1,5 +1,6 @@
-//! The signals that ask the program to end. While a run goes on, the run decides what they mean. Before and after that they
-//! end the program, as they would if nobody had ever listened: at a question that nobody wants to answer, for instance.
+//! The signals that ask the program to end. While a run goes on, the run decides what they mean. Before and
+//! after that they end the program, as they would without a listener: at a question that the user does not
+//! answer, for instance.
 
 #![expect(clippy::disallowed_methods, reason = "files of the kernel and of the machine, none of a run")]
 
@@ -13,15 +14,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
 
-/// Whether nobody listens, so that a signal does what it usually does.
+/// Whether no listener is left, so that a signal has its usual effect.
 static NOBODY: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// What a signal means to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// Somebody wants it to end, and wants that more the second time.
+    /// A person wants it to end, more urgently the second time.
     End,
-    /// Its terminal is gone. That may be told twice, by the system and by whoever had the terminal, and is one wish.
+    /// Its terminal is gone. Both the system and the terminal's program may report that; it is one wish.
     HangUp,
 }
 
@@ -31,13 +32,13 @@ impl Signal {
     }
 }
 
-/// Somebody listens until this is dropped.
+/// Signals are caught until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Listening(Handle);
 
 impl Listening {
-    /// Tells of each signal, until nobody wants to hear of them. What whoever started the program wants it not to hear,
-    /// with `nohup` or in the background of a script, is not listened to.
+    /// Tells of each signal, until the listener is dropped. Signals that the parent process ignores, with
+    /// `nohup` or in the background of a script, is not listened to.
     pub(crate) fn begin<E>(tell: impl Fn(Signal) -> Result<(), E> + Send + 'static) -> io::Result<Self> {
         let heard: Vec<c_int> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
         let nobody = match NOBODY.get() {

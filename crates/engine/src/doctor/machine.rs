@@ -21,7 +21,7 @@ pub fn machine() -> Vec<Check> {
                 "a keeper ends what its workers leave behind, the executor what a killed keeper leaves",
             )
         } else {
-            Check::bad("subreaper", "this kernel gives orphans to nobody else than init", "use Linux 3.4 or newer")
+            Check::bad("subreaper", "this kernel gives orphans only to init", "use Linux 3.4 or newer")
         },
         if found.parent_death_signal {
             Check::fine("death-signal", "a stopped keeper is woken when the executor dies")
@@ -53,11 +53,11 @@ pub fn machine() -> Vec<Check> {
     ];
     checks.extend(abandoned().iter().map(|path| left(path)));
     checks.push(if changes_are_told() {
-        Check::fine("inotify", "changes of files are told as they happen")
+        Check::fine("inotify", "the system reports file changes as they happen")
     } else {
         Check::weak(
             "inotify",
-            "changes of files are not told; they are looked for",
+            "the system does not report file changes; team-executor polls for them",
             "sysctl fs.inotify.max_user_instances",
         )
     });

@@ -21,12 +21,12 @@ pub struct Repaired {
     pub removed: usize,
 }
 
-/// Repairs the run in a folder, while nobody else has it.
+/// Repairs the run in a folder, while no other process has it.
 pub fn repair(path: &Path) -> Result<Repaired, Failure> {
     let failed =
         |error: DiskError| Failure::Disk { action: "repair", path: path.to_owned(), reason: error.to_string() };
     let folder = path.join(EXECUTOR);
-    // Somebody may have removed it.
+    // Another program may have removed it.
     make_ours(&folder).map_err(Failure::disk("make", &folder))?;
     let executor = open(&folder)?;
     let mut lock = Lock::take(&executor, LOCK, PATIENCE).map_err(|error| match error {

@@ -30,8 +30,8 @@ pub struct RunChecks {
     pub given_up: Vec<String>,
 }
 
-/// Looks at the run in a folder. `named` is how the user named it, for what is to be typed; with the session that it is of,
-/// what is rendered is compared too.
+/// Looks at the run in a folder. `named` is how the user named it, for printed commands; with the session
+/// that it is of, what is rendered is compared too.
 pub fn run(path: &Path, named: &str, session: Option<(&Session, &Graph)>) -> Result<RunChecks, Failure> {
     let id = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let executor = path.join(EXECUTOR);
@@ -93,10 +93,7 @@ fn journal(found: &Examined, texts: &[&str], named: &str) -> Check {
     let epochs = found.epochs;
     let whole = format!("{records} records by {epochs} executor{}", if epochs == 1 { "" } else { "s" });
     if let Some(torn) = found.torn {
-        let says = format!(
-            "{whole}; the last {} bytes, from byte {} on, were never finished, and nobody was told that they were",
-            torn.bytes, torn.at
-        );
+        let says = format!("{whole}; the last {} bytes, from byte {} on, were never committed", torn.bytes, torn.at);
         return Check::weak("journal", says, "nothing: the next run cuts them off");
     }
     match texts.first() {
@@ -152,11 +149,11 @@ fn view(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Check 
     match expected(path, texts, session, graph) {
         Err(check) => *check,
         Ok(text) if table(path).is_some_and(|bytes| bytes == text.as_bytes()) => {
-            Check::fine("views", "tasks.csv says what the journal says")
+            Check::fine("views", "tasks.csv agrees with the journal")
         }
         Ok(_) => Check::weak(
             "views",
-            "tasks.csv does not say what the journal says: it was edited, or the executor was killed before it was written",
+            "tasks.csv differs from the journal: it was edited, or the executor was killed before it was written",
             "nothing: the next run writes it again",
         ),
     }
@@ -171,10 +168,9 @@ fn table(path: &Path) -> Option<Vec<u8>> {
 fn expected(path: &Path, texts: &[&str], session: &Session, graph: &Graph) -> Result<String, Box<Check>> {
     let unknown = |says: String, help: &str| Box::new(Check::bad("views", says, help));
     let plan = texts.first().and_then(|first| Plan::read(first));
-    let plan =
-        plan.ok_or_else(|| unknown("it is not known what they should say".to_owned(), "see the journal above"))?;
+    let plan = plan.ok_or_else(|| unknown("their right content is unknown".to_owned(), "see the journal above"))?;
     if !plan.is_of(session) {
-        let says = "the session has other tasks than the run was made for".to_owned();
+        let says = "the tasks of the session differ from those of the run".to_owned();
         return Err(unknown(says, "undo the change, or move the run's folder away to begin anew"));
     }
     let mut session = session.clone();

@@ -39,7 +39,7 @@ impl Scene<'_> {
         let mut telling = Telling { seq, part: 0, at: event.at(), tell };
         self.derive_kinds(event, standing.counts.into(), &mut telling);
         match asks {
-            Some(Asks::Wave(_)) if !question::is_open(self.rules) => {} // somebody has retried it
+            Some(Asks::Wave(_)) if !question::is_open(self.rules) => {} // a person has retried it
             Some(Asks::Wave(wave)) => telling.tell(Kind::WaveFailed { wave }),
             Some(Asks::Checkpoint(task, cause)) => telling.tell(self.checkpoint(task, cause)),
             None => {}

@@ -84,7 +84,10 @@ impl<'s> Reader<'s> {
         let plan = Plan::of_run(record, &self.folder);
         let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
         if !plan.is_of(self.session) {
-            return Err(Failure::Changed(format!("the session has other tasks than its run {}", self.run)));
+            return Err(Failure::Changed(format!(
+                "the tasks of the session differ from those of its run {}",
+                self.run
+            )));
         }
         // The rules do not ask what came out before, which may be most of the session.
         let without = |task: &Task| Task { findings: None, error: None, ..task.clone() };

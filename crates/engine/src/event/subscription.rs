@@ -34,7 +34,7 @@ pub enum End {
     Read,
     /// No executor has the run, and it is not finished.
     Left,
-    /// Nobody wants more.
+    /// No subscriber wants more.
     Unwanted,
 }
 
@@ -168,7 +168,7 @@ impl<'s> Subscription<'s> {
                 Some(true) if count > 0 => {}
                 Some(wants) => break wants,
                 None => {
-                    // Torn by a power cut, or damaged: whoever reads all of it can tell.
+                    // Torn by a power cut, or damaged: a read of the whole journal can tell.
                     let bytes = read_regular(&path).map_err(Failure::disk("read", &path))?;
                     History::read(bytes).map_err(|damage| Failure::Journal(JournalError::from(damage)))?;
                     break true;

@@ -44,7 +44,7 @@ pub struct Archived {
 pub struct Archiving {
     /// The runs that were put away.
     pub archived: Vec<Archived>,
-    /// The runs of which nobody knows whether they are finished, and why.
+    /// The runs that may or may not be finished, and why that is unknown.
     pub unknown: Vec<(String, Failure)>,
 }
 
@@ -122,7 +122,7 @@ fn damaged(which: &Which, project: &Path) -> Option<(PathBuf, Option<PathBuf>)> 
     }
 }
 
-/// Whether somebody means this very run or session, whatever its age.
+/// Whether the user named this run or session, whatever its age.
 const fn is_named(which: &Which, older_than: u64) -> bool {
     match which {
         Which::Run(_) => true,
@@ -168,7 +168,7 @@ fn put_away(
 fn tidy(run: &Path, session: Option<&Path>) {
     let executor = run.join(EXECUTOR);
     for folder in [Some(run), Some(&executor), session].into_iter().flatten() {
-        open_folder(folder).ok().and_then(|folder| sweep(&folder).ok()); // what cannot be removed hurts nobody
+        open_folder(folder).ok().and_then(|folder| sweep(&folder).ok()); // leftovers do no harm
     }
 }
 

@@ -89,7 +89,7 @@ fn tidy<'f>(to: &Path, files: impl Iterator<Item = &'f str>) {
         let Ok(disk) = open_folder(&to.join(folder)) else { continue };
         let is_ours = |stray: &String| replaces(stray).is_some_and(|name| names.contains(name));
         for stray in strays(&disk).unwrap_or_default().iter().filter(|stray| is_ours(stray)) {
-            remove(&disk, stray).ok(); // what cannot be removed hurts nobody
+            remove(&disk, stray).ok(); // leftovers do no harm
         }
     }
 }
@@ -113,7 +113,7 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
     let goes_up = rest.components().any(|part| part == std::path::Component::ParentDir);
     let resolved = if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) };
     if goes_up || refused(&resolved) {
-        let words = "is inside the session or the run, or holds it";
+        let words = "is inside the session or the run, or contains it";
         return Err(Failure::InTheWay(format!("{} {words}; name a folder of its own", to.display())));
     }
     make_shared(&resolved).map_err(Failure::disk("make", &resolved))?;
@@ -150,7 +150,7 @@ fn sources(session: &Path, runs: &[PathBuf]) -> Result<Sources, Failure> {
     left_out.extend(own.1);
     let twice: Vec<_> = own.0.keys().filter(|name| files.contains_key(*name)).cloned().collect();
     if !twice.is_empty() {
-        let words = "stands in the session and in the run; rename one of them";
+        let words = "exists in the session and in the run; rename one of them";
         return Err(Failure::InTheWay(format!("{} {words}", twice.join(", "))));
     }
     files.extend(own.0);

@@ -98,9 +98,10 @@ pub(crate) fn server(options: &Options, setup: &Setup, env: &[(String, String)])
 
 /// What an agent must know besides its prompt. It names no path: an agent that takes up a conversation hears only the first note.
 pub(crate) fn note(setup: &Setup, has_tools: bool) -> String {
-    let mut note = "Nobody can answer questions: decide yourself. You owe a report. If the task cannot be done, report the status \
+    let mut note =
+        "No one can answer questions: decide yourself. You must report. If the task cannot be done, report the status \
                     failed with the reason."
-        .to_owned();
+            .to_owned();
     if has_tools {
         note.push_str(
             " The tools of the server `executor` are for your team: add_discovery tells others what you found, \
@@ -108,7 +109,7 @@ pub(crate) fn note(setup: &Setup, has_tools: bool) -> String {
         );
     }
     if has_tools && setup.adapter == Adapter::Claude {
-        note.push_str(" Call report_result once, as the last thing that you do; no other report is needed then.");
+        note.push_str(" Call report_result once, as your last action; then no other report is needed.");
     }
     if !setup.adapter.takes_schema() {
         note.push_str("\nYour last message must be one JSON object and nothing else, by this JSON Schema:\n");

@@ -43,7 +43,9 @@ impl ResultSchema {
         let Some(job) = job else { return Ok(None) };
         let job = job.map_err(unusable)?;
         let schema = job.output_schema.map(|schema| compiled(schema.as_bytes())).transpose();
-        Ok(Some(Self { schema: schema.map_err(|why| unusable(format!("its schema is none: {why}")))? }))
+        Ok(Some(Self {
+            schema: schema.map_err(|why| unusable(format!("its schema is not a valid JSON Schema: {why}")))?,
+        }))
     }
 
     /// The result of a row, as JSON, if it is what it must be.

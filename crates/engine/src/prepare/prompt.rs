@@ -88,11 +88,10 @@ fn rounds(rules: &Run, task: TaskIndex, left: &dyn Fn(u32) -> Option<PathBuf>) -
         && let Some(critique) = view.critique
     {
         text.push_str("\n## What was not accepted\n");
-        text.push_str("This task was done before and is done again. Whoever judged it said, quoted line by line:\n\n");
+        text.push_str("This task was done before and must be done again. The reviewer said, quoted line by line:\n\n");
         quote(&mut text, critique);
         if let Some(folder) = (1..view.attempt).rev().find_map(left) {
-            writeln!(text, "\nWhat was delivered then is in {}: build on it as far as it is good.", folder.display())
-                .ok();
+            writeln!(text, "\nThe earlier delivery is in {}: reuse what is good.", folder.display()).ok();
         }
     }
     let feedback = |decision: &&Decision| decision.action == CheckpointAction::Feedback;

@@ -110,7 +110,7 @@ impl Workers {
         self.chains.iter().flatten().copied().collect()
     }
 
-    /// Takes a worker that cannot be used out of all chains; not if nobody would be left in one.
+    /// Takes a worker that cannot be used out of all chains; not if a chain would become empty.
     pub fn go_without(&mut self, worker: usize) -> bool {
         let is_needed = self.chains.iter().any(|chain| !chain.is_empty() && chain.iter().all(|one| *one == worker));
         if !is_needed {
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(names, [Some("a"), Some("b"), Some("a"), None]);
         let nth = |choice| workers.nth(TaskIndex(0), choice).map(|one| one.agent.as_str());
         assert_eq!([nth(1), nth(2)], [Some("b"), Some("a")], "what is not there any more is as before");
-        assert!(!workers.go_without(b), "nobody else does the second task");
+        assert!(!workers.go_without(b), "no other agent does the second task");
         assert!(workers.go_without(a));
         assert_eq!(workers.chain_of(TaskIndex(2)), [b]);
     }

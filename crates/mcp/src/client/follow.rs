@@ -171,7 +171,7 @@ fn refusal(event: &Value) -> Option<Refusal> {
 
 fn lost(why: &str) -> Refusal {
     Refusal {
-        what: format!("how it came out is not known: {why}"),
-        help: "status says how it stands, and the same call continues it".to_owned(),
+        what: format!("its outcome is unknown: {why}"),
+        help: "status shows its progress, and the same call continues it".to_owned(),
     }
 }

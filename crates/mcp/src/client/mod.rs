@@ -37,8 +37,7 @@ use crate::tool;
 
 /// What a client is told about the tools as a whole.
 const INSTRUCTIONS: &str = "Runs teams of coding agents. A session is a folder of tasks: validate it, plan it, rehearse it, run \
-it. spawn_agents_on_csv makes a session of a table and gives each of its rows to an agent. What was started goes on without you: \
-status says how it stands, and the same call continues what was interrupted.";
+it. spawn_agents_on_csv makes a session of a table and gives each of its rows to an agent. Runs go on in the background: status shows their progress, and the same call continues an interrupted run.";
 
 /// Serves one client.
 #[derive(Debug)]

@@ -67,14 +67,14 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             .with_mime_type("text/markdown"),
         template("graph/{session}", "graph", "The tasks of a session and what they wait for")
             .with_mime_type("image/svg+xml"),
-        template("artifact/{session}/{id}", "artifact", "What was delivered; `status` of the session has the ids"),
+        template("artifact/{session}/{id}", "artifact", "A delivered artifact; `status` of the session lists the ids"),
     ]
 }
 
 /// What an address names.
 pub(super) async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResult, Refusal> {
     let unknown =
-        || Refusal { what: format!("nothing is at {uri}"), help: "resources/list names what there is".to_owned() };
+        || Refusal { what: format!("no resource at {uri}"), help: "resources/list lists every resource".to_owned() };
     let parts = uri.strip_prefix(SCHEME).ok_or_else(unknown)?.split('/').map(decoded).collect::<Option<Vec<_>>>();
     let parts = parts.ok_or_else(unknown)?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

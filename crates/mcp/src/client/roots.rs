@@ -37,7 +37,11 @@ impl Roots {
     ) -> Result<Self, Refusal> {
         if !fixed.is_empty() {
             let there: Vec<_> = fixed.iter().filter_map(|root| root.canonicalize().ok()).collect();
-            return if there.is_empty() { Err(unknown("none of --root is there any more")) } else { Ok(Self(there)) };
+            return if there.is_empty() {
+                Err(unknown("no folder of --root exists any more"))
+            } else {
+                Ok(Self(there))
+            };
         }
         let declares = context.client_capabilities().is_some_and(|capabilities| capabilities.roots.is_some());
         let can_be_asked = context.protocol_version().is_none_or(|version| version.as_str() < "2026-07-28");
@@ -65,7 +69,7 @@ impl Roots {
         let wanted = self.whole(path);
         let real = wanted.canonicalize().map_err(|error| Refusal {
             what: format!("{path} cannot be found: {error}"),
-            help: format!("name something in {}", self.shown()),
+            help: format!("name a path in {}", self.shown()),
         })?;
         self.inside(path, real)
     }
@@ -78,8 +82,8 @@ impl Roots {
         }
         let folder = wanted.parent().and_then(|folder| folder.canonicalize().ok());
         let (Some(folder), Some(name)) = (folder, wanted.file_name()) else {
-            let help = format!("name a file in a folder that is there, in {}", self.shown());
-            return Err(Refusal { what: format!("{path} cannot be made: its folder is not there"), help });
+            let help = format!("name a file in an existing folder, in {}", self.shown());
+            return Err(Refusal { what: format!("{path} cannot be created: its folder does not exist"), help });
         };
         self.inside(path, folder.join(name))
     }
@@ -99,8 +103,8 @@ impl Roots {
         match self.0.iter().find(|root| real.starts_with(root)) {
             Some(root) => Ok(Inside { path: real, root: root.clone() }),
             None => Err(Refusal {
-                what: format!("{path} is outside of the roots of this client"),
-                help: format!("name something in {}", self.shown()),
+                what: format!("{path} is outside the roots of this client"),
+                help: format!("name a path in {}", self.shown()),
             }),
         }
     }
@@ -122,7 +126,7 @@ async fn asked(context: &RequestContext<RoleServer>) -> Result<Vec<String>, Refu
 
 fn unknown(why: &str) -> Refusal {
     Refusal {
-        what: format!("the roots of this client are not known: {why}"),
+        what: format!("the roots of this client are unknown: {why}"),
         help: "declare a folder on this machine as a root, or none at all".to_owned(),
     }
 }

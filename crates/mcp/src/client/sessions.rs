@@ -30,14 +30,14 @@ pub(super) const TOOLS: &[fn() -> Tool] = &[
     || {
         tool::<OfSession>(
             "validate",
-            "Say everything that is wrong or odd about a session; change nothing",
+            "Validate a session: list its errors and warnings. Changes nothing",
             Effect::Looks,
         )
     },
     || {
         tool::<OfSession>(
             "plan",
-            "Show what a run would do: tasks, waves, critical path, who starts first",
+            "Show what a run would do: tasks, waves, critical path, and the first tasks to start",
             Effect::Looks,
         )
     },
@@ -45,25 +45,19 @@ pub(super) const TOOLS: &[fn() -> Tool] = &[
     || {
         tool::<Run>(
             "run",
-            "Run a session, or continue it; it goes on without you, and `status` says how it stands",
+            "Run a session, or continue it. The run goes on in the background; `status` shows its progress",
             Effect::Adds,
         )
     },
-    || tool::<OfSession>("status", "Say how the newest run of a session stands; change nothing", Effect::Looks),
-    || tool::<Run>("resume", "Go on with a run that is paused or was stopped, also past a checkpoint", Effect::Adds),
-    || {
-        tool::<Retry>(
-            "retry",
-            "Let tasks run again that failed or were skipped; if nothing runs, `resume` starts them",
-            Effect::Adds,
-        )
-    },
-    || tool::<Pause>("pause", "Start no new workers until `resume`; those that run finish", Effect::Adds),
-    || tool::<Logs>("logs", "The last lines that the last attempt at a task printed", Effect::Looks),
+    || tool::<OfSession>("status", "Show the status of a session's newest run. Changes nothing", Effect::Looks),
+    || tool::<Run>("resume", "Resume a run that is paused or was stopped, also past a checkpoint", Effect::Adds),
+    || tool::<Retry>("retry", "Retry failed or skipped tasks. If no executor runs, `resume` starts them", Effect::Adds),
+    || tool::<Pause>("pause", "Pause a run: no new workers start until `resume`; running workers finish", Effect::Adds),
+    || tool::<Logs>("logs", "Show the last lines of output of a task's last attempt", Effect::Looks),
     || {
         tool::<Answer>(
             "answer",
-            "Decide where a run waits for a person, at a checkpoint or for a permission: ask the user first",
+            "Decide at a checkpoint, or answer a permission request. Ask the user first",
             Effect::Adds,
         )
     },
@@ -134,7 +128,7 @@ struct Logs {
 struct Answer {
     /// The session's folder
     session: String,
-    /// What is to be done
+    /// What to do
     action: Action,
     /// For `revise`: which task. For `allow` and `deny`: whose agent asks
     task: Option<String>,
@@ -189,7 +183,7 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
         }
         "pause" => {
             let Pause { session, reason } = tool::arguments(name, given)?;
-            let reason = reason.unwrap_or_else(|| "somebody asked for it".to_owned());
+            let reason = reason.unwrap_or_else(|| "a person asked for it".to_owned());
             ask(call, &session, Request::Pause { reason }).await?
         }
         "logs" => logs(call, tool::arguments(name, given)?).await?,
@@ -286,7 +280,7 @@ async fn run(
         let has_left = call.follower.waits(AGAIN).await;
         let status = status(call, &session).await.unwrap_or_default();
         if status["executor"] == true && status["stage"] == "paused" {
-            return Err(Refusal { what: "the run is paused".to_owned(), help: "`resume` lets it go on".to_owned() });
+            return Err(Refusal { what: "the run is paused".to_owned(), help: "`resume` continues it".to_owned() });
         }
         if until == Until::Begun || has_left || patience.is_some_and(|patience| began.elapsed() >= patience) {
             return Ok(goes_on(&status["run"], &Value::Null));
@@ -374,7 +368,7 @@ pub(super) async fn decide(
 fn lacks(action: &str, what: &str) -> Refusal {
     let help = match what {
         "task" => "name it in `task`; `status` lists the tasks",
-        _ => "say it in `text`, in the user's words",
+        _ => "put it in `text`, in the user's words",
     };
     Refusal { what: format!("`{action}` needs a {what}"), help: help.to_owned() }
 }

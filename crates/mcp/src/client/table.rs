@@ -14,8 +14,8 @@ const SPAWN_AGENTS_ON_CSV: &str = "spawn_agents_on_csv";
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[|| {
-    let about = "Give each row of a CSV file to an agent of its own, and write what they report to a CSV file. The call ends \
-                 when all rows are done; the job goes on without you, and the same call continues it or gives what came out.";
+    let about = "Give each row of a CSV file to its own agent, and write the results to a CSV file. The call \
+         ends when all rows are done. If the call is interrupted, the job goes on; the same call continues it or returns its results.";
     tool::<SpawnAgentsOnCsv>(SPAWN_AGENTS_ON_CSV, about, Effect::Adds)
 }];
 

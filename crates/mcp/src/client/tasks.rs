@@ -144,8 +144,8 @@ pub(super) async fn cancel(call: &Call<'_>, id: &str) -> Result<(), ErrorData> {
 async fn decide(call: &Call<'_>, id: &Id, content: &Value, is_running: bool) -> Result<(), Refusal> {
     let action = content["action"].as_str().unwrap_or("resume");
     let action = CheckpointAction::from_word(action).ok_or_else(|| Refusal {
-        what: format!("there is no action `{action}`"),
-        help: "choose one of those that were asked for".to_owned(),
+        what: format!("unknown action `{action}`"),
+        help: "choose one of the actions offered".to_owned(),
     })?;
     if action == CheckpointAction::Resume && !is_running {
         return Ok(());
@@ -194,11 +194,11 @@ fn questions(status: &Value) -> InputRequests {
     if let Some(task) = checkpoint["task"].as_str() {
         let critique =
             checkpoint["critique"].as_str().map(|words| format!(" Not accepted: {words}")).unwrap_or_default();
-        let message = format!("The run waits for a person after task {task}.{critique} What is to be done?");
+        let message = format!("The run waits for a person after task {task}.{critique} What should happen next?");
         let schema = json!({"type": "object", "required": ["action"], "properties": {
             "action": {"type": "string", "enum": ["resume", "improve", "revise", "recheck", "feedback"]},
             "task": {"type": "string", "description": "revise: the task to do again"},
-            "text": {"type": "string", "description": "what is to be better, or what the team is to know"},
+            "text": {"type": "string", "description": "what to improve, or what the team should know"},
         }});
         // A later checkpoint after the same task is another question.
         let nth = status["decisions"].as_array().map_or(0, Vec::len);
@@ -207,7 +207,7 @@ fn questions(status: &Value) -> InputRequests {
     for one in status["asks"].as_array().into_iter().flatten() {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         let message = format!("The agent of task {} asks to use {}: {}", text("task"), text("tool"), text("what"));
-        let allow = json!({"type": "boolean", "description": "whether it may"});
+        let allow = json!({"type": "boolean", "description": "true to allow it"});
         let schema = json!({"type": "object", "required": ["allow"], "properties": {"allow": allow}});
         let key = format!("{PERMISSION}:{}:{}", one["question"], text("task"));
         all.extend(question(message, &schema).map(|it| (key, it)));

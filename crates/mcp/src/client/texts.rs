@@ -27,7 +27,7 @@ pub(super) async fn report(call: &Call<'_>, session: &str) -> Result<Report, Ref
     let status = status(call, session).await?;
     let never = || Refusal {
         what: format!("{session} has no report: it was never run"),
-        help: "run it first; `status` says how it stands".to_owned(),
+        help: "run it first; `status` shows its progress".to_owned(),
     };
     let folder = status["folder"].as_str().ok_or_else(never)?;
     let path = Path::new(folder).join("context.md").display().to_string();

@@ -14,8 +14,8 @@ pub(super) const ADD_DISCOVERY: &str = "add_discovery";
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[|| {
-    let about = "Tell other workers what you found, while you work: one line on the team's board of discoveries. What is \
-                 there already is not added again.";
+    let about = "Share a discovery with other workers while you work: one line on the team's discovery board. A \
+         discovery that is already there is not added again.";
     tool::<AddDiscovery>(ADD_DISCOVERY, about, Effect::Adds)
 }];
 

@@ -18,7 +18,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("add_discovery", r#"{"type": "test_result", "data": {"test_name": "login::expired", "status": "fail"}}"#),
     ("team_msg", r#"{"operation": "log", "summary": "the API is agreed", "to": "tester", "type": "decision"}"#),
     ("progress", r#"{"summary": "half of the endpoints are there", "percent": 50}"#),
-    ("capability_gap", r#"{"gap": "nobody in the team knows COBOL"}"#),
+    ("capability_gap", r#"{"gap": "no role in the team knows COBOL"}"#),
     (
         "TaskCreate",
         r#"{"id": "DOCS-001", "title": "Document the login", "assignee": "writer", "metadata": {"deps": ["IMPL-001"]}}"#,

@@ -26,8 +26,8 @@ use team_executor_core::{Graph, Session, Task};
 use crate::tool;
 
 /// What an agent is told about the tools as a whole.
-const INSTRUCTIONS: &str = "You work on one task of a team. Report how it ended with report_result, once, as the last thing that \
-you do. What others can use while they work, tell with add_discovery; what they found is in get_context.";
+const INSTRUCTIONS: &str = "You work on one task of a team. Report its result with report_result, once, as your \
+     last action. Share findings that others can use with add_discovery; read theirs with get_context.";
 
 /// Serves one worker: the attempt that it is.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Worker {
     fn now(&self) -> Result<Session, Refusal> {
         let (session, graph) = self.opened()?;
         let now = state::of_run(session, graph, &self.attempt.run);
-        now.map_err(|error| Refusal::new(error.to_string(), "try again; else go on with what your prompt says"))
+        now.map_err(|error| Refusal::new(error.to_string(), "try again; otherwise continue with your prompt"))
     }
 
     /// Refuses to touch another task.

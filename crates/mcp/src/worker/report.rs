@@ -15,8 +15,8 @@ pub(super) const REPORT_RESULT: &str = "report_result";
 
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[|| {
-    let about = "Report how your task ended: completed with findings, or failed with an error. Call it once, as the last \
-                 thing that you do; the first valid report wins.";
+    let about = "Report how your task ended: completed with findings, or failed with an error. Call it once, as \
+         your last action; the first valid report wins.";
     tool::<ReportResult>(REPORT_RESULT, about, Effect::Adds)
 }];
 
@@ -28,9 +28,9 @@ pub(super) struct ReportResult {
     task_id: Option<String>,
     /// How it ended
     status: Ended,
-    /// What came out, in at most 500 characters; a completed task has findings
+    /// What came out, in at most 500 characters; a completed task needs findings
     findings: Option<String>,
-    /// Why it failed; a failed task has an error
+    /// Why it failed; a failed task needs an error
     error: Option<String>,
     /// 0 to 100, from reviewers and evaluators only
     #[schemars(range(min = 0, max = 100))]

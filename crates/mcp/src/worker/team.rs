@@ -25,15 +25,14 @@ const TASKS: usize = 50;
 /// The tools that this file offers.
 pub(super) const TOOLS: &[fn() -> Tool] = &[
     || {
-        let about = "The message bus of your team. log says something as your role; broadcast says it to everybody and notes \
-                     it in the team's wisdom; list shows messages in a line each, read shows them whole; status shows the last \
-                     message of each role and what it remembers; get_state shows where tasks stand and what they found, without \
-                     tasks those that yours builds on.";
+        let about = "The message bus of your team. log sends a message as your role; broadcast sends it to all \
+             roles and adds it to the team's wisdom; list shows one line for each message, read shows them in full; status shows the last message and the state of each role; get_state shows the status and findings of tasks, by default of those that yours builds on.";
         tool::<TeamMsg>(TEAM_MSG, about, Effect::Adds)
     },
-    || tool::<Progress>(PROGRESS, "Tell your team how far you are, in a few words.", Effect::Adds),
+    || tool::<Progress>(PROGRESS, "Report your progress to your team, in a few words.", Effect::Adds),
     || {
-        let about = "Report what your task needs and nobody in the team can do. The user is told, with the ways on; your task \
+        let about = "Report a capability that your task needs and no role in the team has. The user sees it, \
+             with the options; your task \
                      goes on, so do what can be done without.";
         tool::<CapabilityGap>(CAPABILITY_GAP, about, Effect::Adds)
     },
@@ -100,7 +99,7 @@ pub(super) struct Progress {
     percent: Option<u8>,
 }
 
-/// What nobody in the team can do.
+/// The capability that no role in the team has.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CapabilityGap {
@@ -150,11 +149,11 @@ pub(super) fn progress(worker: &Worker, wanted: Progress) -> Result<Value, Refus
     say(worker, task, log::ALL, PROGRESS, &wanted.summary, data)
 }
 
-/// Tells the user what nobody in the team can do.
+/// Reports a missing capability to the user.
 pub(super) fn capability_gap(worker: &Worker, wanted: CapabilityGap) -> Result<Value, Refusal> {
     let (_, task) = worker.verified()?;
     if wanted.gap.trim().is_empty() {
-        return Err(Refusal::new("nothing is missing", "say in a sentence what nobody can do"));
+        return Err(Refusal::new("nothing is missing", "say in a sentence which capability is missing"));
     }
     let data = Map::from_iter([(CAPABILITY_GAP.to_owned(), json!(wanted.gap))]);
     say(worker, task, log::ALL, CAPABILITY_GAP, &wanted.gap, Some(data))

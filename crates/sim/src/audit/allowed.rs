@@ -21,7 +21,7 @@ impl Model {
                 demand!(self.all_over(), "I12: the run is finished and a task is not over");
                 demand!(
                     !self.asks() && self.recalled.is_empty(),
-                    "I12: the run is finished, and somebody was to be asked"
+                    "I12: the run is finished, and a person had to be asked"
                 );
             }
             "resumed" => demand!(self.open.is_empty(), "I15: it goes on, and {:?} are to be judged", self.open),

@@ -138,7 +138,7 @@ impl Model {
     pub(super) fn judge_decision(&self, record: Record<'_>) -> Result<(), String> {
         let action = record.text("action").unwrap_or_default();
         let paused = action == "feedback" || self.stage == Stage::Paused || self.asks();
-        demand!(paused, "I15: a decision, and nobody was asked: {}", record.0);
+        demand!(paused, "I15: a decision, and no person was asked: {}", record.0);
         let asked = self.open.first().copied();
         demand!(record.task("checkpoint") == asked, "I15: {asked:?} is to be decided: {}", record.0);
         let sends = !matches!(action, "feedback" | "resume");

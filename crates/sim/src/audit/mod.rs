@@ -255,7 +255,7 @@ impl<'s> Auditor<'s> {
             return Err(format!("I12: T{task} could start and does not"));
         }
         demand!(!model.is_held_back(), "I15: what was sent back does not begin anew");
-        demand!(!model.must_halt, "I12: nobody is logged in, and it goes on");
+        demand!(!model.must_halt, "I12: no agent is logged in, and it goes on");
         let running = model.running().count();
         let waits = syncs && running > busy;
         demand!(running == busy || waits, "I12: {running} tasks are in progress, {busy} workers are known");
@@ -265,7 +265,7 @@ impl<'s> Auditor<'s> {
     /// The executor has ended by itself with all tasks over.
     pub fn finished(&mut self, executor: &SimDisk, rules: &Run) -> Verdict {
         self.settled(executor, "finished")?;
-        demand!(!executor.names().contains(&"reserve".to_owned()), "I13: room is kept that nobody needs any more");
+        demand!(!executor.names().contains(&"reserve".to_owned()), "I13: the reserve is kept but no longer needed");
         let model = &self.durable.model;
         demand!(
             model.stage == Stage::Finished && model.all_over(),

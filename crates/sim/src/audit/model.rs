@@ -16,14 +16,14 @@ pub(crate) struct Model {
     pub(crate) tasks: Vec<TaskModel>,
     pub(crate) stage: Stage,
     pub(crate) merged: u32,
-    /// Until when which quotas cannot be used, and with whose agents nobody is logged in.
+    /// Until when which quotas cannot be used, and whose agents are not logged in.
     held: BTreeMap<u32, i64>,
     pub(super) closed: BTreeSet<u32>,
-    /// It must halt, because nobody is logged in with any agent for a task.
+    /// It must halt, because no agent for a task is logged in.
     pub(super) must_halt: bool,
     /// What attempts used, in the order of the measures.
     pub(super) used: BTreeMap<Work, [u64; 4]>,
-    /// Somebody has said what an attempt used, or has completed one and said nothing.
+    /// An attempt reported its use, or completed without a report of it.
     pub(super) is_known: bool,
     pub(super) clock: i64,
     /// The clock when the rules last had to start what can start.
@@ -34,7 +34,7 @@ pub(crate) struct Model {
     pub(super) open: Vec<usize>,
     /// The same after a wave that failed.
     pub(super) wave_failed: bool,
-    /// Somebody has paused it.
+    /// A person has paused it.
     pub(super) told: bool,
     /// It has halted because the disk is full.
     pub(super) is_full: bool,
@@ -197,7 +197,7 @@ impl Model {
         self.facts.tasks[task].quotas[self.tasks[task].choice]
     }
 
-    /// Whether nobody is logged in with any agent for a task.
+    /// Whether no agent for a task is logged in.
     pub(super) fn is_closed(&self, task: usize) -> bool {
         self.facts.tasks[task].quotas.iter().all(|quota| self.closed.contains(quota))
     }
@@ -246,7 +246,7 @@ impl Model {
         }
         let decides = kind == "decided" && record.text("action") != Some("feedback");
         if decides || matches!(kind, "resumed" | "paused" | "finished") || record.text("then") == Some("ask") {
-            self.closed.clear(); // somebody may have logged in
+            self.closed.clear(); // the user may have logged in
         }
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {

@@ -1,5 +1,5 @@
-//! What the journal's lines say: events of a run, with tasks by their ids; `record` has their shapes. A record that is not
-//! known is refused, never skipped: an older program must not continue what a newer one began.
+//! The lines of the journal: events of a run, with tasks by their ids; `record` has their shapes. A record
+//! that is not known is refused, never skipped: an older program must not continue what a newer one began.
 
 mod read;
 mod record;
@@ -227,7 +227,7 @@ mod tests {
         let read = |record: &str| read(record, index).map_err(|error| error.to_string());
         assert_eq!(
             read(r#"{"type":"teleported","at":1}"#),
-            Err("the record `teleported` is not known; it was written by another version".to_owned())
+            Err("unknown record `teleported`: another version of team-executor wrote it".to_owned())
         );
         assert_eq!(
             read(r#"{"type":"claimed","task":"B","attempt":1,"slot":0,"fast_advance":false,"at":1}"#),

@@ -14,7 +14,7 @@ use super::record::{self, At, Count, Record};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// It is not a record of this version.
-    #[error("the record `{0}` is not known; it was written by another version")]
+    #[error("unknown record `{0}`: another version of team-executor wrote it")]
     Unknown(String),
     /// A field is missing or holds something else.
     #[error("the record `{record}` has no readable `{field}`")]

@@ -52,7 +52,7 @@ impl Ask {
         Part::Text(Value::Object(fields).to_string())
     }
 
-    /// The action as text or as a call. An agent without a tool for it is told so, which its test will see.
+    /// The action as text or as a call. An agent without a tool for it gets a message that its test will see.
     pub(super) fn part(&self, action: Action, body: &Value) -> Part {
         match action {
             Action::Text(text) => Part::Text(text),

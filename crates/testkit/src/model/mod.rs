@@ -177,7 +177,8 @@ impl Dialect {
     }
 }
 
-/// What agents want besides replies: the length of a text in tokens, whether somebody is there, which models there are.
+/// Requests of agents besides replies: the length of a text in tokens, whether the service is up, the list of
+/// models.
 fn besides(request: &http::Request) -> (u16, Value) {
     let tokens = request.body.len() / 4;
     match request.path.as_str() {

@@ -1,5 +1,5 @@
-//! What is done when time is over: an agent is urged, interrupted and urged again, then closed; a question that nobody
-//! answered is answered with no.
+//! Actions when time is over: an agent is urged, interrupted and urged again, then closed; a question that
+//! nobody answered is answered with no.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Asked, Talk};
 
-/// What an agent is told whose time is over.
+/// The message to an agent whose time is over.
 const URGE: &str = "Your time is almost over. Stop what you are doing, and report now what you have: what is done, and what \
                     is not.";
 

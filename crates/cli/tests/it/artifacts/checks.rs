@@ -34,7 +34,7 @@ const CASES: &[Case<'_>] = &[
     ),
     ("[tasks.A.checks]\nschema = \"s.json\"\n", &[("a.json", "{")], Some("artifacts/A/a.json: it is not JSON: ")),
     ("[tasks.A.checks]\nfiles = [\"sub/a.md\"]\n", &[("sub/a.md", "text")], None),
-    ("[tasks.A.checks]\nfiles = [\"a.md\"]\n", &[], Some("a.md: it must be delivered and was not")),
+    ("[tasks.A.checks]\nfiles = [\"a.md\"]\n", &[], Some("a.md: required, but not delivered")),
     ("[roles.worker.checks]\nverify = [\"test\", \"-f\", \"s.json\"]\n", &[], None),
     ("[artifacts.document]\nverify = [\"grep\", \"-q\", \"text\", \"s.json\"]\n", &[], None),
     (
@@ -140,7 +140,7 @@ fn a_second_delivery_is_the_next_version_and_the_first_is_moved_aside() {
     assert_eq!(registered(&world)["A/a.md"], "failed 1.0");
     let ran = again(&world, "A", &delivers(&[("a.md", "# Summary\\n")]));
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stderr.contains("A: what its last attempt left was moved to quarantine/A.1"), "{ran}");
+    assert!(ran.stderr.contains("A: files of its last attempt moved to quarantine/A.1"), "{ran}");
     assert_eq!(registered(&world), one("A/a.md", "passed 1.1"));
     let aside = folder(&world).join("quarantine/A.1");
     assert_eq!([read(aside.join("a.md")), read(aside.join("half.md"))], ["none", "# Summary\n"]);

@@ -32,7 +32,7 @@ fn a_worker_cannot_break_a_rule() {
     run(&world, &format!("[ $TEAM_EXECUTOR_TASK = B ] && exit 1; echo '{first}' > {to}"));
     assert_eq!(registered(&world), one("a", "passed 1.0"));
     for (worker, wrong) in [
-        (manifest(&json!({"artifact_id": "a"})), "its id 'a' is that of shared.md"),
+        (manifest(&json!({"artifact_id": "a"})), "its id 'a' already belongs to shared.md"),
         (manifest(&json!({"path": "shared.md"})), "shared.md: artifact 'a' has the same path"),
         (manifest(&json!({"creator_role": "ghost"})), "'ghost' is no role of the session"),
         (manifest(&json!({"dependencies": ["a", "none"]})), "it builds on 'none', which does not exist"),

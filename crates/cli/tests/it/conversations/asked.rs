@@ -28,7 +28,7 @@ fn what_an_agent_asks_is_answered_by_a_command_and_a_no_is_no_failure() {
         let words = "A (attempt 1): waits for an answer\n  asks to use edit: Writing to a.md (question 1)\n";
         assert_eq!(listed.stdout, words, "{listed}");
         let other = talk(&world, &[verb, "A", "--question", "7"]);
-        assert!(other.code == Some(2) && other.stderr.contains("it does not ask that"), "{other}");
+        assert!(other.code == Some(2) && other.stderr.contains("it has not asked this question"), "{other}");
         let answered = talk(&world, &[verb, "A"]);
         assert_eq!(answered.stdout, did, "{answered}");
         assert_eq!(end(executor).0, Some(0));
@@ -56,7 +56,7 @@ fn agent_cannot_allow_itself_what_it_asks_for() {
     assert_eq!(end(executor).0, Some(0));
     assert_eq!(column(&world, "findings"), ["denied"]);
     let said = read(world.dir().join("said"));
-    assert_eq!(said, "{\"Err\":\"a worker does not speak into the conversations of its own run\"}\n");
+    assert_eq!(said, "{\"Err\":\"a worker may not speak to the agents of its own run\"}\n");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn where_nobody_answers_the_answer_is_no_and_what_was_settled_is_not_asked() {
     let run = world.run(&[RUN.as_slice(), &["--format", "json"]].concat());
     assert_eq!(run.code, Some(1), "{run}");
     let error = &rows(&world)["A"]["error"];
-    assert_eq!(error, "it was not allowed to use edit (Writing to a.md), and `permissions` of the agent decides that");
+    assert_eq!(error, "it may not use edit (Writing to a.md); `permissions` of the agent decides that");
     let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let asks: Vec<Value> = events.filter(|event| event["type"] == "asks").collect();
     assert_eq!((asks.len(), &asks[0]["tool"], &asks[0]["question"]), (1, &"edit".into(), &1.into()), "{run}");

@@ -93,7 +93,7 @@ fn last_words_of_an_agent_are_heard_until_it_has_ended() {
 fn what_does_not_speak_the_protocol_is_an_error_before_anything_starts() {
     let world = world(&["A"], "", "");
     for (text, why) in [
-        ("#!/bin/sh\nexit 0\n", "ends without a word of the Agent Client Protocol: is it the right program?"),
+        ("#!/bin/sh\nexit 0\n", "ends without speaking the Agent Client Protocol: is it the right program?"),
         (
             "#!/bin/sh\nread -r line; echo '{\"id\":1,\"result\":{\"protocolVersion\":2}}'; cat >/dev/null\n",
             "does not speak version 1 of the Agent Client Protocol",

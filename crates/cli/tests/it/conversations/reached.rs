@@ -26,7 +26,7 @@ fn an_agent_is_spoken_to_interrupted_and_waited_for() {
         (&"A".into(), &"at work".into(), &"s-1".into())
     );
     let interrupted = talk(&world, &["interrupt", "A"]);
-    assert_eq!(interrupted.stdout, "A: interrupted: it waits to be told what to do\n", "{interrupted}");
+    assert_eq!(interrupted.stdout, "A: interrupted: it waits for instructions\n", "{interrupted}");
     let sent = talk(&world, &["send", "A", "the", "other way"]);
     assert!(sent.code == Some(0) && sent.stdout.starts_with("A: "), "{sent}");
     let (code, out) = end(executor);
@@ -91,7 +91,7 @@ fn who_takes_too_long_is_urged_then_closed_and_a_wave_goes_on() {
     assert_eq!(run.code, Some(1), "{run}");
     let rows = rows(&world);
     assert_eq!(rows["A"]["findings"], "what I have");
-    assert_eq!(rows["B"]["error"], "timed out: it was urged to come to an end, and did not");
+    assert_eq!(rows["B"]["error"], "timed out: it was asked to finish and did not");
     assert_eq!((rows["C"]["error"].as_str(), rows["D"]["status"].as_str()), ("timed out", "completed"));
     for task in ["A", "B"] {
         assert!(log(&world, task).contains("\"team_executor\":\"urged\""), "{task}");

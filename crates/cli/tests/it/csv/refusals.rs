@@ -73,7 +73,7 @@ fn what_is_wrong_with_a_job_is_said_with_its_place_before_anything_is_made() {
       |
     2 | 1,2,3
       | ^^^^^ expected 2
-    help: put a cell that holds a comma in quotes
+    help: put a cell that contains a comma in quotes
 
     [exit status: 2]
     ");

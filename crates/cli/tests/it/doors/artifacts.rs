@@ -88,7 +88,7 @@ fn keeps_the_rules(world: &World, role: &str) {
 fn artifact_invariant_1_artifact_ids_are_unique() {
     let twice = [manifest("a", &json!({})), manifest("a", &json!({"path": "artifacts/other.md"}))];
     files_refused(&twice, "artifact id 'a' is not unique");
-    worker_refused(&json!({"artifact_id": "a"}), "its id 'a' is that of shared.md");
+    worker_refused(&json!({"artifact_id": "a"}), "its id 'a' already belongs to shared.md");
     claimed(&json!({"artifact_id": "a", "artifact_registry": {"a": {}, "b": {"artifact_id": "a"}}}));
 }
 

@@ -44,7 +44,7 @@ fn structural_rule_1_every_id_is_unique() {
 #[test]
 fn structural_rule_2_every_dependency_exists() {
     invalid(&pair(json!({"deps": ["A", "X"]})), "S", "task 'B' depends on 'X', which does not exist");
-    create_refused(&["--deps", "X"], "there is no task 'X' to depend on");
+    create_refused(&["--deps", "X"], "unknown dependency 'X'");
     edit_refused("B,,Do it,A,", "B,,Do it,A;X,", "B: deps `A` -> `A;X`");
     claimed(&json!({"deps": ["X"]}));
 }
@@ -63,7 +63,7 @@ fn structural_rule_4_there_is_no_cycle() {
     let world = tasks_json(&[("A", "B", json!({"wave": 3})), ("B", "A", json!({}))]);
     invalid(&world, "S", "circular dependency: A -> B -> A");
     invalid(&pair(json!({"deps": ["B"]})), "S", "task 'B' depends on itself");
-    create_refused(&["--deps", "C"], "there is no task 'C' to depend on");
+    create_refused(&["--deps", "C"], "unknown dependency 'C'");
     claimed(&json!({"deps": ["B"], "data": {"rejects": ["B"]}}));
 }
 
@@ -93,7 +93,7 @@ fn structural_rule_6_every_role_exists() {
     let world = pair(json!({}));
     world.write("S/roles/worker/role.md", "# Role\n");
     let create = ["task", "create", "C", "--title", "t", "--assignee", "ghost"];
-    refused(&world, &create, "with the task the session is not valid: role 'ghost' is not in roles/");
+    refused(&world, &create, "the session with this task is not valid: role 'ghost' is not in roles/");
     edit_refused("csv-wave,worker,2,", "csv-wave,ghost,2,", "B: role `worker` -> `ghost`");
     // Nobody speaks as a role that is not its own, and to claim one changes nothing.
     let forged = format!("{BIN} msg log x --from ghost && exit 9; TEAM_EXECUTOR_ROLE=ghost {BIN} msg log honest");

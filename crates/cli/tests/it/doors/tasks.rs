@@ -18,7 +18,7 @@ fn task_invariant_1_task_ids_are_unique() {
     ]);
     edit_refused("\nB,", "\nA,", "A: there are two rows of this task");
     let world = two();
-    refused(&world, &["task", "create", "A", "--title", "t", "--assignee", "worker"], "there is a task 'A' already");
+    refused(&world, &["task", "create", "A", "--title", "t", "--assignee", "worker"], "task 'A' already exists");
     let inside = run(&world, &format!("{BIN} task create A --title t --assignee worker && exit 9"));
     assert_eq!((inside.code, states(&world).as_str()), (Some(0), "A completed, B completed"), "{inside}");
     claimed(&json!({"task_id": "B", "id": "B", "worker": "B", "tasks": {"A": {"title": "again"}}}));
@@ -37,7 +37,7 @@ fn task_invariant_2_dependencies_have_no_cycle() {
     ]);
     edit_refused("A,,Do it,,", "A,,Do it,B,", "A: deps `` -> `B`");
     let create = ["task", "create", "C", "--title", "t", "--assignee", "worker", "--deps", "C"];
-    refused(&two(), &create, "there is no task 'C' to depend on");
+    refused(&two(), &create, "unknown dependency 'C'");
     claimed(&json!({"task_id": "A", "deps": ["B"], "dependencies": ["B"], "blockedBy": ["B"]}));
     // To reject what is built on one's own work would be a cycle in time. It is not done; a person is asked.
     let world = two();
@@ -58,7 +58,7 @@ fn task_invariant_3_dependencies_exist() {
     edit_refused("B,,Do it,A,", "B,,Do it,X,", "B: deps `A` -> `X`");
     let world = two();
     let create = ["task", "create", "C", "--title", "t", "--assignee", "worker", "--deps", "A,X"];
-    refused(&world, &create, "there is no task 'X' to depend on");
+    refused(&world, &create, "unknown dependency 'X'");
     assert_eq!(run(&world, "exit 1").code, Some(1));
     for verb in [&["retry", "X"][..], &["skip", "X"], &["task", "update", "X", "--status", "pending"]] {
         refused(&world, verb, "there is no task 'X'");

@@ -74,7 +74,7 @@ fn a_project_whose_path_is_no_text_is_refused_before_anything_starts() {
     let output = command.current_dir(&odd).limited_output();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("is not UTF-8, so no worker can be told it\n") && said.contains("\nhelp: "), "{said}");
+    assert!(said.contains("is not valid UTF-8, so workers cannot use it\n") && said.contains("\nhelp: "), "{said}");
     assert!(!odd.join(".workflow").exists());
 }
 

@@ -7,7 +7,7 @@ use super::{BIN, answers, calls, lines, logged};
 use crate::run::{column, folder, read, run, tasks};
 
 /// The end of a call that is not heard.
-const NOT_AT_WORK: &str = "is not at work\nhelp: a worker may only report for its own running attempt";
+const NOT_AT_WORK: &str = "is not running\nhelp: a worker may only report for its own running attempt";
 
 #[test]
 fn a_worker_cannot_speak_for_another_task_or_with_an_old_token() {

@@ -44,12 +44,12 @@ fn a_worker_proposes_tasks_and_a_person_accepts_or_declines_them() {
     assert!(done.stderr.contains(told), "{done}");
     let answered = answers(&world, "a");
     for (nth, why) in [
-        (0, "refused: there is a task 'A' already"),
-        (1, "refused: there is no task 'C' to depend on"),
-        (2, "refused: there is no task 'X' to depend on"),
+        (0, "refused: task 'A' already exists"),
+        (1, "refused: unknown dependency 'C'"),
+        (2, "refused: unknown dependency 'X'"),
         (3, "refused: by its dependencies the task is in wave 3"),
-        (4, "refused: there is no role 'nobody', and none is made up"),
-        (10, "refused: 3 tasks were proposed in this run, which is as many as there may be"),
+        (4, "refused: unknown role 'nobody'"),
+        (10, "refused: 3 tasks were proposed in this run, which is the limit"),
     ] {
         assert!(answered[nth].as_ref().is_err_and(|said| said.starts_with(why)), "{why}\n{:?}", answered[nth]);
     }

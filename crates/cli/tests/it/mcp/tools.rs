@@ -34,7 +34,7 @@ fn a_worker_reports_its_own_result_once_and_only_if_it_is_valid() {
     );
     let answered = answers(&world, "a");
     for (answer, why) in answered.iter().zip([
-        "refused: a completed task has findings\nhelp: ",
+        "refused: a completed task needs findings\nhelp: ",
         "refused: the arguments of report_result cannot be read: unknown variant `skipped`",
         "refused: a worker can only update its own task 'A', not 'B'\nhelp: ",
         "refused: the data is not that of a result: ",
@@ -44,7 +44,7 @@ fn a_worker_reports_its_own_result_once_and_only_if_it_is_valid() {
         assert!(answer.as_ref().is_err_and(|said| said.starts_with(why)), "{why}\n{answer:?}");
     }
     assert_eq!(answered[6], Ok(json!({"task_id": "A", "status": "completed"})));
-    let again = "refused: 'A' was reported as completed already, and the first report wins\nhelp: ";
+    let again = "refused: 'A' was already reported as completed; the first report wins\nhelp: ";
     assert!(answered[7].as_ref().is_err_and(|said| said.starts_with(again)), "{answered:?}");
     assert_eq!(answered[8], Err("there is no tool 'no_such_tool'; tools/list names them all".to_owned()));
     let result = json_of(folder(&world).join("agents/A.1.result.json"));
@@ -124,7 +124,7 @@ fn the_task_tools_have_the_fields_of_the_verbs_and_are_checked_by_the_same_state
         (4, "refused: a worker can only update its own task 'B', not 'A'"),
         (5, "refused: task cannot go from in_progress to pending"),
         (6, "refused: task cannot go from in_progress to skipped"),
-        (7, "refused: a completed task has findings"),
+        (7, "refused: a completed task needs findings"),
         (14, "refused: there is no message 'MSG-9'"),
         (15, "refused: there is nothing to say"),
     ] {

@@ -38,7 +38,7 @@ fn failed_tasks_are_retried_while_the_run_goes_on() {
     let world = &failing.world;
     for (words, why) in [
         (&["retry", "nope"][..], "there is no task 'nope'"),
-        (&["retry", "A", "C"], "only what failed or was skipped runs again, and a task that was named is in_progress"),
+        (&["retry", "A", "C"], "only failed or skipped tasks can be retried, and a named task is in_progress"),
         (&["skip", "C"], "'C' is in_progress and cannot be skipped"),
     ] {
         let refused = ask(world, words);
@@ -48,7 +48,7 @@ fn failed_tasks_are_retried_while_the_run_goes_on() {
     assert_eq!(ask(world, &["retry"]).code, Some(2), "which?");
     world.write("ok", "");
     let retried = ask(world, &["retry", "A"]);
-    assert_eq!(said(world, &retried), "Run EX is going on\n  A is to run again\n  B is to run again\n", "{retried}");
+    assert_eq!(said(world, &retried), "Run EX is going on\n  A will run again\n  B will run again\n", "{retried}");
     failing.gate.open();
     assert_eq!(end(executor).0, Some(0));
     assert_eq!(column(world, "findings"), ["did A", "did B", "did C"]);
@@ -100,7 +100,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     let retried = ask(&world, &["retry", "--failed"]);
     assert_eq!(
         said(&world, &retried),
-        "Run EX is unfinished\n  A is to run again\n  B is to run again\n\
+        "Run EX is unfinished\n  A will run again\n  B will run again\n\
          Go on, with the options of the run: team-executor resume --session=S\n",
         "{retried}"
     );
@@ -209,7 +209,10 @@ fn what_a_worker_had_done_when_the_executor_was_killed_is_not_skipped() {
     );
     assert_eq!(run(&world, &worker, &["-c", "1"]).code, None, "it was killed");
     let refused = ask(&world, &["skip", "A"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("the worker of 'A' had ended"), "{refused}");
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains("'A' has already finished; `resume` records its result"),
+        "{refused}"
+    );
     assert_eq!(run(&world, DID, &[]).code, Some(0));
     assert_eq!(column(&world, "findings"), ["done", "did B"]);
 }

@@ -109,7 +109,7 @@ fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
     let late = std::process::Command::new("sh").args(["-c", &script]).limited_output();
     assert_eq!(late.status.code(), Some(2));
     let error = String::from_utf8_lossy(&late.stderr).into_owned();
-    assert!(error.contains("/A/1 is not at work\nhelp: "), "{error}");
+    assert!(error.contains("/A/1 is not running\nhelp: "), "{error}");
     assert_eq!(messages(&world).len(), 6);
 }
 
@@ -165,7 +165,7 @@ fn hostile_lines_cost_only_themselves_and_are_named() {
     assert_eq!(done.code, Some(0), "{done}\n{:?}", column(&world, "error"));
     let errors = read(folder(&world).join("logs/A.1.err"));
     assert!(errors.contains("at most 65536 are written\nhelp: write it to a file"), "{errors}");
-    assert!(errors.contains("error: the data is no JSON: "), "{errors}");
+    assert!(errors.contains("error: the data is not JSON: "), "{errors}");
     assert_eq!(said(&world, "summary"), ["one", "two", "a\u{1b}[2Jb\nc"]);
     assert_eq!(said(&world, "id"), ["MSG-001", "MSG-002", "MSG-003"]);
     let list = world.run(&["msg", "list", "--session=S"]);

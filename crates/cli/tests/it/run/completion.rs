@@ -185,7 +185,7 @@ fn two_artifacts_of_one_name_are_not_exported() {
     world.write(&format!("tc-spec-minimal/artifacts/{id}/made"), "another");
     let refused = world.run(&["export", SESSION, "--to", "../out"]);
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("stands in the session and in the run"), "{refused}");
+    assert!(refused.stderr.contains("exists in the session and in the run"), "{refused}");
 }
 
 /// R: D-13

@@ -215,7 +215,7 @@ fn what_a_person_wrote_into_the_sessions_own_file_is_kept_before_it_is_written_o
         let next = run(&world, DID, &[]);
         let copy = format!("{name}.edited-1");
         let words = next.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&format!("as it was found it is kept as {copy}")), "{next}");
+        assert!(words.contains(&format!("your version is kept as {copy}")), "{next}");
         assert_eq!(read(path.with_file_name(copy)), edited, "{next}");
         assert!(!read(&path).contains("my notes"), "{next}");
     }

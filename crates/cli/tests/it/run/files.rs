@@ -294,7 +294,10 @@ fn other_tasks_after_a_finished_run_are_run_anew() {
     let other = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\nZ,,Do it,,,csv-wave,worker,,pending,,\n";
     world.write("S/tasks.csv", other);
     let status = world.run(&["status", "--session=S"]);
-    assert!(status.stderr.starts_with("error: the session has other tasks than its newest run EX-S-"), "{status}");
+    assert!(
+        status.stderr.starts_with("error: the tasks of the session differ from those of its newest run EX-S-"),
+        "{status}"
+    );
     let again = world.run(&arguments("--session=S", "echo twice", &[]));
     assert!(again.stderr.contains("✓ Z [1/1] twice"), "{again}");
 }

@@ -210,7 +210,7 @@ fn a_person_at_a_terminal_is_asked_and_a_run_alone_does_what_was_chosen() {
     let alone = run(&world, SCRIPTED, &["--at-checkpoint", "resume", "--checkpoint-wait", "1s"]);
     assert_eq!((alone.code, starts(&world, "B")), (Some(0), 1), "{alone}");
     let decisions = &status(&world)["decisions"];
-    assert!(decisions[0]["text"].as_str().is_some_and(|text| text.contains("nobody decided")), "{decisions}");
+    assert!(decisions[0]["text"].as_str().is_some_and(|text| text.contains("no one decided")), "{decisions}");
 }
 
 /// The plain command is no decision: it would come to the same checkpoint again.

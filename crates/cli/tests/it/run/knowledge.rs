@@ -93,8 +93,8 @@ fn only_judges_give_scores_and_the_discoveries_of_the_context_are_loaded() {
     let done = world.run(&arguments("--session=S", worker, &["-c", "1"]));
     assert_eq!(done.code, Some(0), "{done}");
     for warning in [
-        "BUILD-1: its quality_score was ignored: only reviewers and evaluators give one, and its role is 'builder'",
-        "BUILD-2: its quality_score was ignored: only reviewers and evaluators give one, and its role is 'builder'",
+        "BUILD-1: its quality_score was ignored: only reviewers and evaluators give a score; its role is 'builder'",
+        "BUILD-2: its quality_score was ignored: only reviewers and evaluators give a score; its role is 'builder'",
         "REVIEW-2: its quality_score was ignored: it is not a number from 0 to 100",
     ] {
         assert!(done.stderr.contains(warning), "{done}");

@@ -48,10 +48,10 @@ fn a_worker_reports_its_own_task_and_no_other() {
         "error: a worker can only update its own task 'A', not 'B'\nhelp: tell whoever does it: team-executor msg log",
         "error: task cannot go from in_progress to pending\nhelp: ",
         "error: task cannot go from in_progress to skipped\nhelp: ",
-        "error: a completed task has findings\nhelp: ",
+        "error: a completed task needs findings\nhelp: ",
         "error: the data is not that of a result: ",
-        "error: a worker does not steer the run that it is part of\nhelp: report your own task: ",
-        "error: there is no role 'nobody', and none is made up\nhelp: ",
+        "error: a worker may not control its own run\nhelp: report your own task: ",
+        "error: unknown role 'nobody'\nhelp: ",
     ] {
         assert!(errors.contains(why), "{why}\n{errors}");
     }
@@ -132,9 +132,9 @@ fn a_person_adds_a_task_only_if_the_session_is_valid_with_it_and_no_run_is_open(
     let new = |id: &'static str, more: &[&'static str]| -> Vec<&'static str> {
         [&["create", id, "--title", "New", "--assignee", "worker"], more].concat()
     };
-    refused(&world, &new("A", &[]), "there is a task 'A' already");
-    refused(&world, &new("C", &["--deps", "A,X"]), "there is no task 'X' to depend on");
-    refused(&world, &new("C", &["--deps", "C"]), "there is no task 'C' to depend on");
+    refused(&world, &new("A", &[]), "task 'A' already exists");
+    refused(&world, &new("C", &["--deps", "A,X"]), "unknown dependency 'X'");
+    refused(&world, &new("C", &["--deps", "C"]), "unknown dependency 'C'");
     refused(&world, &new("C", &["--deps", "B", "--wave", "7"]), "by its dependencies the task is in wave 3");
     refused(&world, &new(" ", &[]), "choose another id");
     refused(&world, &["create", "C", "--title", "t", "--assignee", ""], "name the role: --assignee ROLE");
@@ -169,7 +169,7 @@ fn a_task_is_added_in_the_words_of_its_dialect_and_only_for_a_role_that_there_is
             |role: &str| world.run(&["task", "create", "BUILD-009", "--title", "Nine", "--assignee", role, &session]);
         let odd = create("nobody");
         assert_eq!(odd.code, Some(2), "{odd}");
-        assert!(odd.stderr.contains("with the task the session is not valid: "), "{odd}");
+        assert!(odd.stderr.contains("the session with this task is not valid: "), "{odd}");
         assert_eq!(read(world.dir().join(name).join(file)), before);
         let added = create(&role);
         assert_eq!(added.code, Some(0), "{added}");
@@ -199,5 +199,5 @@ fn the_worker_of_a_checkpoint_must_say_whether_to_go_on() {
     let done = column(&world, "status").iter().filter(|status| *status == "completed").count();
     assert_eq!(done, 1, "a person decides before B starts");
     let errors = read(folder(&world).join("logs/CHECKPOINT-001.1.err"));
-    assert!(errors.contains("a CHECKPOINT says whether to go on: --verdict pass, warn or block"), "{errors}");
+    assert!(errors.contains("a CHECKPOINT needs a verdict: --verdict pass, warn or block"), "{errors}");
 }

@@ -198,7 +198,7 @@ fn a_result_decides_and_without_one_the_exit_status() {
     let unreadable = [0, 5, 8].map(|at| errors[at].strip_prefix("its result cannot be read: ").expect("it says so"));
     assert_eq!(
         unreadable,
-        ["it has 2000038 bytes, and at most 1048576 are read", "it is a folder", "it is not a regular file"]
+        ["it has 2000038 bytes; the limit is 1048576", "it is a folder", "it is not a regular file"]
     );
 }
 

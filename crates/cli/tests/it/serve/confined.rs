@@ -17,7 +17,7 @@ fn nothing_outside_of_the_roots_of_a_client_is_looked_at_or_written() {
     symlink("../outside", root.join("folder")).expect("a link");
     let before = world.tree();
     let mut client = Served::with_roots(&world, &["--agent-command", REPORTS], &[&root]);
-    let outside = "is outside of the roots of this client";
+    let outside = "is outside the roots of this client";
     for session in ["../S", "link", world.dir().join("S").to_str().expect("text")] {
         for tool in ["validate", "plan", "rehearse", "run", "status", "resume", "retry", "pause", "report"] {
             let refused = client.call(tool, &json!({"session": session})).expect_err("it is outside");

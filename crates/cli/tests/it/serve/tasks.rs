@@ -156,7 +156,7 @@ fn roots_of_the_command_line_bound_every_client() {
     let two = world.dir().join("two/S").display().to_string();
     assert_eq!(call(&two)["isError"], json!(false));
     let outside = call(&world.dir().join("S").display().to_string());
-    assert!(outside.to_string().contains("outside of the roots"), "{outside}");
+    assert!(outside.to_string().contains("outside the roots"), "{outside}");
     let refused = world.run(&["mcp", "--serve", "--root", "none"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("`--root` names no folder: none"), "{refused}");
 }

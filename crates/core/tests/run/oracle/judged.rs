@@ -1,4 +1,4 @@
-//! What follows from what workers and people say about work: who is asked, what goes back.
+//! Consequences of verdicts of workers and people: who is asked, which tasks go back.
 
 use std::collections::BTreeSet;
 

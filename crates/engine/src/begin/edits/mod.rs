@@ -80,9 +80,9 @@ pub(crate) fn take_over<D: Disk>(
     };
     if rebooted {
         for copy in keep(views)? {
-            adopted
-                .warnings
-                .push(format!("the machine stopped while the run went on: a file as it was found is kept as {copy}"));
+            adopted.warnings.push(format!(
+                "the machine stopped while the run went on: a copy of the file as it was is kept as {copy}"
+            ));
         }
     } else {
         let mut wanted = WantedEdits::new(session, resumed.rules, dialect, !own.is_empty());
@@ -113,9 +113,9 @@ pub(crate) fn take_over<D: Disk>(
             if says_more(views, session, resumed, file, bytes)? {
                 let (name, copy) = (&file.name, views.copy(file.place, &file.name, bytes));
                 let copy = copy.map_err(|error| cannot_write(error.to_string()))?;
-                adopted.warnings.extend(copy.map(|copy| {
-                    format!("{name} was changed in more than can be taken over; as it was found it is kept as {copy}")
-                }));
+                adopted.warnings.extend(
+                    copy.map(|copy| format!("{name} has edits that cannot be applied; your version is kept as {copy}")),
+                );
             }
         }
         let has_texts = !taken.texts.is_empty();

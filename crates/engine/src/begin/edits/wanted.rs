@@ -11,7 +11,7 @@ use crate::render::views::state;
 
 /// Why a task that a person skipped did not run.
 const REASON: &str = "skipped by a person";
-/// What a task came to: whoever sets it back may empty that too.
+/// The results of a task: a person who resets it may empty these too.
 const RESULTS: [&str; 5] = ["findings", "findings_full", "error", "quality_score", "supervision_verdict"];
 
 /// What a person wants.

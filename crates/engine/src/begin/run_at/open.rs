@@ -52,14 +52,16 @@ pub(crate) fn open(options: &Options, anew: bool) -> Result<Opened, Failure> {
         return Err(Failure::Network { path: project, name: found.name.unwrap_or_default() });
     }
     make_runs(&runs)?;
-    // Until the run itself is locked nobody else may look for one: two that find none would each make their own.
+    // Until the run itself is locked no other executor may look for one: two that find none would each make
+    // their own.
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &runs)?;
     if let Some(id) = nameless(&runs, &options.folder) {
         return Err(Failure::Nameless(id));
     }
     let found = chosen(options, &runs).filter(|_| !anew);
-    // Whoever has the run says more of itself than whoever has only the session; but nothing is made in vain.
+    // The lock of the run names its holder better than the lock of the session; but do not create a run in
+    // vain.
     let held = if found.is_none() { hold_session(&options.folder)? } else { None };
     let mut opened = match found {
         Some(id) => {
@@ -98,7 +100,7 @@ pub(crate) fn hold(project: &Path, run: &Path) -> Result<[Lock<RealFile>; 2], Fa
     let mut turn = lock(&open_folder(&runs)?, ".lock", PATIENCE * 2, &runs)?;
     sign(&mut turn, &runs)?;
     let executor = run.join(EXECUTOR);
-    // Somebody may have removed it.
+    // Another program may have removed it.
     make_ours(&executor).map_err(Failure::disk("make", &executor))?;
     let own = lock(&open_folder(&executor)?, LOCK, PATIENCE, run)?;
     Ok([turn, own])

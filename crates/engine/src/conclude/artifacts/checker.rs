@@ -49,7 +49,7 @@ pub enum Looked {
 /// What is made of what an attempt delivered.
 #[derive(Debug, Default)]
 pub struct CheckVerdict {
-    /// What is wrong, for whoever does it again. Nothing, if all of it passed.
+    /// The problems, for the next attempt. Empty if everything passed.
     pub critique: Option<String>,
     /// What could not be written.
     pub problems: Vec<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Checker {
     jobs: Option<Sender<CheckRequest>>,
     threads: Vec<JoinHandle<()>>,
     registry: Arc<Mutex<Registry>>,
-    /// Nobody waits for what is being looked at.
+    /// The result of the current check is no longer wanted.
     given_up: Arc<AtomicBool>,
     run: PathBuf,
 }
@@ -133,8 +133,8 @@ impl Checker {
             if keeps { Ok(None) } else { quarantine::move_away(&self.run, task.as_str(), attempt.saturating_sub(1)) };
         match moved {
             Ok(None) => {}
-            Ok(Some(to)) => told.push(format!("{task}: what its last attempt left was moved to {to}")),
-            Err(error) => told.push(format!("{task}: what its last attempt left is still there: {error}")),
+            Ok(Some(to)) => told.push(format!("{task}: files of its last attempt moved to {to}")),
+            Err(error) => told.push(format!("{task}: files of its last attempt cannot be moved: {error}")),
         }
         let mut registry = self.registry();
         if registry.has(task) {
@@ -254,7 +254,7 @@ impl Bench {
         Looked::Run(commands)
     }
 
-    /// Whoever looks sees that it is being judged. That is not worth a failure.
+    /// Readers see that a check is under way. That is not worth a failure.
     fn note_delivered(&self, delivered: &Delivered, collected: &Collected) {
         let found = collected.found.iter();
         let moved = Validation::Pending.moved(Validation::Validating).unwrap_or(Validation::Validating);
@@ -268,7 +268,7 @@ impl Bench {
         let _shown = lock(&self.common.registry).record(record);
     }
 
-    /// Registers what was delivered as passed or failed, all of it together: nobody builds on a part of it.
+    /// Registers what was delivered as passed or failed, all of it together: no task builds on a part of it.
     fn judge(
         &self,
         delivered: &Delivered,

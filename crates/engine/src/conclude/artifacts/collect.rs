@@ -52,7 +52,7 @@ pub(crate) struct Delivered {
     pub(crate) named: Vec<String>,
     /// What is demanded of them.
     pub(crate) demands: Demands,
-    /// Its keeper has made durable what is in its own folder, and nobody was to change that since.
+    /// Its keeper has made durable what is in its own folder, and no process may have changed that since.
     pub(crate) is_durable: bool,
     /// What the same resident delivered before.
     pub(crate) others: Option<Others>,
@@ -127,7 +127,7 @@ pub(super) fn collect(
         },
     }
     if named.len() > FILES {
-        wrong.push(format!("{} files were delivered, and at most {FILES} can be registered", named.len()));
+        wrong.push(format!("{} files were delivered; at most {FILES} can be registered", named.len()));
     }
     let started = Instant::now();
     let mut found = Vec::new();
@@ -245,7 +245,7 @@ fn in_folder(own: &str, roots: &Roots, wrong: &mut Vec<String>) -> Result<(Vec<S
         let leads = folder.join(&name).canonicalize().map(|leads| roots.named(&leads).is_some());
         let why = match leads {
             Ok(true) if why == LINK => continue,
-            Ok(false) if why == LINK => "it is a link that leads out",
+            Ok(false) if why == LINK => "it is a link that leads out of its folder",
             Err(_) if why == LINK => "it is a link that leads nowhere",
             _ => why,
         };

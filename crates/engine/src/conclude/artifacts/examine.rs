@@ -19,7 +19,7 @@ pub(super) fn examine(
     for file in delivered.demands.own.files.iter().flatten() {
         let path = format!("{}/{}", delivered.folder(), file.trim_start_matches("./"));
         if !collected.found.iter().any(|found| found.artifact.path == path || found.artifact.path == *file) {
-            wrong.push(format!("{file}: it must be delivered and was not"));
+            wrong.push(format!("{file}: required, but not delivered"));
         }
     }
     for found in &mut collected.found {

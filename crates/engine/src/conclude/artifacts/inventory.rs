@@ -1,5 +1,5 @@
-//! The artifacts of a run, for whoever only looks: what is registered, what became of each version, and whether the files are
-//! still those that were delivered.
+//! The artifacts of a run, read-only: which are registered, the state of each version, and whether the files
+//! are still those that were delivered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

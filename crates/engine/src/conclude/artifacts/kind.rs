@@ -1,4 +1,4 @@
-//! What sort of thing a file is, where nobody says.
+//! Guesses the type of an artifact from its file, where no manifest gives one.
 
 use team_executor_core::ArtifactKind;
 

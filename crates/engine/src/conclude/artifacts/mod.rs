@@ -1,9 +1,9 @@
 //! What workers deliver: found when a worker ended, hashed, checked, registered, and looked at again later.
 //!
-//! Reading order: `places` (where an artifact may be), `checks` (what can be demanded), `collect` (what an attempt
-//! delivered), `examine` with `schema` (the checks that need no program), `registry` with `log` (what is known of all
-//! artifacts of a run, and the rules that they keep together), `checker` (the thread that does all of it), `inventory` (for
-//! whoever only looks), `quarantine` (what earlier attempts left).
+//! Reading order: `places` (where an artifact may be), `checks` (what can be demanded), `collect` (what an
+//! attempt delivered), `examine` with `schema` (the checks that need no program), `registry` with `log` (what
+//! is known of all artifacts of a run, and the rules that they keep together), `checker` (the thread that
+//! does all of it), `inventory` (for readers), `quarantine` (what earlier attempts left).
 
 mod checker;
 pub(crate) mod checks;

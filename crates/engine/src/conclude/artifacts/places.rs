@@ -89,7 +89,7 @@ impl Roots {
     pub(super) fn find(&self, path: &str, own: &str) -> Result<Result<(Place, String), String>, ReadError> {
         Ok(match self.located(path, own)? {
             Ok((Place::Run, path)) if OWN.contains(&path.split('/').next().unwrap_or_default()) => {
-                Err("it is the executor's own".to_owned())
+                Err("it belongs to the executor".to_owned())
             }
             located => located,
         })
@@ -183,7 +183,7 @@ mod tests {
         std::fs::create_dir(run.join(".executor")).unwrap();
         std::fs::write(run.join(".executor/journal"), "text").unwrap();
         for path in [".executor/journal", ".workflow/r/./.executor/journal"] {
-            assert_eq!(found(path), Err("it is the executor's own".to_owned()), "{path}");
+            assert_eq!(found(path), Err("it belongs to the executor".to_owned()), "{path}");
         }
         for path in ["none", "../out", "/etc/passwd", "", "~/x", files[3].to_str().unwrap()] {
             assert!(found(path).is_err(), "{path}");

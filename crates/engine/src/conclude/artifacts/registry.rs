@@ -32,7 +32,7 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Broken {
     /// Ids are unique.
-    #[error("its id '{id}' is that of {other}; give it another one")]
+    #[error("its id '{id}' already belongs to {other}; choose another id")]
     SameId {
         /// Its id.
         id: ArtifactId,
@@ -139,7 +139,7 @@ impl Registry {
         for FoundFile { artifact, is_named, .. } in found.iter_mut() {
             let path = comparable(&artifact.path);
             if let Some(known) = self.entries.get(&path).filter(|_| !*is_named) {
-                // The next version of what is there, whoever makes it.
+                // The next version of the artifact, also by another task.
                 artifact.id = known.artifact.id.clone();
                 if known.attempt == 0 {
                     artifact.kind = known.artifact.kind;

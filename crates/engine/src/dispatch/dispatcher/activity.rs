@@ -51,7 +51,7 @@ impl RealDesk<'_> {
     pub(super) fn progressed(&mut self, rules: &Run, attempt: &str, words: &str) -> Answer {
         let stage = rules.stage().word().to_owned();
         let Some((slot, work)) = self.slot_of(rules, attempt) else {
-            return Answer::refused(&stage, "no such attempt is at work".to_owned());
+            return Answer::refused(&stage, "no such attempt is running".to_owned());
         };
         if self.following.progressed(slot, words) {
             let activity = match self.following.stream(slot) {

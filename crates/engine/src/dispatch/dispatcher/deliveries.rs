@@ -56,7 +56,7 @@ impl RealDesk<'_> {
     /// Something stood where an attempt was to deliver or to report, and was moved before it began.
     pub(super) fn tell_aside(&mut self, work: Work, what: &str, to: &Path) {
         let (task, to) = (self.id(work.task), to.strip_prefix(&self.at.path).unwrap_or(to).display());
-        let told = format!("{task}: what stood in the place of its {what} before it began was moved to {to}");
+        let told = format!("{task}: existing {what} moved to {to}");
         tell_problems(vec![told], self.tell);
     }
 

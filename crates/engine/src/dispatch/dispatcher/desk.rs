@@ -240,7 +240,8 @@ impl Desk for RealDesk<'_> {
     fn leave(&mut self, rules: &Run, ending: Ending) -> Report {
         talk::close_doors(&self.at); // a driver that was killed has left its own
         if *rules.stage() == Stage::Finished {
-            // Whoever finds the run finished changes nothing in it: what goes at the end goes before that can be seen.
+            // A finished run is never changed: files that must go at the end go before the run counts as
+            // finished.
             ours::remove(&control::socket(&self.at.path)).ok();
         }
         self.checking.put_into(&mut self.session);

@@ -31,10 +31,10 @@ impl RealDesk<'_> {
 }
 
 impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
-    /// Starts nothing more, and ends when those that run have. What is left stays to be done by whoever goes on.
+    /// Starts nothing more, and ends when those that run have. The next executor does the rest.
     pub(super) fn halt(&mut self, reason: String) -> Result<(), Failure> {
         if *self.rules().stage() != Stage::Going {
-            return Ok(()); // somebody was faster
+            return Ok(()); // another was faster
         }
         self.asked_to_stop = true;
         let now = self.desk.now();

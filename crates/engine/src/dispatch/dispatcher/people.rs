@@ -1,4 +1,4 @@
-//! What people ask for while a run goes on, what they are asked, and what is done when nobody answers.
+//! Requests of people while a run goes on, questions to them, and the fallback when no one answers.
 
 use team_executor_core::run::{AtCheckpoint, Ending, Input, Stage};
 use team_executor_core::{CheckpointAction, TaskIndex};
@@ -13,13 +13,13 @@ use crate::event::{self, Event, Kind};
 use crate::options::{Failure, Options};
 
 impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
-    /// Does what somebody asked for, and answers when it is durable.
+    /// Carries out a request, and answers when it is durable.
     pub(super) fn answer(&mut self, Asked { request, reply }: Asked) -> Result<(), Failure> {
         if self.ending.is_some() {
             return Ok(()); // too late, and told so
         }
         let answer = self.obey(&request)?;
-        reply.send(answer).ok(); // whoever asked may have gone
+        reply.send(answer).ok(); // the caller may have gone
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         }
     }
 
-    /// Does what a person has typed, unless somebody else was faster.
+    /// Carries out the answer that a person typed, unless another decision was faster.
     pub(super) fn typed(&mut self, line: Option<&str>) -> Result<(), Failure> {
         self.asking = false;
         if !question::is_open(self.rules()) {
@@ -93,7 +93,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
                 Ok(())
             }
             (None, None) => {
-                self.desk.tell(event::warning(format!("that was not understood; type {}", question::ANSWERS)));
+                self.desk.tell(event::warning(format!("unknown answer; type {}", question::ANSWERS)));
                 self.listen();
                 Ok(())
             }
@@ -115,7 +115,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         }
     }
 
-    /// At a checkpoint where nobody can be asked, or nobody answers in time, what was chosen for that is done.
+    /// At a checkpoint where no person can be asked, or none answers in time, takes the configured action.
     pub(super) fn nobody_decides(&mut self) -> Result<(), Failure> {
         if !question::is_checkpoint(self.rules()) {
             self.patience = None;
@@ -131,7 +131,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         match self.options.checkpoints.unattended {
             AtCheckpoint::Stop => self.leave(),
             AtCheckpoint::Resume => {
-                let text = "nobody decided, and the settings say to go on then".to_owned();
+                let text = "no one decided in time; the settings say to go on".to_owned();
                 let request = Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text };
                 self.obey(&request).map(drop)
             }

@@ -15,7 +15,7 @@ impl RealDesk<'_> {
     pub(super) fn agent_asks(&mut self, rules: &Run, asked: &Permission) -> Answer {
         let stage = rules.stage().word();
         if self.slot_of(rules, &asked.attempt).is_none() {
-            return Answer::refused(stage, "no such attempt is at work".to_owned());
+            return Answer::refused(stage, "no such attempt is running".to_owned());
         }
         let stage = stage.to_owned();
         self.permissions.push_back(asked.clone());

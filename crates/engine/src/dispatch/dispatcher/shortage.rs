@@ -41,7 +41,7 @@ impl RealDesk<'_> {
         let most = rules.most_workers();
         let workers = if most == 1 { "worker" } else { "workers" };
         let why = system_words(error);
-        let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} wants no more");
+        let help = format!("help: `ulimit -n` and `ulimit -u` show and set the limits; -c {most} stays within them");
         (self.tell)(event::warning(format!("only {most} {workers} at once from now on: {why}; {help}")));
     }
 
@@ -62,7 +62,7 @@ impl RealDesk<'_> {
     pub(super) fn tell_at_first(&mut self, rules: &Run) {
         if !self.told_at_first && rules.must_learn() {
             self.told_at_first = true;
-            let why = "there is a budget, and what one uses is known only when the first has ended";
+            let why = "there is a budget, and the cost of an attempt is known only when the first one ends";
             (self.tell)(event::warning(format!("only {AT_FIRST} workers at first: {why}")));
         }
     }

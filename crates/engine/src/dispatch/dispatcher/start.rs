@@ -66,13 +66,13 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         tell(event);
     };
     if options.session.status == SessionStatus::Archived {
-        return Err(Failure::InTheWay("the session is archived, and an archived session is not run".to_owned()));
+        return Err(Failure::InTheWay("the session is archived; archived sessions cannot run".to_owned()));
     }
     let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
         run_at::open(options, anew.is_some())?;
     let _span = diagnostics::run(&at.id, &at.path);
     if torn {
-        tell(event::warning("the end of the journal was not finished and was cut off".to_owned()));
+        tell(event::warning("the last record of the journal was incomplete and was cut off".to_owned()));
     }
     at.hold.keep_room(&mut journal, RESERVE_BYTES);
     journal.tell_readers(Arc::clone(&news.tide));
@@ -104,7 +104,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let (outbox, inbox) = inbox::open().map_err(Failure::disk("open", "an inbox"))?;
     let syncs = outbox.clone();
     let synced = move |took| {
-        syncs.send(Message::Synced { took }).ok(); // nobody waits for it when the run is over
+        syncs.send(Message::Synced { took }).ok(); // unneeded when the run is over
     };
     // Without a thread for them, syncs are waited for.
     if let Ok(thread) = journal.file().and_then(|file| SyncThread::start(file, synced)) {
@@ -125,10 +125,10 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     if options.dialect == Dialect::Tc
         && let Err(error) = layout::complete(&options.folder)
     {
-        tell(event::warning(format!("an optional folder of the session was not made: {error}")));
+        tell(event::warning(format!("an optional folder of the session was not created: {error}")));
     }
     if let Err(error) = layout::begin_board(&options.folder) {
-        tell(event::warning(format!("the board of the session was not made: {error}")));
+        tell(event::warning(format!("the discovery board of the session was not created: {error}")));
     }
 
     let (signals, requests) = (outbox.clone(), outbox.clone());
@@ -137,7 +137,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let hand_over = move |asked| requests.send(Message::Asked(asked)).is_ok();
     let server = Server::open(&at.path.join(EXECUTOR), Arc::clone(&news), hand_over);
     if let Err(error) = &server {
-        tell(event::warning(format!("the run cannot be asked anything while it goes on: {error}")));
+        tell(event::warning(format!("the run cannot be controlled while it goes on: {error}")));
     }
     talk::close_doors(&at);
     guard_executor(depth > 0);
@@ -192,7 +192,7 @@ fn must_be_text(session: &Path, project: &Path) -> Result<(), Failure> {
     match [session, project].into_iter().find(|path| path.to_str().is_none()) {
         None => Ok(()),
         Some(path) => {
-            Err(Failure::InTheWay(format!("the path {} is not UTF-8, so no worker can be told it", path.display())))
+            Err(Failure::InTheWay(format!("the path {} is not valid UTF-8, so workers cannot use it", path.display())))
         }
     }
 }

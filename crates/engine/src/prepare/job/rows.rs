@@ -1,4 +1,4 @@
-//! What became of each row of a job, for whoever writes its table: nothing is locked and nothing is written.
+//! The outcome of each row of a job, for its output table: nothing is locked and nothing is written.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn row(view: &TaskView<'_>, id: &TaskId, results: &Results) -> RowState {
     let is_completed = view.status == TaskStatus::Completed;
     let report = is_completed.then(|| results.report(id, view.attempt)).flatten();
     let result = report.and_then(|report| super::row(&report).ok()).map(|result| result.to_string());
-    // A file that nobody waited for may not outlive a power cut.
+    // A file that was not synced may not outlive a power cut.
     let lost = "its result is not there any more: run the row again with `team-executor retry --downstream`";
     RowState {
         status: view.status,

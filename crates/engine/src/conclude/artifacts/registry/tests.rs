@@ -84,12 +84,12 @@ fn each_rule_has_an_error_of_its_own_and_what_breaks_one_is_not_registered() {
     let mut broken = |all: Vec<FoundFile>| deliver(&mut registry, "A", 1, all, Passed);
     assert_eq!(
         broken(vec![named("plan", "artifacts/A/x")]),
-        ["artifacts/A/x: its id 'plan' is that of docs/Plan.md; give it another one"]
+        ["artifacts/A/x: its id 'plan' already belongs to docs/Plan.md; choose another id"]
     );
     let path = broken(vec![named("other", "./docs/Plan.md")]);
     assert!(path[0].contains("artifact 'plan' has the same path"), "{path:?}");
     let twice = broken(vec![named("one", "artifacts/A/x"), named("one", "artifacts/A/y")]);
-    assert!(twice[0].starts_with("artifacts/A/y: its id 'one' is that of artifacts/A/x"), "{twice:?}");
+    assert!(twice[0].starts_with("artifacts/A/y: its id 'one' already belongs to artifacts/A/x"), "{twice:?}");
     let mut ghost = named("one", "artifacts/A/x");
     ghost.artifact.creator = RoleName::parse("ghost").unwrap();
     assert!(broken(vec![ghost])[0].contains("'ghost' is no role of the session"));
