@@ -110,7 +110,7 @@ pub(crate) fn must_not_be_its_own(place: &Place) -> Result<(), Error> {
     let app = &place.app;
     let own = app.variable_os(SESSION).filter(|_| app.variable_os(ATTEMPT).is_some());
     if own.is_some_and(|own| Path::new(own) == place.folder) || is_worker_of(place) {
-        let finding = Finding::error(Code::Usage, "a worker does not steer the run that it is part of");
+        let finding = Finding::error(Code::Usage, "a worker may not control its own run");
         let finding = finding.help("report your own task: team-executor task update --status STATUS");
         return Err(finding.help("or tell the team what you need: team-executor msg log TEXT").into());
     }

@@ -32,7 +32,7 @@ fn a_paused_run_waits_until_it_is_resumed() {
     assert!(!shown.stdout.contains("No executor"), "{shown}");
 
     let paused = ask(world, &["pause", "--reason", "lunch"]);
-    assert_eq!(said(world, &paused), "Run EX is paused\n  no new workers start; 1 still at work\n", "{paused}");
+    assert_eq!(said(world, &paused), "Run EX is paused\n  no new workers start; 1 still running\n", "{paused}");
     assert_eq!(paused.code, Some(0));
     let again = ask(world, &["pause"]);
     assert_eq!(again.code, Some(2), "{again}");
@@ -95,7 +95,7 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     let mut waiting = Waiting::new();
     let executor = waiting.start();
     let stopped = ask(&waiting.world, &["stop", "--now"]);
-    assert_eq!(said(&waiting.world, &stopped), "Run EX is stopping\n  the workers are ended, and the executor ends\n");
+    assert_eq!(said(&waiting.world, &stopped), "Run EX is stopping\n  the executor ends its workers and itself\n");
     assert_eq!(end(executor).0, Some(130));
     waiting.pulse.wait_dead();
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
