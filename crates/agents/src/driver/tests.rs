@@ -65,7 +65,7 @@ fn an_agent_of_the_protocol_is_greeted_prompted_and_cancelled() {
     assert!(acp.dialogue.is_busy() && !acp.dialogue.joins());
     assert_eq!(acp.hear(json!({"id": 9, "method": "fs/read_text_file", "params": {}})), None);
     acp.dialogue.interrupt(&mut acp.out);
-    let refusal = r#"{"error":{"code":-32601,"message":"there is no fs/read_text_file"},"id":9,"jsonrpc":"2.0"}"#;
+    let refusal = r#"{"error":{"code":-32601,"message":"unknown method fs/read_text_file"},"id":9,"jsonrpc":"2.0"}"#;
     assert_eq!(acp.sent(), ["session/prompt", refusal, "session/cancel"]);
     assert_eq!(acp.hear(json!({"id": 3, "result": {"stopReason": "cancelled"}})), Some(News::TurnOver));
     assert!(!acp.dialogue.is_busy());

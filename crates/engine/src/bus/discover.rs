@@ -19,7 +19,7 @@ const KIND_CHARS: usize = 100;
 /// Adds a discovery of an attempt that was verified; `false` if it is there already. The data is JSON text, an object.
 pub fn discover(attempt: &Attempt, kind: &str, data: &str) -> Result<bool, Refusal> {
     let help = "give its type as a word and its data as an object: team-executor schema board";
-    let document = json::parse(data).map_err(|error| Refusal::new(format!("no JSON: {}", error.message), help))?;
+    let document = json::parse(data).map_err(|error| Refusal::new(format!("not JSON: {}", error.message), help))?;
     if document.root().kind() != Kind::Object {
         return Err(Refusal::new("the data of a discovery is an object", help));
     }

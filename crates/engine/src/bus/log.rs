@@ -225,7 +225,7 @@ mod tests {
         let before = text(dir.path());
         let huge = json::quote(&"x".repeat(LINE_BYTES));
         let refused = log(dir.path(), &Draft { data: Some(&huge), ..SAID }).unwrap_err();
-        assert!(refused.what.contains("at most 65536 are written"), "{refused}");
+        assert!(refused.what.contains("the limit is 65536"), "{refused}");
         let refused = log(dir.path(), &Draft { data: Some("{oops"), ..SAID }).unwrap_err();
         assert!(refused.what.starts_with("the data is not JSON: "), "{refused}");
         assert_eq!(text(dir.path()), before);

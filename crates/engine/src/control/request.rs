@@ -388,14 +388,14 @@ mod tests {
     fn what_is_not_exactly_a_request_is_refused() {
         let long = format!(r#"{{"version":1,"request":"pause","reason":"{}"}}"#, "x".repeat(1001));
         for (line, why) in [
-            ("", "is no JSON"),
-            ("\u{0}", "is no JSON"),
+            ("", "is not JSON"),
+            ("\u{0}", "is not JSON"),
             ("[]", "not of version 1"),
             (r#"{"request":"stop"}"#, "not of version 1"),
             (r#"{"version":2,"request":"stop"}"#, "not of version 1"),
-            (r#"{"version":1,"request":"stop","request":"pause"}"#, "says something twice"),
+            (r#"{"version":1,"request":"stop","request":"pause"}"#, "has a field twice"),
             (r#"{"version":1}"#, "no readable `request`"),
-            (r#"{"version":1,"request":"explode"}"#, "is unknown"),
+            (r#"{"version":1,"request":"explode"}"#, "unknown request"),
             (r#"{"version":1,"request":"stop","reason":""}"#, "`stop` has an unknown field"),
             (r#"{"version":1,"request":"pause"}"#, "no readable `reason`"),
             (&long, "more than 1000 characters"),

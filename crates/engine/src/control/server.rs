@@ -303,7 +303,7 @@ mod tests {
         let (_dir, run) = world();
         let (server, asked) = open(&run);
         let obeying = obey(asked);
-        assert!(say(&run, b"\n").contains("no JSON"));
+        assert!(say(&run, b"\n").contains("not JSON"));
         assert!(say(&run, b"\xff\xfe\n").contains("not UTF-8"));
         assert!(say(&run, b"{\"version\":7,\"request\":\"stop\"}\n").contains("not of version 1"));
         assert!(say(&run, &vec![b'['; LINE_BYTES + 1]).contains("more than 2097152 bytes"));

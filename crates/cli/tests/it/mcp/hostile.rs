@@ -72,7 +72,7 @@ fn lines_that_are_too_long_too_deep_or_no_text_cost_only_themselves() {
     assert_eq!(done.code, Some(0), "{done}");
     assert_eq!(column(&world, "findings")[0], "still there", "{}", read(world.dir().join("good.out")));
     let answered = answers(&world, "good");
-    assert!(answered[0].as_ref().is_err_and(|said| said.starts_with("refused: no JSON: ")), "{answered:?}");
+    assert!(answered[0].as_ref().is_err_and(|said| said.starts_with("refused: not JSON: ")), "{answered:?}");
     assert_eq!(read(world.dir().join("S/discoveries.ndjson")), "");
 }
 
