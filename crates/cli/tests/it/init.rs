@@ -87,7 +87,7 @@ fn a_session_is_made_where_sessions_live_and_says_what_to_do_next() {
     }
     let again = world.run(&["init", "Add a login with OAuth to the shop"]);
     assert_eq!(again.code, Some(2), "{again}");
-    assert!(again.stderr.contains(" is there already\nhelp: choose another name with --name SLUG\n"), "{again}");
+    assert!(again.stderr.contains(" already exists\nhelp: choose another name with --name SLUG\n"), "{again}");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn nothing_that_is_there_is_touched() {
     for target in ["mine", "file", "link", "."] {
         let run = world.run(&["init", "--dir", target, "x"]);
         assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("is there already\nhelp: choose another folder with --dir PATH\n"), "{run}");
+        assert!(run.stderr.contains("already exists\nhelp: choose another folder with --dir PATH\n"), "{run}");
     }
     assert_eq!(world.run(&["init", "--dir", "file/x", "x"]).code, Some(74), "a file is no folder");
     assert_eq!(world.tree(), before);

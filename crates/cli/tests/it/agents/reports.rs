@@ -110,7 +110,7 @@ fn real_claude_that_was_denied_one_call_has_completed() {
         assert_eq!(column(&world, "findings"), [found("WORK-001")]);
         let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("WORK-001: it may not use Write ("), "{run}");
-        assert!(said.contains("outside.md), and `permissions` of the agent decides that"), "{run}");
+        assert!(said.contains("outside.md); `permissions` of the agent decides that"), "{run}");
         assert!(!outside.exists());
     }
 }

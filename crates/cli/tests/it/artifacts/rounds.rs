@@ -17,7 +17,7 @@ fn what_fails_its_checks_blocks_what_depends_on_it_and_is_done_again_at_most_so_
     assert_eq!(registered(&world)["A/a.md"], "failed 1.1");
     let prompt = read(folder(&world).join("artifacts/A/prompt.txt"));
     assert!(prompt.contains("\n> artifacts/A/a.md: the section 'Summary' is missing\n"), "{prompt}");
-    assert!(prompt.contains("/quarantine/A.1: build on it"), "what was delivered is not lost: {prompt}");
+    assert!(prompt.contains("/quarantine/A.1: reuse what is good"), "what was delivered is not lost: {prompt}");
     assert_eq!(world.run(&["checkpoint", "revise", "A", "please", SESSION]).code, Some(0));
     let good = world.run(&arguments(SESSION, &worker.replace("$GOOD", "3"), &["--rounds", "1"]));
     assert_eq!(good.code, Some(0), "{good}");

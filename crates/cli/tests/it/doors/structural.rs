@@ -36,7 +36,7 @@ fn structural_rule_1_every_id_is_unique() {
         ("tasks-json-duplicate-id", "task id 'BUILD-001' is not unique"),
     ]);
     let world = pair(json!({}));
-    refused(&world, &["task", "create", "B", "--title", "t", "--assignee", "worker"], "there is a task 'B' already");
+    refused(&world, &["task", "create", "B", "--title", "t", "--assignee", "worker"], "task 'B' already exists");
     claimed(&json!({"task_id": "B", "tasks": {"A": {"id": "B"}}}));
 }
 

@@ -164,7 +164,7 @@ fn hostile_lines_cost_only_themselves_and_are_named() {
     let done = run(&world, &worker, &["--retries", "0"]);
     assert_eq!(done.code, Some(0), "{done}\n{:?}", column(&world, "error"));
     let errors = read(folder(&world).join("logs/A.1.err"));
-    assert!(errors.contains("at most 65536 are written\nhelp: write it to a file"), "{errors}");
+    assert!(errors.contains("the limit is 65536\nhelp: write it to a file"), "{errors}");
     assert!(errors.contains("error: the data is not JSON: "), "{errors}");
     assert_eq!(said(&world, "summary"), ["one", "two", "a\u{1b}[2Jb\nc"]);
     assert_eq!(said(&world, "id"), ["MSG-001", "MSG-002", "MSG-003"]);

@@ -45,7 +45,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
     assert_eq!(column(&world, "findings")[0], "it is done");
     let errors = read(folder(&world).join("logs/A.1.err"));
     for why in [
-        "error: a worker can only update its own task 'A', not 'B'\nhelp: tell whoever does it: team-executor msg log",
+        "error: a worker can only update its own task 'A', not 'B'\nhelp: send its role a message: team-executor msg log",
         "error: task cannot go from in_progress to pending\nhelp: ",
         "error: task cannot go from in_progress to skipped\nhelp: ",
         "error: a completed task needs findings\nhelp: ",
