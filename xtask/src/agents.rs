@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_installed_stays_until_the_versions_change() {
+    fn installed_agents_stay_until_versions_change() {
         let target = tempfile::tempdir().unwrap();
         let calls = Cell::new(0);
         let install = |folder: &Path, packages: &[&str]| {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_cannot_install_goes_without_and_leaves_nothing() {
+    fn failed_install_is_skipped_and_leaves_nothing() {
         let target = tempfile::tempdir().unwrap();
         let install = |folder: &Path, _: &[&str]| {
             fs::write(folder.join("half"), "").map_err(|error| error.to_string())?;

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_what_is_covered_with_its_tests_and_then_what_is_not() {
+    fn page_lists_covered_then_uncovered_requirements() {
         let page = page(SOURCE).unwrap();
         let (_, tables) = page.split_once("names it: 1 of 3.\n").unwrap();
         assert_eq!(

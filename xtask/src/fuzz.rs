@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_reported_with_its_cause_its_input_and_how_to_repeat_it() {
+    fn fuzz_crash_has_cause_input_and_command() {
         let path = root().join("fuzz/artifacts/ids/crash-1");
         let said = format!(
             "INFO: Seed: 1\nthread 'main' panicked at ids.rs:9:5:\nseeded\nnote: run\n== ERROR: libFuzzer\n    #0 0x\n\

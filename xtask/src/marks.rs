@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_list_of_ids_is_an_error() {
+    fn invalid_id_list_is_an_error() {
         let error = |list| find("a.rs", &format!("\n/// R:{list}\n#[test] fn t() {{}}")).unwrap_err();
         assert_eq!(error(" S-3"), "a.rs:2: `S-3` is not an id such as `S-03`");
         assert_eq!(error(""), "a.rs:2: `` is not an id such as `S-03`");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rust_is_an_error_with_its_line() {
+    fn invalid_rust_is_an_error_with_its_line() {
         assert!(find("a.rs", "fn f() {\n\"").unwrap_err().starts_with("a.rs:2: "));
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn error_has_its_line() {
         let error = |rows: &str| parse(&format!("{TABLE}{rows}")).unwrap_err();
         assert_eq!(error("| A-1 | x |"), "docs/internals/requirements.md:5: `A-1` is not an id such as `S-03`");
         assert_eq!(error("| A-01 | x |\n| A-01 | y |"), "docs/internals/requirements.md:6: A-01 is there twice");

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn small_output_is_kept_unchanged() {
         for chunk in 1..=10 {
             let (bytes, stream) = log(b"0123456789", chunk, 10);
             assert_eq!(bytes, b"0123456789");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_much_the_start_and_the_end_are_kept_and_the_rest_is_counted() {
+    fn large_output_keeps_start_and_end_and_counts_rest() {
         for chunk in 1..=20 {
             let (bytes, stream) = log(b"0123456789abcdefghij", chunk, 5);
             assert_eq!(bytes, b"012\n[15 bytes left out]\nij", "chunks of {chunk}");

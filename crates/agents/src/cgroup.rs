@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_killed_is_counted_also_when_another_executor_removes_it_meanwhile() {
+    fn killed_processes_count_despite_concurrent_removal() {
         for _ in 0..20 {
             let Some(cgroup) = Cgroup::create() else { return };
             let mut inside = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_have_one_name_also_when_the_number_of_a_process_comes_again() {
+    fn cgroup_names_are_unique_despite_reused_pids() {
         let Some(one) = Cgroup::create() else { return };
         let other = Cgroup::create().unwrap();
         let token = |cgroup: &Cgroup| cgroup.path().to_str().unwrap().rsplit_once('-').unwrap().1.to_owned();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn old_empty_ones_of_the_dead_are_removed_and_those_of_the_living_are_not() {
+    fn empty_cgroups_of_dead_executors_are_removed() {
         let Some(ours) = Cgroup::create() else { return };
         let mut dead = std::process::Command::new("/bin/true").spawn().unwrap();
         dead.wait().unwrap();

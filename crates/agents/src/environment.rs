@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_an_agent_of_another_one_never_passes() {
+    fn outer_agent_variables_never_pass() {
         let nesting = [("CLAUDECODE", "1"), ("CLAUDE_CODE_ENTRYPOINT", "cli"), ("CODEX_SANDBOX_NETWORK_DISABLED", "1")];
         assert_eq!(made(&nesting, &["CLAUDE*", "CODEX*"], &nesting).unwrap().len(), 9);
     }
 
     #[test]
-    fn what_is_given_twice_counts_once_as_it_was_given_last() {
+    fn variable_given_twice_has_its_last_value() {
         let variables = made(&[("PATH", "/bin")], &[], &[("PATH", "/a"), ("PATH", "/b")]).unwrap();
         assert_eq!(variables[..1], ["PATH=/b"]);
         assert_eq!(variables.len(), 10);

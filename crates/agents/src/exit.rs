@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_lacking_is_told_from_other_reasons() {
+    fn resource_shortage_differs_from_other_errors() {
         for (errno, lack) in [
             (Errno::MFILE, Some(Lack::Means)),
             (Errno::NFILE, Some(Lack::Means)),

@@ -181,7 +181,7 @@ mod tests {
     use crate::ledger::Ledger;
 
     #[test]
-    fn the_lock_comes_first_then_what_was_asked_for_is_read_then_nothing_is_left() {
+    fn harvest_locks_then_reads_then_removes() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path();
         let keys = ["k".to_owned(), "lost".to_owned()];

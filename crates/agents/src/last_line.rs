@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_that_is_not_empty_counts_wherever_the_stream_is_cut() {
+    fn last_nonempty_line_counts_at_any_cut() {
         let stream = b"first\nsecond\n\n  third \n\r\n\n";
         for one in 0..stream.len() {
             for two in one..stream.len() {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_for_a_terminal_is_no_part_of_a_line() {
+    fn terminal_sequences_are_not_part_of_a_line() {
         for (line, expected) in [
             ("\u{1b}[31mred 3\u{1b}[0m", "red 3"),
             ("\u{1b}[38;2;1;2;3mgr\u{1b}[Keen\u{1b}[?25h", "green"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_cut_between_characters_and_has_no_control_characters() {
+    fn line_is_cut_between_characters_without_controls() {
         assert_eq!(last(&[b"a\x1b[31mb\x07\xff\n"]).as_deref(), Some("ab \u{fffd}"));
         let mut line = LastLine::default();
         line.feed("ää".repeat(5000).as_bytes());

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_is_read_and_a_torn_end_is_not() {
+    fn ledger_reads_whole_lines_and_skips_a_torn_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("1-0");
         let mut ledger = Ledger::create(&path).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_moved_is_told_from_a_copy() {
+    fn moved_ledger_differs_from_a_copy() {
         let dir = tempfile::tempdir().unwrap();
         let [path, moved, copy] = ["1-0", "moved", "copy"].map(|name| dir.path().join(name));
         Ledger::create(&path).unwrap().note(&started("a")).unwrap();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn children_are_named_whichever_thread_started_them_and_also_when_they_have_ended() {
+    fn children_of_all_threads_are_found_also_ended() {
         let me = rustix::process::getpid();
         let mut shells = [shell(), std::thread::spawn(shell).join().unwrap()];
         let pids = shells.each_ref().map(Pid::from_child);

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_supported_kernel_has_is_found() {
+    fn basic_kernel_protections_are_found() {
         let found = protections();
         assert!(found.subreaper && found.parent_death_signal && found.pidfd, "{found:?}");
         assert_eq!(protections(), found);

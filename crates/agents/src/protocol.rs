@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_an_error() {
+    fn invalid_message_is_an_error() {
         for line in ["", "{}", "{\"run\":{}}", "{\"end\":{}}", "[", "\u{0}"] {
             assert!(decode::<Request>(line.as_bytes()).is_err(), "{line}");
         }

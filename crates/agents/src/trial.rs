@@ -119,7 +119,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn what_a_program_answers_is_kept_with_how_it_ended() {
+    fn trial_keeps_output_and_exit() {
         let answer = sh("cat; echo oops >&2; exit 3", "hello", LONG);
         let expected = Answer { ended: Ended::Exit(3), out: b"hello".to_vec(), err: b"oops\n".to_vec() };
         assert_eq!(answer, expected);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_takes_too_long_is_ended_and_one_that_leaves_something_is_not_waited_for() {
+    fn slow_trial_is_ended_and_leftovers_do_not_delay() {
         assert_eq!(sh("exec sleep 600", "", Duration::from_millis(1)).ended, Ended::Limit(Limit::Total));
         assert_eq!(sh("sleep 600 & echo done", "", LONG).out, b"done\n");
     }

@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_way_is_kept_under_another_name() {
+    fn obstacle_is_kept_under_another_name() {
         let world = World::new();
         symlink("../canary", world.at("sub/log")).unwrap();
         for nth in 0..2 {

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_above_the_workflow_folder_are_followed_and_none_below_it() {
+    fn links_are_followed_only_above_the_workflow_folder() {
         let dir = tempfile::tempdir().unwrap();
         let real = dir.path().join("real");
         make_ours(&{

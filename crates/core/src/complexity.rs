@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn more_points_are_never_less_complex_and_all_levels_are_reached() {
+    fn complexity_grows_with_points_over_all_levels() {
         let levels: Vec<_> = (0..9).map(level).collect();
         assert!(levels.is_sorted());
         assert_eq!(levels.iter().collect::<std::collections::BTreeSet<_>>().len(), Complexity::ALL.len());

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_lines_or_paths_is_refused_with_the_reason() {
+    fn id_that_breaks_lines_or_paths_is_refused() {
         assert_eq!(TaskId::parse(""), Err(InvalidId::Empty));
         assert_eq!(TaskId::parse(" \t"), Err(InvalidId::Empty));
         assert_eq!(TaskId::parse(" A"), Err(InvalidId::Padded));

@@ -147,7 +147,7 @@ mod tests {
 
     /// R: D-07
     #[test]
-    fn what_can_start_is_ordered_by_priority_then_by_what_hangs_on_it_then_by_appearance() {
+    fn ready_tasks_order_by_priority_dependents_position() {
         let session = session(&[
             "late developer P2 pending success:",
             "short developer P1 pending success:",

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_completed_tasks_and_the_states_are_brought_together() {
+    fn completed_list_and_states_are_reconciled() {
         let tasks = [("A", Completed), ("B", Pending), ("C", InProgress), ("D", Ready), ("E", Failed), ("F", Skipped)];
         let session = session(&[&tasks[..], &[("G", Completed)]].concat(), &["B", "C", "X", "D", "E", "F", "A", "B"]);
         assert_eq!(
@@ -289,7 +289,7 @@ mod tests {
 
     /// R: P-04
     #[test]
-    fn what_another_file_reports_as_completed_is_completed() {
+    fn task_reported_completed_elsewhere_is_completed() {
         let mut session = session(&[("A", Pending), ("B", InProgress), ("C", Failed), ("D", Pending)], &[]);
         let reported = |task: &str| Reported { task: id(task), file: format!("{task}.csv"), findings: None };
         session.reported = ["B", "A", "C", "X", "A"].map(reported).to_vec();

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_late_is_the_last_point_in_time() {
+    fn too_late_time_becomes_the_last_time() {
         let at = Timestamp::from_micros;
         assert_eq!(at(5).after(Millis(2)), at(2005));
         assert_eq!(at(-5000).after(Millis(u64::MAX)), at(i64::MAX - 5000));

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_time_that_passes_counts_and_not_what_the_wall_clock_is_set_to() {
+    fn only_elapsed_time_counts_not_the_wall_clock() {
         // As if it had been an hour fast when it was first asked.
         let hour = 3_600_000_000;
         let clock = Clock { wall: wall(SystemTime::now()).as_microsecond() + hour, counted: counted() };

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_several_lines_is_typed_in_one() {
+    fn multiline_command_is_typed_in_one_line() {
         assert_eq!(word("a\nb"), r#""$(printf %b 'a\nb')""#);
         for text in ["it's\n\t$HOME \\n `x` \"y\" %s\x1b[1m!", "\\0101\n9"] {
             let told = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", word(text))]).output();

@@ -212,7 +212,7 @@ mod tests {
     proptest! {
         /// R: W-11
         #[test]
-        fn what_is_written_is_read_back_without_a_word(
+        fn written_file_reads_back_without_findings(
             time in samples::time(), worker in any::<String>(), kind in any::<String>(), data in samples::json()
         ) {
             prop_assume!(data != "null");

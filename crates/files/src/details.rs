@@ -78,7 +78,7 @@ mod tests {
     use crate::tasks_json::TASK;
 
     #[test]
-    fn every_other_field_is_told_in_order_and_readable() {
+    fn other_fields_are_kept_in_order_as_text() {
         let json = r#"{"scope": "src/", "title": "T", "n": 1.50, "no": null, "empty": [], "name": "beside", "deps": [],
             "list": ["a\n\"b", 2, {"x" : [ "y: z", null ] }], "object": {"k": "v", "deep": {"a": "q\\\" r"}}, "ok": false}"#;
         let document = parse(json).unwrap();

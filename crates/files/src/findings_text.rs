@@ -59,7 +59,7 @@ mod tests {
 
     /// R: W-10
     #[test]
-    fn what_is_seen_as_one_character_stays_whole() {
+    fn grapheme_cluster_stays_whole() {
         let tail = "z".repeat(20);
         let family = "👩\u{200D}👩\u{200D}👧";
         for cluster in ["e\u{301}\u{302}", family, "👍\u{1F3FD}", "☀\u{FE0F}"] {

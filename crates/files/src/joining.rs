@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_said_and_ignored() {
+    fn unknown_value_is_reported_and_ignored() {
         for (yaml, key) in [
             ("type: expert", "type"),
             ("injection_trigger: sometimes", "injection_trigger"),

@@ -106,7 +106,7 @@ mod tests {
     use crate::folder::MemoryFolder;
 
     #[test]
-    fn who_needs_only_the_tasks_reads_nothing_beside_them() {
+    fn load_tasks_reads_no_side_files() {
         let text = r#"{"session_id":"s","skill":"s","pipeline":"p","requirement":"r","created_at":"2026-01-01T00:00:00Z",
             "tasks":{"A":{"title":"t","description":"d","role":"r","deps":[],"wave":1,"status":"completed","findings":"f"}}}"#;
         let folder = MemoryFolder::default().with("tasks.json", text).with(messages::FILE, "no line");

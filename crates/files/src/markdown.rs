@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_heading() {
+    fn headings_are_recognised() {
         assert_eq!(
             titles("# a\n   ###### b\n#\tc\n#\n## ##\n# d #\n# e#\n# f \\#\n# g # h"),
             ["a", "b", "c", "", "", "d", "e#", "f \\#", "g # h"]

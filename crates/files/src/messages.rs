@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_without_a_word(
+        fn written_file_reads_back_without_findings(
             id in samples::id(), time in samples::time(), from in any::<String>(), to in "\\PC{0,9}", kind in "\\PC{0,9}",
             summary in any::<String>(), data in prop::option::of(data()), task in prop::option::of(samples::task_id()),
         ) {

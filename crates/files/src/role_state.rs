@@ -156,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_without_a_word(
+        fn written_file_reads_back_without_findings(
             entries in prop::collection::btree_map(any::<String>(), samples::json(), 0..5)
         ) {
             let mut written = RoleState::default();

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_only_where_nothing_may() {
+    fn difference_is_reported_where_none_is_allowed() {
         let all: Vec<Scenario> = (0..20).filter_map(Scenario::new).collect();
         let steady = all.iter().find(|scenario| scenario.weather.steady).unwrap();
         let other = all.iter().find(|scenario| !scenario.weather.steady).unwrap();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_appended_to() {
+    fn append_refuses_other_than_files() {
         let (dir, disk) = world();
         std::fs::write(dir.path().join("precious"), "mine").expect("written");
         std::os::unix::fs::symlink("precious", dir.path().join("link")).expect("a link");

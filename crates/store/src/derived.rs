@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_told_from_our_own_work() {
+    fn edit_differs_from_our_own_work() {
         let standing = |on_disk| derived(&[b"oldest", b"old", b"new"]).standing("tasks.csv", on_disk);
         assert_eq!(standing(Some(b"new")), Standing::Unchanged);
         assert_eq!(standing(Some(b"old")), Standing::Unchanged, "it was not replaced yet");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_known_however_often_it_was_not_replaced() {
+    fn unreplaced_file_stays_known() {
         let mut derived = Derived::default();
         derived.is("tasks.csv", Rendered::hash(b"there", 7));
         for nth in 8..20 {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_journal_is_as_long_as_it_was_unless_a_power_cut_may_have_taken_of_it() {
+    fn shorter_journal_is_damage_unless_after_a_power_cut() {
         let mut derived = Derived::default();
         assert_eq!(derived.journal("this"), 0);
         derived.is("tasks.csv", Rendered::hash(b"old", 7));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_none() {
+    fn invalid_derived_record_is_ignored() {
         let sha = "0".repeat(64);
         let of = |versions: &str| Derived::from_text(&format!(r#"{{"files":{{"a":{versions}}}}}"#));
         assert!(of(&format!(r#"[{{"journal":1,"sha256":"{sha}"}}]"#)).is_some());
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_put_aside() {
+    fn obstacle_is_put_aside() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
         for nth in 1..=2 {

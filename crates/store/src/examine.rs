@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_journal_is_told_with_its_records_and_epochs() {
+    fn intact_journal_counts_records_and_epochs() {
         let bytes = world().read("journal").expect("readable");
         let found = examine(&bytes, bytes.len() as u64);
         assert_eq!(texts(&bytes, &found.records), ["1", "2", "3", "4"]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_durable_and_is_missing_is_damage_and_is_given_up() {
+    fn missing_durable_record_is_damage() {
         let (whole, second) = (world().read("journal").expect("readable"), 1);
         let lines: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
         let end = lines.iter().take(second).map(|line| line.len()).sum::<usize>();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_folder_is_told_apart() {
+    fn other_than_a_folder_is_recognised() {
         let (dir, _folder) = world();
         assert_eq!(DiskFolder::open(&dir.path().join("none")).err(), Some(OpenError::Missing));
         assert_eq!(DiskFolder::open(&dir.path().join("secret")).err(), Some(OpenError::NotAFolder));

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_committed_is_there_in_the_next_epoch() {
+    fn committed_records_survive_to_the_next_epoch() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
         let mut journal = Journal::create(&disk, "journal").expect("a new journal");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_only_handed_over_belongs_to_the_next_commit() {
+    fn unsynced_records_belong_to_the_next_commit() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
         let mut journal = Journal::create(&disk, "journal").expect("a new journal");
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cuts_an_open_journal_is_noticed_before_anything_is_written_behind_the_hole() {
+    fn cut_of_an_open_journal_is_noticed_before_a_write() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
         let mut journal = Journal::create(&disk, "journal").expect("a new journal");
@@ -412,7 +412,7 @@ mod tests {
 
     /// The disk takes a part of a line and no more, and the reserve makes room for all of it.
     #[test]
-    fn on_a_full_disk_the_reserve_is_used_and_a_line_that_was_cut_short_is_written_over() {
+    fn full_disk_uses_the_reserve_and_rewrites_a_cut_line() {
         let (mut cut, mut used) = (false, 0);
         for seed in 0..50 {
             let disk = SimDisk::new(seed, Lies::default());
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_final_and_a_full_disk_is_told_apart() {
+    fn first_failure_is_final_except_a_full_disk() {
         for (after, fault) in [(0, Fault::Io), (1, Fault::Io), (0, Fault::Full)] {
             let disk = SimDisk::new(0, Lies::default());
             let mut journal = Journal::create(&disk, "journal").expect("a new journal");

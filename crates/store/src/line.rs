@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_none() {
+    fn invalid_line_is_none() {
         let good = "2a60d8b4 00000000 1 3 {}";
         assert!(decode(good.as_bytes()).is_some_and(|line| !line.intact));
         for bad in [

@@ -175,7 +175,7 @@ mod tests {
 
     /// R: X-02
     #[test]
-    fn the_second_is_told_who_holds_the_lock_and_gets_it_when_the_first_is_gone() {
+    fn second_taker_sees_the_holder_then_gets_the_lock() {
         let (_dir, disk) = world();
         let mut first = Lock::take(&disk, "lock", NOW).expect("free");
         assert_eq!(refused_by(Lock::take(&disk, "lock", NOW)), "another process");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_file_is_shown_without_harm() {
+    fn lock_text_is_shown_without_controls() {
         let (_dir, disk) = world();
         let mut held = Lock::take(&disk, "lock", NOW).expect("free");
         let hostile = format!("\u{1b}[2J\u{7}{}\nsecond", "x".repeat(500));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_made_with_everything_in_it_and_with_what_is_above_it() {
+    fn folder_is_made_with_content_and_parents() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a/b/S");
         make_folder(&target, [("x.json", "{}"), ("empty/", ""), ("one/two/y.md", "text"), ("one/z.md", "")]).unwrap();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_left_alone_whatever_it_is() {
+    fn existing_entry_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("folder")).unwrap();
         fs::write(dir.path().join("file"), "kept").unwrap();

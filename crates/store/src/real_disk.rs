@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_anything_of_ours_is_not_read() {
+    fn oversized_file_is_not_read() {
         let (dir, disk) = world();
         for (bytes, result) in [(MOST + 1, Err(Errno::FBIG)), (1 << 43, Err(Errno::FBIG)), (3, Ok(vec![0; 3]))] {
             let file = File::create(dir.path().join("hole")).expect("a file");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_neither_opened_nor_waited_for() {
+    fn other_than_a_file_is_not_opened() {
         let (dir, disk) = world();
         disk.subfolder("sub").expect("a folder");
         let mode = std::fs::metadata(dir.path().join("sub")).expect("a folder").permissions().mode();

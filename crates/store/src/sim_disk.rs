@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_spares_what_is_durable_and_each_damage_spoils_the_rest_its_own_way() {
+    fn crash_keeps_durable_data_and_damages_the_rest() {
         let spoiled = |damage, wanted: fn(&[u8]) -> bool| (0..50).any(|seed| wanted(&left_after(damage, seed)[7..]));
         for damage in Damage::ALL {
             assert!((0..50).all(|seed| left_after(damage, seed).starts_with(b"durable")), "{damage:?}");

@@ -62,7 +62,7 @@ mod tests {
     use crate::sim_fault::Lies;
 
     #[test]
-    fn what_is_durable_is_told_from_what_is_not() {
+    fn durable_changes_differ_from_others() {
         let disk = SimDisk::new(0, Lies::default());
         let seen = || disk.peek("a", |cached, durable| (cached.to_vec(), durable.to_vec()));
         let other = disk.another_folder();

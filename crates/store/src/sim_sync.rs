@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_after_its_beginning_is_not_what_a_sync_makes_durable() {
+    fn sync_covers_only_earlier_writes() {
         let (disk, _file, mut syncer) = written_twice();
         assert_eq!((syncer.ended(), syncer.ended()), (Some(Ok(())), None));
         disk.crash(Damage::Lost);

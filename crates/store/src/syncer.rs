@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_sync_is_final_whoever_learns_of_it() {
+    fn failed_sync_is_final() {
         for end in [Journal::synced, Journal::commit] {
             let (disk, mut journal) = syncing();
             disk.plan(Some(Strike { at: disk.operations(), fault: Fault::Io, sticky: false }));

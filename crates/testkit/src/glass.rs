@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn what_scrolled_out_cannot_be_reached() {
+    fn scrolled_lines_cannot_be_reached() {
         let glass = seen(10, 2, "a\r\nb\r\nc\u{1b}[9A\r\u{1b}[Jx");
         assert_eq!(glass.history(), ["a", "x"]);
     }
 
     #[test]
     #[should_panic(expected = "an unknown control sequence: 25l")]
-    fn what_is_not_understood_is_a_failure() {
+    fn unknown_escape_is_a_failure() {
         seen(10, 2, "\u{1b}[25l");
     }
 }

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lives_is_told_until_the_end() {
+    fn live_processes_are_listed_until_their_end() {
         let world = World::new("/bin/cat");
         let mut child =
             world.command(&["-"]).env("A_MARK", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_and_what_is_missing_is_not() {
+    fn report_wrong_fields_are_named_and_missing_ones_are_not() {
         for (report, expected) in [
             (r#"{"status":"completed"}"#, vec![]),
             (

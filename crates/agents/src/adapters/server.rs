@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_told_how_to_start_the_server_and_nothing_but_the_attempt() {
+    fn server_command_names_only_the_attempt() {
         let claude = claude_servers(Some(&server()), &[], false);
         let config: Value = serde_json::from_str(&claude[1]).unwrap();
         let entry = &config["mcpServers"]["executor"];

@@ -39,7 +39,7 @@ fn a_turn_of_the_protocol_is_its_last_words_and_what_it_used() {
 }
 
 #[test]
-fn what_the_protocol_hides_is_trouble() {
+fn hidden_protocol_error_is_trouble() {
     let hidden = read(Adapter::Acp, &[OPEN, PROMPTED, &chunk("unexpected status 401 Unauthorized"), ENDED]);
     assert_eq!((class(&hidden), hidden.unreported(NOW).class), (None, Class::Auth));
     assert_eq!(hidden.wrong(), ["there is no JSON object with a status"]);
@@ -88,7 +88,7 @@ fn a_thread_of_codex_is_understood_turn_by_turn() {
 }
 
 #[test]
-fn what_was_closed_or_denied_counts_by_who_did_it() {
+fn closing_and_denial_count_by_their_author() {
     let report = chunk(r#"{"status":"completed"}"#);
     let with = |mark: &str| class(&read(Adapter::Acp, &[OPEN, PROMPTED, &report, ENDED, mark]));
     assert_eq!(with(r#"{"team_executor":"denied","tool":"edit","by":"person"}"#), None);
@@ -117,7 +117,7 @@ fn the_tokens_of_all_turns_of_claude_count_and_its_last_cost() {
 
 /// R: A-10
 #[test]
-fn conversation_that_was_wound_up_is_overspent_unless_it_was_done() {
+fn wound_up_conversation_is_overspent_unless_done() {
     const WOUND_UP: &str = r#"{"team_executor":"wound up","by":"budget"}"#;
     let cancelled = r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#;
     let closed = r#"{"team_executor":"closed","by":"limit"}"#;

@@ -28,7 +28,7 @@ fn claude_done() -> String {
 }
 
 #[test]
-fn an_agent_that_says_that_it_is_done_is_believed_and_its_usage_is_known() {
+fn finished_agent_is_believed_and_its_usage_known() {
     let claude = read(Adapter::Claude, &[CLAUDE, "not json", r#"{"type":"new event"}"#, "[]", &claude_done()]);
     assert_eq!(
         (claude.finished, claude.ok, claude.text.as_str(), trouble(&claude, 0)),
@@ -81,7 +81,7 @@ fn an_agent_that_says_that_it_is_done_is_believed_and_its_usage_is_known() {
 }
 
 #[test]
-fn an_agent_that_was_ended_has_not_done_its_task_though_it_exits_with_0() {
+fn ended_agent_with_exit_0_has_not_completed() {
     let gemini = read(Adapter::Gemini, &[r#"{"type":"init","session_id":"g-1"}"#, r#"{"type":"tool_use"}"#]);
     let ended = trouble(&gemini, 0).unwrap();
     assert_eq!(ended.class, Class::Transient);
@@ -96,7 +96,7 @@ fn an_agent_that_was_ended_has_not_done_its_task_though_it_exits_with_0() {
 }
 
 #[test]
-fn tools_that_were_denied_are_trouble_though_the_agent_is_content() {
+fn denied_tools_are_trouble_despite_success() {
     let denied = claude_done()
         .replace(r#""permission_denials":[]"#, r#""permission_denials":[{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}},{"tool_name":"Write","tool_input":{"file_path":"/etc/x"}}]"#);
     let claude = trouble(&read(Adapter::Claude, &[CLAUDE, &denied]), 0).unwrap();
@@ -141,7 +141,7 @@ fn one_that_owes_a_report_has_failed_with_what_it_said() {
 }
 
 #[test]
-fn what_the_service_refused_is_trouble_of_its_class_whatever_the_agent_calls_it() {
+fn service_refusal_keeps_its_class_in_any_wording() {
     let claude = |status: &str, words: &str| {
         let line = format!(
             r#"{{"type":"result","subtype":"success","is_error":true,"api_error_status":{status},"result":"{words}","usage":{{}}}}"#

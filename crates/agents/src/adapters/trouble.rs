@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_says_is_sorted_by_its_status_then_by_its_words() {
+    fn service_errors_are_classified_by_status_then_words() {
         let quota = Class::Quota { until: None };
         for (status, words, expected) in [
             (Some(401), "no", Class::Auth),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_preferred_and_values_are_found_by_name_and_in_groups() {
+    fn options_match_values_by_name_and_in_groups() {
         let mut it = wanted("Big One", "high");
         it.offered(&json!({"models": {"availableModels": [{"modelId": "x"}]}, "configOptions": [
             {"id": "m", "category": "model", "options": [{"group": "g", "options": [{"value": "big", "name": "Big one"}]}]},

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_heard_and_answered_and_a_closed_door_is_told() {
+    fn door_answers_a_request_and_reports_its_close() {
         let dir = tempfile::tempdir().unwrap();
         let far = dir.path().join("far".repeat(40)).join("away".repeat(40));
         std::fs::create_dir_all(&far).unwrap();

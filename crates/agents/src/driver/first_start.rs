@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn second_start_waits_for_the_first_and_then_for_nobody() {
+    fn second_start_waits_only_for_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join(".codex");
         let first = FirstStart::wait_at(&home).expect("it is new");

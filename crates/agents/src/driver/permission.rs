@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_settled_decides_and_else_a_person() {
+    fn settled_permission_decides_else_a_person() {
         let folders = [Path::new("/p"), Path::new("/run/artifacts")];
         let asked = |permissions, act, path: &str| {
             let paths = vec![PathBuf::from(path)];

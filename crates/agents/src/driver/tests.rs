@@ -74,7 +74,7 @@ fn an_agent_of_the_protocol_is_greeted_prompted_and_cancelled() {
 }
 
 #[test]
-fn a_conversation_is_taken_up_where_the_agent_can_and_else_a_new_one_begins() {
+fn conversation_is_resumed_if_possible_else_new() {
     let mut loads = acp(Some("old"));
     assert_eq!((loads.hear(json(LOADS)), loads.sent()[1].as_str()), (None, "session/load"));
     assert_eq!(loads.hear(json!({"id": 2, "result": null})), Some(News::Ready));
@@ -135,7 +135,7 @@ fn a_question_is_answered_with_the_narrowest_of_what_is_offered() {
 }
 
 #[test]
-fn what_joins_a_turn_too_late_is_said_again() {
+fn late_message_is_sent_again() {
     let mut codex = codex(None);
     codex.hear(json!({"id": 1, "result": {}}));
     codex.hear(json!({"id": 2, "result": {"thread": {"id": "t"}}}));

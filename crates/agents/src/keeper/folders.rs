@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_keeper_has_left_is_not_what_another_gives_to_the_next_attempt() {
+    fn keepers_do_not_share_reused_folders() {
         let dir = tempfile::tempdir().unwrap();
         let (all, [mut one, mut other]) = two(dir.path());
         let [a, b, aside] = ["a", "b", "aside"].map(|name| all.join(name));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_locked_no_folder_is_used_again_and_no_empty_one_stays() {
+    fn without_locks_no_folder_is_reused_or_left_empty() {
         let dir = tempfile::tempdir().unwrap();
         let (all, _) = two(dir.path());
         let mut folders = Folders::new(&dir.path().join("nowhere/1-0"));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_keeper_left_is_removed_only_if_nothing_ever_came_into_it() {
+    fn killed_keepers_folder_is_removed_only_if_unused() {
         let dir = tempfile::tempdir().unwrap();
         let (all, [mut one, mut other]) = two(dir.path());
         let [a, b, mine] = ["a", "b", "mine"].map(|name| all.join(name));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_is_moved_aside_whole_and_over_nothing() {
+    fn existing_folder_is_moved_aside_over_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (a, aside, other) = (dir.path().join("a"), dir.path().join("quarantine/a.0"), dir.path().join("other"));
         fs::create_dir(&other).unwrap();

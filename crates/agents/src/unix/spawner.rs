@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_program_ignores_and_blocks_is_not_inherited_and_it_leads_its_own_group() {
+    fn child_has_default_signals_and_its_own_group() {
         super::super::outlive_large_files();
         let (printed, _) =
             told("cut -d' ' -f5 /proc/$$/stat; echo $$; exec grep -E 'Sig(Ign|Blk)' /proc/$$/status", "/").unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_starts_programs_that_do_not() {
+    fn yielding_parent_starts_children_with_normal_priority() {
         let null = null();
         // As a thread of its own, which is what the kernel schedules.
         let (own, program) = std::thread::spawn(move || {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_and_no_process_is_left() {
+    fn missing_program_is_reported_and_leaves_no_process() {
         assert!(
             matches!(told("true", "/nowhere"), Err(NotStarted::NoFolder(error)) if error.kind() == io::ErrorKind::NotFound)
         );

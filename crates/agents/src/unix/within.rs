@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_and_what_is_no_cgroup_is_told_apart() {
+    fn missing_program_and_missing_cgroup_differ() {
         let null = null();
         let folder = File::open("/").unwrap();
         assert!(start_within(folder.as_fd(), &bare("/bin/true", &null)).unwrap().is_none());

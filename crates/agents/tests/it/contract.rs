@@ -33,7 +33,7 @@ fn run(world: &World, task: &str, script: &str) -> (Ended, Option<String>, Optio
 
 /// R: X-08
 #[test]
-fn every_worker_gets_the_same_contract_and_may_answer_by_a_result_or_by_its_output() {
+fn workers_share_a_contract_and_report_by_file_or_output() {
     let world = World::new();
     let printed = |code: i32, line: &str| (Ended::Exit(code), None, Some(line.to_owned()));
     let told = "cd \"${TEAM_EXECUTOR_ARTIFACTS%/*}\" && echo $TEAM_EXECUTOR_SESSION $TEAM_EXECUTOR_RUN \

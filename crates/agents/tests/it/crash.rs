@@ -57,7 +57,7 @@ fn family(dir: &Path, task: &str, pulse: &Pulse) -> Assignment {
 }
 
 #[test]
-fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
+fn killed_executor_ends_the_tree_and_ledger_has_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let mut executor = Executor::new(dir.path());
@@ -73,7 +73,7 @@ fn when_the_executor_is_killed_the_whole_tree_ends_and_that_is_written_down() {
 }
 
 #[test]
-fn a_keeper_that_was_stopped_is_woken_by_the_death_of_the_executor() {
+fn stopped_keeper_is_woken_by_the_executors_death() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let mut executor = Executor::new(dir.path());
@@ -107,7 +107,7 @@ fn a_keeper_that_was_stopped_is_woken_when_its_worker_is_to_end() {
 }
 
 #[test]
-fn a_keeper_that_was_stopped_is_woken_when_it_is_to_close_or_to_run_another_worker() {
+fn stopped_keeper_is_woken_for_close_or_next_worker() {
     let (world, mut pulse) = stopped(Limits::default());
     world.close_all();
     pulse.wait_dead();
@@ -118,7 +118,7 @@ fn a_keeper_that_was_stopped_is_woken_when_it_is_to_close_or_to_run_another_work
 }
 
 #[test]
-fn a_keeper_that_was_stopped_is_woken_when_the_time_of_its_worker_is_over() {
+fn stopped_keeper_is_woken_at_its_workers_limit() {
     let (world, mut pulse) = stopped(Limits { total_ms: Some(400), grace_ms: Some(50), ..Limits::default() });
     assert_eq!(world.ended().ended, Ended::Limit(Limit::Total));
     pulse.wait_dead();
@@ -148,7 +148,7 @@ fn keeper_that_does_not_answer_is_killed_and_replaced() {
 
 /// R: A-03
 #[test]
-fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_run() {
+fn worker_tree_is_bounded_clean_and_ends_with_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let mut assignment = family(dir.path(), "a", &pulse);
@@ -169,7 +169,7 @@ fn a_worker_is_a_bounded_tree_with_a_clean_environment_and_does_not_outlive_the_
 }
 
 #[test]
-fn a_program_that_hangs_while_it_is_tried_out_does_not_outlive_the_executor() {
+fn hanging_trial_does_not_outlive_the_executor() {
     let dir = tempfile::tempdir().unwrap();
     for how in ["greet", "ask"] {
         let mut pulse = Pulse::new(dir.path().join(how));
@@ -184,7 +184,7 @@ fn a_program_that_hangs_while_it_is_tried_out_does_not_outlive_the_executor() {
 }
 
 #[test]
-fn an_outcome_that_nobody_heard_is_harvested() {
+fn unheard_outcome_is_harvested() {
     let dir = tempfile::tempdir().unwrap();
     let mut executor = Executor::new(dir.path());
     let assignment = assignment(dir.path(), "a", &["print", "worth keeping"]);
@@ -201,7 +201,7 @@ fn signal_keeper(dir: &Path, signal: Signal) {
 }
 
 #[test]
-fn when_the_keeper_is_killed_its_worker_is_ended_and_the_slot_works_again() {
+fn killed_keepers_worker_ends_and_slot_works_again() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let attempt = world.attempt("a");
@@ -217,7 +217,7 @@ fn when_the_keeper_is_killed_its_worker_is_ended_and_the_slot_works_again() {
 }
 
 #[test]
-fn when_the_keeper_is_killed_and_a_process_hid_itself_a_cgroup_still_ends_it() {
+fn killed_keepers_hidden_process_is_ended_by_cgroup() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let attempt = world.attempt("a");
@@ -285,7 +285,7 @@ fn stopped_while_it_ends(dir: &Path, pulse: &mut Pulse, grace_ms: u64) -> Assign
 }
 
 #[test]
-fn a_keeper_that_was_stopped_after_the_death_of_its_executor_is_woken_by_the_next_one() {
+fn keeper_stopped_after_executors_death_is_woken_by_next() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let Assignment { key, .. } = stopped_while_it_ends(dir.path(), &mut pulse, 3000);
@@ -296,7 +296,7 @@ fn a_keeper_that_was_stopped_after_the_death_of_its_executor_is_woken_by_the_nex
 }
 
 #[test]
-fn a_keeper_that_does_not_end_is_killed_by_the_next_executor_with_all_that_it_kept() {
+fn hanging_keeper_and_its_worker_are_killed_by_next_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let Assignment { key, .. } = stopped_while_it_ends(dir.path(), &mut pulse, 600_000);

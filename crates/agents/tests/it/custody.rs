@@ -28,7 +28,7 @@ fn a_child_that_is_left_behind_is_ended_and_counted() {
 }
 
 #[test]
-fn a_child_that_holds_the_output_and_ignores_being_asked_does_not_hang_the_keeper() {
+fn child_that_holds_output_does_not_hang_the_keeper() {
     assert_eq!(leaks(|pulse| vec!["spawn", "ignore-term", "beat", pulse, "hang", ";"], 1), 1);
 }
 

@@ -8,7 +8,7 @@ use team_executor_testkit::limited::*;
 use crate::world::World;
 
 #[test]
-fn a_worker_that_ends_by_itself_is_told_and_kept_with_its_output() {
+fn worker_end_is_reported_with_its_output() {
     let world = World::new();
     let exit = world.run("a", &["print", "one", "err", "two", "print", "three"]);
     assert_eq!(exit.ended, Ended::Exit(0));
@@ -29,7 +29,7 @@ fn exit_codes_and_signals_are_told_apart() {
 }
 
 #[test]
-fn what_cannot_be_started_says_why() {
+fn failed_start_gives_its_reason() {
     let world = World::new();
     let reason = |task: &str, change: fn(&mut team_executor_agents::Assignment)| {
         let mut assignment = world.assignment(task, &[]);
@@ -60,7 +60,7 @@ fn what_cannot_be_started_says_why() {
 }
 
 #[test]
-fn a_script_that_names_no_shell_is_read_by_one_and_what_is_no_script_is_not() {
+fn script_without_shebang_runs_in_sh_and_binary_does_not() {
     let world = World::new();
     let program = |name: &str, bytes: &[u8]| {
         let [text, path] = ["text", "program"].map(|end| world.attempt(&format!("{name}.{end}")));

@@ -52,7 +52,7 @@ fn exit_is_known_if_the_keeper_dies_while_it_ends_the_rest() {
 }
 
 #[test]
-fn exit_is_told_if_the_keeper_dies_while_it_ends_the_rest() {
+fn exit_is_reported_if_keeper_dies_in_cleanup() {
     let world = World::new();
     let mut pulse = world.pulse("pulse");
     let gate = world.gate("gate");

@@ -41,7 +41,7 @@ fn a_worker_that_asks_gets_the_prompt_or_an_end_and_never_waits() {
 }
 
 #[test]
-fn a_worker_has_the_environment_and_the_files_it_was_given_and_no_others() {
+fn worker_has_only_its_given_environment_and_files() {
     let world = World::new();
     let mut assignment = world.assignment("env", &["env"]);
     assignment.env = vec![("ONE".into(), "1".into()), ("TWO".into(), "a b".into())];

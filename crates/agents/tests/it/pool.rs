@@ -103,7 +103,7 @@ fn refusal(event: &KeeperEvent) -> &str {
 }
 
 #[test]
-fn a_keeper_without_a_ledger_starts_nothing_and_says_so_until_there_is_one() {
+fn keeper_without_ledger_starts_nothing() {
     let world = World::new();
     let ledgers = world.ledgers();
     fs::remove_dir_all(&ledgers).unwrap();
@@ -129,7 +129,7 @@ fn a_pool_without_keepers_says_so() {
 }
 
 #[test]
-fn an_attempt_that_cannot_be_told_is_refused_and_the_slot_stays_free() {
+fn unsendable_attempt_is_refused_and_slot_stays_free() {
     use std::os::unix::ffi::OsStrExt as _;
     let world = World::new();
     let mut assignment = world.assignment("a", &[]);

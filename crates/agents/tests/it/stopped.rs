@@ -62,7 +62,7 @@ fn insistent(world: &World, pulse: &str) -> Assignment {
 }
 
 #[test]
-fn keeper_that_is_stopped_again_and_again_is_killed_with_its_worker() {
+fn repeatedly_stopped_keeper_is_killed_with_its_worker() {
     let world = World::with(|keepers| keepers.with_patience(LONG).with_heartbeat(Duration::from_millis(100)));
     let mut pulse = world.pulse("pulse");
     world.start(0, insistent(&world, pulse.arg()));

@@ -43,7 +43,7 @@ fn a_linear_successor_starts_at_once_in_the_same_slot() {
 /// R: E-03
 /// R: D-07
 #[test]
-fn no_fast_advance_past_a_task_that_comes_first_or_to_one_of_several() {
+fn fast_advance_needs_a_single_best_successor() {
     for (lines, first) in [
         (["A P0:", "B P0:", "C P1: A", "D P2:"], "a higher priority"),
         (["A:", "B: D", "C: A", "D:"], "a longer path"),
@@ -97,7 +97,7 @@ fn a_pause_lets_workers_finish_and_starts_none() {
 }
 
 #[test]
-fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
+fn drain_waits_and_stop_ends_workers_without_cost() {
     let policy = Policy { interruptions: 0, ..slots(1) };
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy));
     assert_eq!(drive.tell(|now| Input::Drain { now }).effects, []);
@@ -112,7 +112,7 @@ fn a_drain_waits_for_workers_and_a_stop_ends_them_at_no_cost_to_their_tasks() {
 }
 
 #[test]
-fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
+fn run_paused_at_its_end_is_paused_at_next_start() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], slots(1)));
     drive.tell(|now| Input::Pause { now, reason: "a checkpoint".to_owned() });
     drive.tell(|now| Input::Drain { now });
@@ -126,7 +126,7 @@ fn what_is_paused_when_it_is_ended_is_paused_when_it_is_started_again() {
 }
 
 #[test]
-fn a_drain_or_a_pause_that_lets_the_last_task_complete_finishes_the_run() {
+fn drain_or_pause_at_the_last_task_finishes_the_run() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], slots(1)));
     drive.tell(|now| Input::Drain { now });
     let mut paused = drive.clone();
@@ -140,7 +140,7 @@ fn a_drain_or_a_pause_that_lets_the_last_task_complete_finishes_the_run() {
 }
 
 #[test]
-fn what_would_be_skipped_again_does_not_begin_anew() {
+fn task_that_would_be_skipped_again_is_not_reset() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C: B", "fix failure: D", "D:"], slots(2)));
     drive.fail("A");
     drive.complete("D");
@@ -158,7 +158,7 @@ fn what_would_be_skipped_again_does_not_begin_anew() {
 }
 
 #[test]
-fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_again() {
+fn crash_recovery_harvests_adopts_and_retries() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A"], slots(3)));
     let work = |task| Work { task: index(task), attempt: 1 };
     let harvested = vec![WorkEnded { work: work(0), outcome: Outcome::completed(Some("x".to_owned())) }];
@@ -173,7 +173,7 @@ fn after_a_crash_the_ended_are_harvested_the_living_adopted_and_the_lost_tried_a
 }
 
 #[test]
-fn what_was_intended_may_begin_at_once_and_its_number_is_not_used_again_after_a_power_cut() {
+fn intended_attempt_starts_at_once_with_a_unique_number() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D: A B C"], slots(1)));
     let work = |task, attempt| Work { task: index(task), attempt };
     let intended = drive.run.intend(8, at(5));
@@ -192,7 +192,7 @@ fn what_was_intended_may_begin_at_once_and_its_number_is_not_used_again_after_a_
 }
 
 #[test]
-fn what_a_crash_left_unsaid_is_said_as_it_would_have_been() {
+fn events_unsaid_at_a_crash_are_said_after_it() {
     let plan = Plan::new(&["A:", "B:", "C: A B"], slots(2));
     let (mut drive, mut step) = Drive::start(plan.clone());
     step.events.extend(drive.fail("B").events);
@@ -228,7 +228,7 @@ fn a_finished_run_starts_nothing_when_it_is_started_again() {
 }
 
 #[test]
-fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
+fn retry_resets_only_tasks_skipped_because_of_it() {
     let lines = ["A:", "B: A", "C: B", "mine: A", "fix failure: A"];
     let (mut drive, _) = Drive::start(Plan::new(&lines, slots(1)));
     drive.tell(|now| Input::Skip { now, task: index(3), reason: "not needed".to_owned() });
@@ -246,7 +246,7 @@ fn a_retry_brings_back_what_was_skipped_because_of_it_and_leaves_the_rest() {
 
 /// The plan gives statuses, and does not say why.
 #[test]
-fn a_retry_brings_back_what_was_skipped_because_of_it_before_the_run() {
+fn retry_resets_tasks_skipped_before_the_run() {
     let lines = ["done:", "A: done", "B: A", "C: B", "mine: done", "fix always: A", "new:"];
     let mut plan = Plan::new(&lines, slots(1));
     for (task, status) in [(0, TaskStatus::Completed), (1, TaskStatus::Failed)] {
@@ -278,7 +278,7 @@ fn several_tasks_are_tried_anew_together_or_not_at_all() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn impossible_input_is_refused_and_changes_nothing() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B always: A", "C: B"], slots(1)));
     let mut refused = Vec::new();
     let mut tell = |drive: &mut Drive, input: Input| {
@@ -324,7 +324,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_run_of_nothing_is_finished_at_once_and_a_foreign_graph_is_refused() {
+fn empty_run_finishes_and_foreign_graph_is_refused() {
     let (_, step) = Drive::start(Plan::new(&[], slots(1)));
     assert_eq!(step.effects, [Effect::Over { ending: Ending::AllCompleted }]);
     let (plan, other) = (Plan::new(&["A:", "B:"], slots(1)), Plan::new(&["B:", "A:"], slots(1)));

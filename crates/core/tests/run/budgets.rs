@@ -40,7 +40,7 @@ fn bound(drive: &Drive) -> Option<Bound> {
 }
 
 #[test]
-fn nothing_starts_that_would_probably_use_more_than_is_left_and_what_runs_is_kept() {
+fn expected_overspending_starts_nothing_and_ends_nothing() {
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:", "D:"], of_run(2, tokens(239))));
     assert_eq!(drive.started(&step), "A B", "nothing is known yet");
     uses(&mut drive, 0, 100);
@@ -59,7 +59,7 @@ fn nothing_starts_that_would_probably_use_more_than_is_left_and_what_runs_is_kep
 }
 
 #[test]
-fn before_anybody_knows_what_an_attempt_uses_few_run_that_come_under_a_budget() {
+fn few_attempts_run_while_their_use_is_unknown() {
     let tasks = ["A:", "B:", "C:", "D:", "E:", "F:", "G:"];
     let (mut drive, step) = Drive::start(Plan::new(&tasks, of_run(6, tokens(1000))));
     assert_eq!((drive.started(&step).as_str(), drive.run.must_learn()), ("A B C D", true));
@@ -134,7 +134,7 @@ fn a_role_without_budget_waits_and_the_others_go_on() {
 }
 
 #[test]
-fn a_task_has_a_budget_for_all_its_attempts_and_each_measure_is_one() {
+fn task_budget_covers_all_attempts_in_each_measure() {
     let measures = [
         (Budget { usd: Some(5), ..Budget::default() }, Measure::Usd, 7),
         (tokens(5), Measure::Tokens, 30),
@@ -198,7 +198,7 @@ fn attempts_that_use_up_a_budget_are_ended_all_of_them() {
 
 /// R: A-10
 #[test]
-fn attempt_that_goes_beyond_what_is_reserved_for_others_is_ended() {
+fn attempt_that_uses_others_reserve_is_ended() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:"], of_run(2, tokens(100))));
     uses(&mut drive, 0, 30);
     drive.complete("A");

@@ -27,7 +27,7 @@ fn chosen(drive: &Drive, step: &Step) -> Vec<String> {
 }
 
 #[test]
-fn the_next_agent_does_what_the_first_has_no_quota_for_and_the_first_does_what_comes_after_its_reset() {
+fn next_agent_works_until_the_first_has_quota_again() {
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2][..]; 3])));
     assert_eq!(chosen(&drive, &step), ["A0"]);
     let step = drive.end("A", failed(ErrorClass::Quota { until: Some(at(60_000)) }));
@@ -43,7 +43,7 @@ fn the_next_agent_does_what_the_first_has_no_quota_for_and_the_first_does_what_c
 }
 
 #[test]
-fn where_nobody_is_logged_in_the_run_stops_at_once_and_costs_no_attempt() {
+fn run_without_login_stops_and_costs_no_attempt() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C:", "D:"], policy(2, &[&[1], &[2], &[1], &[2]])));
     let step = drive.end("A", failed(ErrorClass::Auth));
     assert_eq!((chosen(&drive, &step).len(), drive.run.stage()), (0, &Stage::Draining), "B is let finish");
@@ -57,7 +57,7 @@ fn where_nobody_is_logged_in_the_run_stops_at_once_and_costs_no_attempt() {
 }
 
 #[test]
-fn a_stop_that_was_not_recorded_any_more_is_said_by_the_next_executor_which_tries_again() {
+fn unrecorded_stop_is_reported_by_the_next_start() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy(2, &[&[1], &[2]])));
     let mut cut = drive.run.clone();
     let step = drive.end("A", failed(ErrorClass::Auth));
@@ -72,7 +72,7 @@ fn a_stop_that_was_not_recorded_any_more_is_said_by_the_next_executor_which_trie
 }
 
 #[test]
-fn who_is_not_logged_in_is_replaced_and_only_what_nobody_else_can_do_stops_the_run() {
+fn agent_without_login_is_replaced_if_another_can_do_it() {
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2], &[1], &[1, 2]])));
     assert_eq!(chosen(&drive, &step), ["A0"]);
     let step = drive.end("A", failed(ErrorClass::Auth));

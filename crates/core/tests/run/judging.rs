@@ -41,7 +41,7 @@ fn asks(step: &Step) -> Option<(TaskIndex, Cause)> {
 
 /// R: D-08
 #[test]
-fn rejected_work_is_done_again_with_all_that_was_built_on_it_twice_and_then_a_person_decides() {
+fn rejected_work_is_redone_twice_then_a_person_decides() {
     let mut drive = drive(&["PLAN:", "IMPL: PLAN", "DOC: IMPL", "REVIEW: IMPL DOC", "SHIP: REVIEW"], &[]);
     drive.complete("PLAN");
     for round in 1..=2 {
@@ -75,7 +75,7 @@ fn rejected_work_is_done_again_with_all_that_was_built_on_it_twice_and_then_a_pe
 
 /// R: D-08
 #[test]
-fn a_delivery_that_fails_its_checks_goes_through_the_same_rounds_and_spends_no_retry() {
+fn failed_checks_use_rounds_and_spend_no_retry() {
     let mut drive = drive(&["IMPL:", "TEST: IMPL"], &[]);
     for round in 1..=2 {
         let step = drive.end("IMPL", failed(ErrorClass::Rejected));
@@ -104,7 +104,7 @@ fn only_what_a_task_builds_on_can_be_sent_back_by_it() {
 }
 
 #[test]
-fn workers_on_what_is_void_are_ended_and_nothing_starts_before_they_are_gone() {
+fn workers_on_void_work_end_before_anything_starts() {
     let mut drive = drive(&["A:", "B: A", "REVIEW: A", "FREE: REVIEW"], &[]);
     drive.complete("A");
     let step = drive.end("REVIEW", rejects(&[0]));
@@ -183,7 +183,7 @@ fn a_person_judges_at_a_checkpoint_and_every_decision_is_kept() {
 }
 
 #[test]
-fn a_checkpoint_that_comes_while_the_run_is_drained_is_there_at_the_next_start() {
+fn checkpoint_during_drain_is_there_at_the_next_start() {
     let asks_person = TaskPolicy { asks: true, ..TaskPolicy::default() };
     let mut drive = drive(&["QUALITY-1:", "B: QUALITY-1"], &[(0, asks_person)]);
     drive.tell(|now| Input::Drain { now });
@@ -200,7 +200,7 @@ fn a_checkpoint_that_comes_while_the_run_is_drained_is_there_at_the_next_start()
 
 /// R: D-08
 #[test]
-fn whoever_has_no_round_left_tells_a_person_what_is_wrong_and_with_what() {
+fn exhausted_rounds_show_the_critique_and_its_tasks() {
     let none = TaskPolicy { rounds: Some(0), ..TaskPolicy::default() };
     let mut drive = drive(&["A:", "B: A", "REVIEW: B"], &[(0, none)]);
     ["A", "B"].into_iter().for_each(|task| drop(drive.complete(task)));
@@ -261,7 +261,7 @@ fn every_checkpoint_is_decided_one_after_the_other() {
 }
 
 #[test]
-fn a_run_that_somebody_paused_stays_so_when_a_checkpoint_was_decided() {
+fn paused_run_stays_paused_after_a_checkpoint_decision() {
     let asks_person = TaskPolicy { asks: true, ..TaskPolicy::default() };
     let paused = || {
         let mut drive = drive(&["QUALITY-1:", "B: QUALITY-1", "QUALITY-2:"], &[(0, asks_person), (2, asks_person)]);
@@ -286,7 +286,7 @@ fn a_run_that_somebody_paused_stays_so_when_a_checkpoint_was_decided() {
 }
 
 #[test]
-fn what_is_too_simple_for_a_task_or_switched_off_is_not_needed_and_skips_nothing() {
+fn unneeded_task_is_skipped_without_its_dependents() {
     let least = TaskPolicy { least: Some(Complexity::High), ..TaskPolicy::default() };
     let off = TaskPolicy { is_off: true, ..TaskPolicy::default() };
     let lines = ["ASSESS:", "DESIGN: ASSESS", "BUILD: DESIGN", "CHECKPOINT-1: BUILD", "SHIP: CHECKPOINT-1"];

@@ -25,7 +25,7 @@ fn raised_limit_starts_workers_at_once() {
 }
 
 #[test]
-fn lowered_limit_ends_nobody_and_starts_nobody() {
+fn lowered_limit_ends_and_starts_no_worker() {
     let (mut drive, step) =
         Drive::start(Plan::new(&["A:", "B:", "C:", "D:"], Policy { slots: 3, ..Policy::default() }));
     assert_eq!(drive.started(&step), "A B C");

@@ -14,7 +14,7 @@ const SHORTAGE: ErrorClass = ErrorClass::Shortage;
 
 /// Each row: what happens, how many workers there may be then, and what starts.
 #[test]
-fn a_shortage_lowers_the_number_of_workers_to_those_that_run_and_each_good_end_raises_it_by_one() {
+fn shortage_lowers_workers_and_good_ends_raise_them() {
     let (mut drive, step) = Drive::start(plan(&["A:", "B:", "C:", "D:", "E:", "F:", "G:"], 4));
     assert_eq!((drive.started(&step).as_str(), drive.run.most_workers()), ("A B C D", 4));
     let table = [
@@ -53,7 +53,7 @@ fn a_shortage_without_another_worker_counts_as_a_failure() {
 }
 
 #[test]
-fn whoever_goes_on_later_may_have_as_many_workers_as_were_chosen() {
+fn next_start_has_the_chosen_number_of_workers() {
     let (mut drive, _) = Drive::start(plan(&["A:", "B:", "C:"], 3));
     drive.end("C", failed(SHORTAGE));
     assert_eq!(drive.run.most_workers(), 2);
@@ -62,7 +62,7 @@ fn whoever_goes_on_later_may_have_as_many_workers_as_were_chosen() {
 }
 
 #[test]
-fn without_room_on_the_disk_nothing_starts_and_who_runs_is_let_finish() {
+fn full_disk_starts_nothing_and_lets_workers_finish() {
     let (mut drive, _) = Drive::start(plan(&["A:", "B:", "C: A", "D:"], 2));
     let step = drive.tell(|now| Input::NoRoom { now });
     assert_eq!((step.events.len(), step.effects), (1, vec![]));
@@ -81,7 +81,7 @@ fn without_room_on_the_disk_nothing_starts_and_who_runs_is_let_finish() {
 
 /// A person who stops a run at the same time, or has paused it, is not overruled.
 #[test]
-fn without_room_a_run_that_is_stopped_stays_so_and_one_that_was_paused_is_paused_again() {
+fn full_disk_keeps_a_stopped_or_paused_run_so() {
     let (mut drive, _) = Drive::start(plan(&["A:", "B: A"], 1));
     let mut stopped = drive.clone();
     stopped.tell(|now| Input::Stop { now });

@@ -146,7 +146,7 @@ fn reviewed(run_on: RunOn) -> [String; 4] {
 
 /// R: W-09
 #[test]
-fn the_outcomes_of_the_dependencies_decide_what_becomes_of_a_task() {
+fn dependency_outcomes_decide_a_task() {
     assert_eq!(reviewed(RunOn::Success), ["RfsW", "FFFF", "SSSS", "WfsW"]);
     assert_eq!(reviewed(RunOn::Failure), ["NRRW", "RRRW", "RRRW", "WWWW"]);
     assert_eq!(reviewed(RunOn::Always), ["RRRW", "RRRW", "RRRW", "WWWW"]);
@@ -179,7 +179,7 @@ fn a_failure_skips_everything_behind_it_except_repairs() {
 
 /// What a run that is in each stage answers to each input that is about the whole run.
 #[test]
-fn what_a_run_can_be_told_at_which_stage() {
+fn inputs_accepted_at_each_stage() {
     let now = at(9);
     let inputs: [(&str, Input); 6] = [
         ("start", Input::Start { now }),
@@ -216,7 +216,7 @@ fn what_a_run_can_be_told_at_which_stage() {
 }
 
 #[test]
-fn a_wait_has_a_jitter_of_its_own_for_each_seed_task_and_attempt() {
+fn jitter_differs_by_seed_task_and_attempt() {
     let wait = |seed, id: &str| {
         let line = format!("{id}:");
         let (mut drive, _) = Drive::start(Plan::new(&[&line], Policy { seed, ..Policy::default() }));

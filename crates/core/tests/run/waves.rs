@@ -21,7 +21,7 @@ fn order(drive: &Drive, step: &Step) -> String {
 
 /// R: W-08
 #[test]
-fn a_wave_starts_after_the_one_before_is_merged_and_conversations_come_before_or_after() {
+fn wave_starts_after_the_last_is_merged() {
     let lines = [
         "late interactive:",
         "A:",
@@ -97,7 +97,7 @@ fn when_a_whole_wave_failed_a_person_is_asked_and_can_go_on() {
 }
 
 #[test]
-fn nobody_is_asked_while_the_run_is_being_ended_but_later() {
+fn question_waits_while_the_run_ends() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], policy(WaveFailed::Ask)));
     drive.tell(|now| Input::Drain { now });
     let step = drive.fail("A");
@@ -119,7 +119,7 @@ fn no_wave_is_merged_while_a_pause_is_being_ended() {
 }
 
 #[test]
-fn the_last_wave_of_a_paused_run_is_merged_unless_somebody_is_to_be_asked() {
+fn paused_runs_last_wave_is_merged_unless_a_question_waits() {
     let paused = || {
         let (mut drive, _) = Drive::start(Plan::new(&["A:"], policy(WaveFailed::Ask)));
         drive.tell(|now| Input::Pause { now, reason: "lunch".to_owned() });
@@ -136,7 +136,7 @@ fn the_last_wave_of_a_paused_run_is_merged_unless_somebody_is_to_be_asked() {
 }
 
 #[test]
-fn what_failed_before_the_run_is_no_failure_of_its_workers() {
+fn failures_before_the_run_do_not_count_for_its_waves() {
     let mut plan = Plan::new(&["A:", "fix failure: A"], policy(WaveFailed::Abort));
     plan.tasks[0].status = team_executor_core::TaskStatus::Failed;
     let (drive, step) = Drive::start(plan);
@@ -144,7 +144,7 @@ fn what_failed_before_the_run_is_no_failure_of_its_workers() {
 }
 
 #[test]
-fn who_was_asked_and_left_is_asked_again() {
+fn unanswered_question_is_asked_again() {
     let (mut drive, step) = failed_wave(WaveFailed::Ask);
     assert_eq!(drive.tell(|now| Input::Stop { now }).effects, [Effect::Over { ending: Ending::Stopped }]);
     let again = drive.tell(|now| Input::Recovered { now, alive: vec![], harvested: vec![], rebooted: false });

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_names_an_attempt_or_none_and_nothing_in_between() {
+    fn environment_names_one_attempt_or_none() {
         let attempt = with("", None).unwrap().unwrap();
         assert_eq!((attempt.task.as_str(), attempt.number), ("a/b", 2));
         assert_eq!(attempt.run, Path::new("/p/EX-s-1"));
@@ -178,7 +178,7 @@ mod tests {
 
     /// A call costs the same however long the journal is: what stands between its ends is not read.
     #[test]
-    fn an_attempt_is_heard_from_its_claim_to_its_end_and_no_other_is() {
+    fn only_the_running_attempt_is_heard() {
         let dir = tempfile::tempdir().unwrap();
         let (run, place) = (dir.path().join(".workflow/.csv-wave/EX-1"), dir.path().join("S"));
         std::fs::create_dir_all(run.join(EXECUTOR)).unwrap();

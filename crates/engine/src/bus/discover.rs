@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_discovery_is_added_once_whoever_finds_it_again() {
+    fn repeated_discovery_is_added_once() {
         let dir = tempfile::tempdir().unwrap();
         let by = |task: &str| Attempt {
             session: dir.path().to_owned(),

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_named_and_the_rest_is_filtered() {
+    fn unreadable_lines_are_named_and_the_rest_filtered() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(".msg")).unwrap();
         let line = |from: &str, to: &str, kind: &str| {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_says_carries_its_attempt_whatever_it_claims() {
+    fn worker_message_carries_its_true_attempt() {
         let attempt = Attempt {
             session: "/s".into(),
             run: "/r".into(),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_role_remembers_is_replaced_and_never_by_guessing() {
+    fn role_state_is_replaced_only_if_readable() {
         let dir = tempfile::tempdir().unwrap();
         let meta = dir.path().join(role_state::FILE);
         let update = Draft { from: "builder", kind: STATE_UPDATE, data: Some(r#"{"step":1}"#), ..SAID };

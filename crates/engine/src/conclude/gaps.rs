@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn gap_on_the_bus_is_told_once_when_its_line_is_whole() {
+    fn gap_on_the_bus_is_reported_once_its_line_is_whole() {
         let dir = tempfile::tempdir().unwrap();
         let (bus, session) = (dir.path().join(messages::FILE), session());
         let line = |gap: &str| format!("{{\"type\":\"capability_gap\",\"from\":\"tester\",\"summary\":\"{gap}\"}}\n");

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn passing_failure_is_tried_again_and_lasting_one_is_told() {
+    fn passing_failure_is_retried_and_lasting_one_reported() {
         let mut tries = 0;
         let mut call = |failures: u32, errno: Errno| {
             tries = 0;

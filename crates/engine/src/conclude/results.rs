@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_left_that_has_not_begun_keeps_its_text_under_another_name() {
+    fn result_before_its_attempt_is_kept_under_another_name() {
         let task = |id| Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap());
         let tasks = [task("A"), task("B.1"), task("数据")];
         let graph = Graph::seal(&tasks).graph.unwrap();

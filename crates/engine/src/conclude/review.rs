@@ -149,7 +149,7 @@ mod tests {
 
     /// R: E-11
     #[test]
-    fn a_team_that_cannot_agree_sends_work_back_once_if_it_matters_much() {
+    fn missing_consensus_sends_work_back_once_if_high() {
         let blocked = |severity: &str| {
             reviewed(
                 2,
@@ -188,7 +188,7 @@ mod tests {
 
     /// R: T-03
     #[test]
-    fn a_checkpoint_without_a_verdict_is_not_done_and_nobody_else_can_block() {
+    fn only_a_checkpoint_can_block_and_it_needs_a_verdict() {
         assert!(
             reviewed(3, r#"{"status":"completed","findings":"looked"}"#).unwrap_err().contains("pass, warn, block")
         );
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_says_where_a_person_judges_and_whether_supervisors_are_there() {
+    fn plan_shows_checkpoints_and_supervision() {
         let (mut session, _) = session();
         let asks = |session: &Session| {
             let tasks = with_checkpoints(BTreeMap::new(), session);

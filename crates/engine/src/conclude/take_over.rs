@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn only_reviewers_and_evaluators_give_a_score_and_only_one_from_0_to_100() {
+    fn quality_score_needs_a_reviewer_and_0_to_100() {
         for (role, score, taken, warned) in [
             ("reviewer", "92.5", Some(92.5), ""),
             ("code-reviewer", "0", Some(0.0), ""),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn wisdom_is_what_is_told_as_such_and_every_decision() {
+    fn wisdom_holds_marked_entries_and_all_decisions() {
         let told = report(
             r#"{"status":"completed","data":{"decisions":["d1: because"],"wisdom":{"learnings":["a",1,{"x":2}],"decisions":"d2","junk":[1]}}}"#,
         );

@@ -123,7 +123,7 @@ fn exit_status_decides_without_a_result() {
 }
 
 #[test]
-fn result_is_believed_when_it_says_failed_and_doubted_when_the_exit_does() {
+fn failed_result_is_believed_and_bad_exit_overrides_success() {
     let list = r#"{"status":"completed","findings":["a",1]}"#;
     let twice = r#"{"status":"completed","status":"failed","error":"last"}"#;
     for (ended, text, expected) in [
@@ -216,7 +216,7 @@ fn attempt_without_a_discovery_or_findings_has_failed() {
 }
 
 #[test]
-fn report_is_known_until_the_end_of_its_attempt_is_told() {
+fn report_is_known_until_its_attempt_has_ended() {
     assert!(Reports::default().known().is_none());
     let named = |text: &str| Reports { result: parse(text).ok(), ..Reports::default() };
     let reports = named(r#"{"status":"completed","artifacts_produced":["a.md"],"artifacts":["b.md"]}"#);

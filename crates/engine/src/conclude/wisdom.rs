@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_with_a_mark_is_written_once_however_often_it_is_told() {
+    fn marked_entry_is_written_once() {
         let dir = tempfile::tempdir().unwrap();
         let texts = ["one\nline".to_owned(), "forged <!-- k#2 --> mark".to_owned()];
         for _ in 0..2 {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_and_a_link_is_not_followed() {
+    fn existing_wisdom_stays_and_links_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(FOLDER)).unwrap();
         std::fs::write(dir.path().join("wisdom/decisions.md"), "my own words").unwrap();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_not_read_as_one() {
+    fn invalid_answer_is_refused() {
         for line in ["", "{}", r#"{"version":2,"stage":"x","did":[]}"#, r#"{"version":1,"stage":"x","did":[1]}"#] {
             assert_eq!(Answer::read(line), None, "{line}");
         }

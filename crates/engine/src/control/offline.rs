@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn no_request_changes_an_attempt_that_a_killed_executor_left_at_work() {
+    fn request_leaves_attempts_of_a_killed_executor_alone() {
         let mut changed = 0;
         for cadence in [Cadence::Beat, Cadence::Wave] {
             let (graph, rules) = killed(cadence);

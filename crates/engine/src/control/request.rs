@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_a_request_is_refused() {
+    fn inexact_request_is_refused() {
         let long = format!(r#"{{"version":1,"request":"pause","reason":"{}"}}"#, "x".repeat(1001));
         for (line, why) in [
             ("", "is not JSON"),

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_silent_callers_keep_nobody_from_being_heard() {
+    fn thousand_silent_callers_do_not_block_a_request() {
         let (_dir, run) = world();
         let (server, asked) = open(&run);
         let obeying = obey(asked);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_a_killed_executor_left_is_replaced_and_anything_else_is_not() {
+    fn stale_socket_is_replaced_and_other_files_are_not() {
         let (_dir, run) = world();
         let folder = open_ours(&run.join(".executor")).unwrap();
         drop(UnixListener::bind(folder.short(SOCKET)).unwrap()); // the file stays
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_too_late_is_told_so() {
+    fn late_request_is_refused() {
         let (_dir, run) = world();
         let (server, asked) = open(&run);
         drop(asked);

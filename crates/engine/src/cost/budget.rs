@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_says_whose_it_is_what_was_used_and_why_that_is_too_much() {
+    fn exceeded_budget_names_owner_use_and_limit() {
         let bound = |scope, measure, used, next| Bound { scope, measure, used, budget: 2_500_000, next };
         let told = |bound: &Bound, name| words(bound, name);
         let run = bound(Scope::Run, Measure::Usd, 2_400_001, 300_000);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_is_summed_as_far_as_it_was_said() {
+    fn reported_usage_is_summed() {
         let all =
             [spent("A", "dev", 1, Some(140_000)), spent("A", "dev", 2, None), spent("B", "qa", 1, Some(2_000_000))];
         let roles = sums(&all, |spent| &spent.role);

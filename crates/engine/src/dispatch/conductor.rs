@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_is_durable_before_its_turn_and_then_starts_without_waiting() {
+    fn next_attempt_is_durable_ahead_and_starts_at_once() {
         let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &["A"]), ("C", &[])], 1);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
         assert_eq!(on_disk(&dir), ["began", "claimed", "intended"]);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_intended_waits_for_the_new_end_of_a_task_that_began_anew() {
+    fn intent_waits_for_a_restarted_dependency() {
         let tasks: [(&str, &[&str]); 7] =
             [("D", &[]), ("A", &[]), ("B", &["A"]), ("C", &["A"]), ("G", &["B"]), ("E", &["D"]), ("F", &["E"])];
         let (_dir, mut conductor) = conductor(&tasks, 1);
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waited_goes_before_what_is_durable_at_once() {
+    fn earlier_waiter_goes_before_durable_effects() {
         let (_dir, mut conductor) = under_way(&[("C", &["A"])], Ok(()));
         conductor.take(vec![completed(0)], NOW).unwrap();
         let taken = conductor.take(vec![Input::Stop { now: NOW }], NOW).unwrap();
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_intended_while_the_disk_is_busy_waits_for_that() {
+    fn intent_waits_while_the_disk_is_busy() {
         let (dir, mut conductor) = under_way(&[("C", &["A"]), ("D", &["A"]), ("E", &["A"])], Ok(()));
         assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
         let d = Work { task: TaskIndex(3), attempt: 1 };
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn end_that_nobody_waits_for_is_told_when_a_sync_was_begun_and_has_ended() {
+    fn unawaited_end_is_announced_after_a_full_sync() {
         let (_dir, mut conductor) = under_way(&[], Ok(()));
         assert_eq!(conductor.take(vec![completed(0)], NOW).unwrap().effects, []);
         assert!(!conductor.is_covered());
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_sync_starts_nobody_and_tells_nothing() {
+    fn failed_sync_starts_and_announces_nothing() {
         let (_dir, mut conductor) = under_way(&[("C", &["A"])], Err(Errno::IO));
         conductor.take(vec![completed(0)], NOW).unwrap();
         let failed = conductor.synced(NOW).unwrap_err();
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_disk_is_full_nothing_starts_and_who_runs_is_waited_for() {
+    fn full_disk_starts_nothing_and_waits_for_workers() {
         let (dir, mut conductor) = conductor(&[("A", &[]), ("B", &[]), ("C", &[])], 2);
         conductor.take(vec![Input::Start { now: NOW }], NOW).unwrap();
         conductor.disk_is_full();
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_used_lets_others_start_before_it_has_ended() {
+    fn known_usage_lets_others_start_before_the_end() {
         let (_dir, mut conductor) = conductor_with(&[("A", &[]), ("B", &[]), ("C", &[])], |policy| {
             policy.slots = 2;
             policy.budgets.run.tokens = Some(110);

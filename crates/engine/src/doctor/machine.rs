@@ -125,7 +125,7 @@ mod tests {
     use crate::doctor::Verdict;
 
     #[test]
-    fn everything_that_is_looked_at_has_a_sentence_and_what_is_not_fine_a_help() {
+    fn every_check_has_words_and_a_problem_has_help() {
         let dir = tempfile::tempdir().unwrap();
         let checks: Vec<Check> = machine().into_iter().chain(place(dir.path())).collect();
         for name in

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_put_in_the_place_of_its_prompt_is_not_given_to_the_next_one_nor_written_through() {
+    fn replaced_prompt_is_not_reused_or_written_through() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("p")).unwrap();
         let mut prompts = Prompts::new(&dir.path().join("p")).unwrap();

@@ -109,7 +109,7 @@ fn text_after_a_closing_quote_is_kept() {
 
 /// R: P-05
 #[test]
-fn a_backslash_before_a_quote_escapes_it_where_strict_reading_fails() {
+fn backslash_escapes_a_quote_if_strict_reading_fails() {
     use OddityKind::EscapedQuote;
     for (text, value) in [
         (r#""say \"hi\", ok",1"#, r#"say "hi", ok"#),
@@ -193,7 +193,7 @@ fn quoted(text: String) -> String {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(table in prop::collection::vec(prop::collection::vec(table_like(), 1..4), 0..5)) {
+    fn written_table_reads_back(table in prop::collection::vec(prop::collection::vec(table_like(), 1..4), 0..5)) {
         let mut text = String::new();
         for record in &table {
             write_record(&mut text, record.iter().map(String::as_str));

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_files_share_is_said_once() {
+    fn finding_of_many_files_is_reported_once() {
         let mut folder = MemoryFolder::default().with("discoveries/notes.md", "-").with("discoveries/Z.json", "{");
         let mut tasks = Vec::new();
         for n in 0..30 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_without_discoveries_is_fine_until_a_task_is_completed() {
+    fn missing_discoveries_are_fine_until_a_task_completes() {
         let folder = MemoryFolder::default();
         let mut reading = Reading::new(&folder, "s");
         check_all(&mut reading, &[task("A", TaskStatus::Pending)], true);

@@ -46,7 +46,7 @@ fn a_file_as_workers_write_it_is_understood() {
 }
 
 #[test]
-fn a_task_whose_id_can_be_no_name_of_a_file_has_one_of_another_name() {
+fn discovery_of_an_unsafe_id_has_another_file_name() {
     let of = TaskDiscovery {
         timestamp: Some(Timestamp::from_micros(0)),
         status: Some(TaskStatus::Completed),
@@ -58,7 +58,7 @@ fn a_task_whose_id_can_be_no_name_of_a_file_has_one_of_another_name() {
 }
 
 #[test]
-fn what_is_missing_is_looked_for_elsewhere() {
+fn missing_field_is_read_from_its_alias() {
     let (discovery, _) = read_one(r#"{"summary":["a","b"]}"#, "B-2");
     let discovery = discovery.expect("readable");
     assert_eq!((discovery.task.as_str(), discovery.findings.as_str(), discovery.status), ("B-2", "a\nb", None));
@@ -68,7 +68,7 @@ fn what_is_missing_is_looked_for_elsewhere() {
 }
 
 #[test]
-fn what_is_no_discovery_is_a_warning() {
+fn invalid_discovery_is_a_warning() {
     for text in ["", "[]", "# a heading", "{\"a\":", "{\"task_id\":\"a\\u0000\"}"] {
         let (discovery, said) = read_one(text, "A-1");
         assert!(said.iter().all(|line| line.starts_with("Warning")), "{said:?}");
@@ -127,7 +127,7 @@ fn the_published_schema_demands_what_the_format_demands() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back_without_a_word(written in any_discovery(), unknown in samples::unknown()) {
+    fn written_file_reads_back_without_findings(written in any_discovery(), unknown in samples::unknown()) {
         let entries = samples::entries(&unknown);
         let original = format!("{{\"id\": 1{entries}, \"data\": {{\"decisions\": []{entries}}}}}");
         let original = json::parse(&original).map_err(|m| TestCaseError::fail(m.message))?;

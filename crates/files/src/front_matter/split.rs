@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unclosed_one_is_told_at_its_opening() {
+    fn unclosed_front_matter_is_reported_at_its_opening() {
         for text in ["\n---\na: 1\n", "\n---", "\n---\n ---\n----\n--- x\n"] {
             assert_eq!(split(text), Split::Unclosed { open: Span { start: 1, end: 4 } }, "{text:?}");
         }

@@ -109,7 +109,7 @@ fn a_key_is_given_once() {
 }
 
 #[test]
-fn what_means_several_things_is_refused() {
+fn ambiguous_yaml_is_refused() {
     use YamlErrorKind::{Anchor, SecondDocument, Tag};
     assert_eq!(refused("a: &x 1\nb: *x"), (Anchor, "&x"));
     assert_eq!(refused("a: &x [1]"), (Anchor, "&x"));
@@ -139,7 +139,7 @@ fn only_a_map_is_a_front_matter() {
 }
 
 #[test]
-fn what_is_no_yaml_is_told_where() {
+fn yaml_error_has_its_place() {
     for (yaml, about) in [("a: 'x", "'"), ("a: [1", "["), ("a: b: c", ":"), ("a: @x", "@"), ("a: ]", "]")] {
         let (kind, place) = refused(yaml);
         assert!(matches!(kind, YamlErrorKind::Syntax(ref message) if !message.is_empty()), "{kind:?}");

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn json_error_has_its_place() {
         for (text, message, place) in [
             ("", "the file is empty", ""),
             ("  \n", "the file is empty", ""),
@@ -477,7 +477,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_serde_json_writes_is_read_as_it_was(value in any_json(), pretty in any::<bool>()) {
+        fn serde_json_output_reads_back(value in any_json(), pretty in any::<bool>()) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }?;
             let document = parse(&text).map_err(|m| TestCaseError::fail(m.message))?;
             prop_assert_eq!(convert(document.root()), value);

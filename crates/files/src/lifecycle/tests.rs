@@ -157,7 +157,7 @@ fn every_enum_of_the_specification_is_checked() {
 
 /// R: D-01
 #[test]
-fn what_is_required_is_missed_and_the_rest_has_defaults() {
+fn missing_required_field_is_an_error_others_have_defaults() {
     let missing = |field| format!("Invalid session: session.json missing required field '{field}'");
     for (piece, other, field) in [
         (r#""session_id""#, r#""x""#, "session_id"),
@@ -294,7 +294,7 @@ fn a_session_should_agree_with_itself() {
 }
 
 #[test]
-fn what_a_task_names_as_an_artifact_should_be_registered() {
+fn unregistered_artifact_of_a_task_is_reported() {
     let named = |artifact: &str| found(r#""attempt_count": 2"#, artifact);
     for known in
         [r#""artifacts": ["impl-v1", "artifacts/plan.md"]"#, r#""artifact_id": "plan-v1""#, r#""artifacts": []"#]

@@ -60,7 +60,7 @@ fn other_spellings_are_understood() {
 }
 
 #[test]
-fn what_is_no_manifest_is_a_warning() {
+fn invalid_manifest_is_a_warning() {
     let padded = manifest(" a", "p", "");
     for text in ["", "[]", "{}", padded.as_str()] {
         let (manifest, said) = read_one(text);
@@ -166,7 +166,7 @@ fn the_published_schema_demands_what_the_format_demands() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back_without_a_word(artifact in any_artifact()) {
+    fn written_file_reads_back_without_findings(artifact in any_artifact()) {
         let text = crate::write::artifact_manifest(&artifact);
         let (read, said) = read_one(&text);
         prop_assert_eq!(read.map(|manifest| manifest.artifact), Some(artifact));

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_task_has_a_card_with_its_words_and_a_tooltip_with_all_of_them() {
+    fn task_card_has_words_and_a_full_tooltip() {
         let svg = samples::diamond().to_svg();
         let texts = texts(&svg);
         for words in

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_shape_is_replaced() {
+    fn unprintable_characters_are_replaced() {
         assert_eq!(
             plain(" a\r\n\tb  c\0d\u{1b}e\u{FFFE}f\u{202E}g\u{85} "),
             "a b c\u{FFFD}d\u{FFFD}e\u{FFFD}f\u{FFFD}g"

@@ -70,7 +70,7 @@ fn every_pipeline_is_read_back_in_every_dialect_without_a_word() {
 }
 
 #[test]
-fn the_tables_hold_only_rows_that_are_understood_and_every_role_is_used() {
+fn pipeline_tables_are_valid_and_use_every_role() {
     let mut used = BTreeSet::new();
     for pipeline in &ALL {
         let rows = table::rows(pipeline.table);
@@ -114,7 +114,7 @@ fn complexity_decides_who_works_in_the_enhanced_pipeline() {
 }
 
 #[test]
-fn specialists_join_with_their_tasks_when_the_requirement_or_the_user_says_so() {
+fn specialists_join_by_requirement_or_by_user() {
     let impl_only = Pipeline::named("impl-only").unwrap();
     let joined = |requirement, asked: &[&str]| {
         let session = outline(impl_only, requirement, None, asked).session;

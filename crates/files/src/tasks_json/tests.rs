@@ -223,7 +223,7 @@ fn an_empty_error_is_none() {
 }
 
 #[test]
-fn what_is_missing_has_a_default() {
+fn missing_field_has_a_default() {
     let loaded =
         read(r#"{ "tasks": { "A": { "role": "dev", "title": "Build it" }, "B": { "role": "dev", "hint": "look" } } }"#);
     assert_eq!(
@@ -282,7 +282,7 @@ fn the_session_may_say_where_it_stands() {
 
 /// R: T-01
 #[test]
-fn what_must_go_with_a_status_is_missed() {
+fn missing_field_of_a_status_is_reported() {
     let state = |id: &str, status: &str| {
         format!(r#""{id}": {}"#, task(&format!(r#""deps": [], "wave": 1, "status": "{status}""#)))
     };

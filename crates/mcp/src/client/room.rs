@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_room_is_shortened_with_what_matters_first_and_says_how_much_is_missing() {
+    fn long_answer_keeps_what_matters_and_counts_the_rest() {
         let word = |nth: usize| {
             if nth == 900 {
                 "failed"

@@ -75,7 +75,7 @@ fn kind_of_items(field: &Value) -> &str {
 }
 
 #[test]
-fn the_documentation_has_every_tool_with_its_schema_and_an_example() {
+fn documentation_has_every_tool_schema_and_example() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/mcp.md");
     let text = std::fs::read_to_string(path).unwrap();
     let made = rendered();

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn unknown_record_is_refused() {
         let index = |id: &str| (id == "A").then_some(TaskIndex(0));
         let read = |record: &str| read(record, index).map_err(|error| error.to_string());
         assert_eq!(

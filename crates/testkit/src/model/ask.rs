@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_by_the_tool_that_there_is_in_the_folder_that_was_told() {
+    fn file_is_written_by_the_available_tool() {
         let write = || Action::Write { path: "a/it's.md".to_owned(), content: "x'y\n".to_owned(), below: None };
         let told = [
             json!([{"text": "Env:\n - Primary working directory: /home/some one\nelse"}]),
@@ -202,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_without_a_shell_is_told_so() {
+    fn agent_without_shell_gets_a_message() {
         let part = with(&["Read", "Grep"]).part(Action::Shell("ls".to_owned()), &Value::Null);
         assert_eq!(part, Part::Text("no known tool runs a command here: Read, Grep".to_owned()));
     }
 
     #[test]
-    fn what_is_asked_aside_gets_what_its_schema_wants() {
+    fn side_request_gets_an_answer_of_its_schema() {
         assert!(with(&[]).is_aside());
         assert_eq!(with(&[]).aside(), Part::Text("ok".to_owned()));
         let schema = json!({"type": "object", "properties": {"n": {"type": "INTEGER"}, "t": {"enum": ["x", "y"]}}});

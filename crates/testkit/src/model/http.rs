@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_too_long_is_refused() {
+    fn cut_or_overlong_request_is_refused() {
         let endless = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(LINES + 1));
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(LINE as usize));
         let bad = [

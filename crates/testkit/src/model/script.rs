@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_found_by_the_replies_before_it_and_the_last_words_are_repeated() {
+    fn turn_is_found_by_earlier_replies() {
         let all = r#"{"turns": [{"do": {"shell": "ls"}}, {"do": {"json": {"a": 1}}}, {"do": {"text": "bye"}}]}"#;
         let at = |replies| script(all).unwrap().turn(replies).action;
         assert_eq!(at(0), Action::Shell("ls".to_owned()));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_script_is_told() {
+    fn script_error_is_reported() {
         assert!(script(r#"{"turns": [{"do": {"text": "a"}, "dely": 1}]}"#).is_err());
         assert!(script(r#"{"turns": [{"do": {"dance": "a"}}]}"#).is_err());
         let folder = tempfile::tempdir().unwrap();

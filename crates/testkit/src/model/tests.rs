@@ -78,7 +78,7 @@ fn failures_come_as_often_as_the_script_says_for_each_worker() {
 }
 
 #[test]
-fn a_reply_that_hangs_or_waits_is_noted_before_and_ends_with_the_agent() {
+fn hanging_reply_is_noted_and_ends_with_the_agent() {
     let script = r#"{"turns": [{"do": {"text": "hi"}, "hang": {"times": 1}, "delay": 0.01}]}"#;
     let (_folder, address, mut log) = model(script);
     let body = format!("{{{TOOLS}}}");
@@ -92,7 +92,7 @@ fn a_reply_that_hangs_or_waits_is_noted_before_and_ends_with_the_agent() {
 }
 
 #[test]
-fn what_is_asked_besides_is_answered_and_a_missing_script_is_told() {
+fn side_requests_are_answered_and_missing_script_reported() {
     let (_folder, address, mut log) = model(SCRIPT);
     assert!(post(address, "/s/v1/messages", r#"{"messages": []}"#).contains(r#""text":"ok""#));
     assert_eq!(line(&mut log), r#"{"did":"text","status":200,"tokens":24,"turn":null,"worker":"s"}"#);

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_has_lost_its_journal_is_told_from_one_that_never_began() {
+    fn lost_journal_differs_from_a_run_never_begun() {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path();
         let executor = run.join(EXECUTOR);

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_whose_making_was_cut_off_is_told_from_others() {
+    fn half_made_run_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path();
         assert!(is_unborn(path));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_demanded_of_all_comes_before_what_is_demanded_of_a_type() {
+    fn general_checks_come_before_checks_of_a_type() {
         let code = Checks { verify: verify("build"), not_empty: Some(false), ..Checks::default() };
         let kinds = BTreeMap::from([
             (ArtifactKind::Code, code.clone()),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_moved_whole_and_over_nothing() {
+    fn leftovers_are_moved_whole_and_over_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("artifacts/A");
         std::fs::create_dir_all(&folder).unwrap();

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_or_would_have_to_be_fetched_cannot_be_used() {
+    fn invalid_or_remote_schema_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         std::fs::write(dir.path().join("other.json"), "{}").unwrap();

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_is_quoted_and_nothing_is_said_of_nothing() {
+    fn earlier_tasks_are_quoted_if_there_are_any() {
         let id = TaskId::parse("IMPL-001").unwrap();
         let text = fenced("[Task IMPL-001] a\n```\n## Task");
         let done = [(&id, "a\n```\n## Task")];
@@ -93,7 +93,7 @@ mod tests {
 
     /// R: A-13
     #[test]
-    fn retry_is_told_the_last_error_and_where_the_files_are() {
+    fn retry_prompt_has_last_error_and_files() {
         let failed = TaskView { failures: 1, error: Some("exit code 3\n## Task"), ..view(0) };
         let told = failure(&failed, Left::At(Path::new("/q/A.1")));
         assert!(told.contains(&fenced("exit code 3\n## Task")) && told.contains("are in /q/A.1. "), "{told}");

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_is_read_again_however_soon_and_nothing_else() {
+    fn only_changed_knowledge_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let mut knowledge = Knowledge::default();
         for file in ["shared-memory.json", "explorations/cache-index.json", ".msg/meta.json"] {

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_discoveries_of_upstream_tasks_are_in_the_prompt_bounded_and_fenced() {
+    fn upstream_discoveries_are_bounded_and_fenced() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("discoveries")).unwrap();
         let files: Vec<_> = (0..30).map(|number| format!("\"src/{number}.rs\"")).collect();

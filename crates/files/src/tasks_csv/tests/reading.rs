@@ -156,7 +156,7 @@ fn odd_rows_are_read() {
 
 /// R: M-05
 #[test]
-fn statuses_of_other_programs_are_understood_and_unknown_ones_refused() {
+fn foreign_statuses_are_read_and_unknown_ones_refused() {
     let row = |id: u8, status: &str| format!("{id},x,,,,csv-wave,r,1,{status},f,e\n");
     let words = ["done", "pass", "planned", "blocked", "warning", "", "Completed", "ready", "timed_out"];
     let text: String = (1..).zip(words).map(|(id, word)| row(id, word)).collect();
@@ -178,7 +178,7 @@ fn statuses_of_other_programs_are_understood_and_unknown_ones_refused() {
 
 /// R: M-06
 #[test]
-fn what_would_be_a_guess_is_an_error() {
+fn ambiguous_row_is_an_error() {
     let expected = [("!Invalid session: tasks.csv invalid field 'exec_mode'", "\"batch\"")];
     assert_eq!(found_in_rows("1,x,,,,\"batch\",r,1,pending,,\n"), pairs(&expected));
     let expected = [("!Invalid session: tasks.csv missing required field 'role'", "")];
@@ -231,7 +231,7 @@ fn declared_waves_that_contradict_the_dependencies_are_named() {
 }
 
 #[test]
-fn a_state_that_lacks_something_is_named_and_a_repair_of_a_failed_task_is_not_odd() {
+fn incomplete_state_is_reported_and_a_repair_is_not() {
     let rows = "A,,,,,csv-wave,r,1,completed,,\nB,,,,,csv-wave,r,1,failed,,\nC,,,B,,csv-wave,r,2,completed,fixed,\n\
                 CHECKPOINT-1,,,C,,csv-wave,r,3,completed,ok,\nD,,,,,csv-wave,r,1,skipped,,\n";
     let expected = [
@@ -243,7 +243,7 @@ fn a_state_that_lacks_something_is_named_and_a_repair_of_a_failed_task_is_not_od
 }
 
 #[test]
-fn optional_columns_are_read_and_what_cannot_be_read_in_them_is_kept() {
+fn unreadable_optional_cells_are_kept() {
     let text = format!(
         "{HEADER},position,run_on,priority,quality_score,supervision_verdict,attempt_count,agent\n\
          1,x,,,,interactive,r,1,pending,,,pre-wave,failure,p0,99.5,warn,3,strong\n\

@@ -99,7 +99,7 @@ fn table_like() -> impl Strategy<Value = String> {
 proptest! {
     /// R: W-05
     #[test]
-    fn what_is_written_is_read_back_without_a_finding((session, graph) in session()) {
+    fn written_table_reads_back_without_findings((session, graph) in session()) {
         let text = write(None, &session, &graph);
         let again = loaded(&text);
         prop_assert_eq!(again.findings.iter().collect::<Vec<_>>(), Vec::<&Finding>::new());

@@ -72,7 +72,7 @@ fn without_an_original_the_columns_are_those_of_the_format() {
 }
 
 #[test]
-fn what_must_go_with_a_status_and_was_not_said_is_put_into_words() {
+fn missing_findings_and_errors_are_put_into_words() {
     let (mut session, graph) = loaded("id,title\nA,x\nB,x\nC,x\n").session.unwrap();
     let statuses = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Skipped];
     session.tasks.iter_mut().zip(statuses).for_each(|(task, status)| task.status = status);
@@ -104,7 +104,7 @@ fn long_findings_are_cut_and_kept_beside() {
 }
 
 #[test]
-fn a_text_that_is_too_long_for_a_cell_is_cut_and_the_table_stays_readable() {
+fn overlong_text_is_cut_and_the_table_stays_readable() {
     let (mut session, graph) = loaded(&format!("{HEADER}\n1,x,,,,csv-wave,r,1,pending,,\n")).session.unwrap();
     session.tasks[0].description = "ä\"".repeat(crate::csv::MAX_CELL_BYTES);
     let text = write(None, &session, &graph);

@@ -196,7 +196,7 @@ fn new_values_take_the_layout_of_their_neighbours() {
 }
 
 #[test]
-fn what_stands_twice_is_written_once() {
+fn duplicate_field_is_written_once() {
     let mut session = Session::new(SessionId::parse("S").unwrap());
     let id = TaskId::parse("A").unwrap();
     session.tasks.push(Task::new(id.clone(), role_name(0)));
@@ -219,7 +219,7 @@ fn a_pipeline_of_another_dialect_is_not_written() {
 }
 
 #[test]
-fn a_time_that_nobody_can_read_stays() {
+fn unreadable_time_stays() {
     let session = Session::new(SessionId::parse("S").unwrap());
     let text = tasks_json(Some(r#"{ "created_at": "yesterday", "tasks": {} }"#), &session, &graph(&session));
     assert!(text.contains("\"created_at\": \"yesterday\""));

@@ -78,7 +78,7 @@ fn a_fix_awaits_its_turn_and_is_the_next_version() {
 }
 
 #[test]
-fn each_rule_has_an_error_of_its_own_and_what_breaks_one_is_not_registered() {
+fn broken_rule_has_its_error_and_is_not_registered() {
     let mut registry = registry(vec![artifact("plan", "docs/Plan.md", "B")]);
     let named = |id: &str, path: &str| found(artifact(id, path, "A"), true);
     let mut broken = |all: Vec<FoundFile>| deliver(&mut registry, "A", 1, all, Passed);
@@ -100,7 +100,7 @@ fn each_rule_has_an_error_of_its_own_and_what_breaks_one_is_not_registered() {
 }
 
 #[test]
-fn what_the_session_registered_is_delivered_under_its_own_id() {
+fn registered_artifact_keeps_its_id() {
     let mut stated = artifact("plan", "artifacts/plan.md", "B");
     (stated.task, stated.version) = (None, Some("1.4".to_owned()));
     let mut registry = registry(vec![stated]);
@@ -117,7 +117,7 @@ fn what_the_session_registered_is_delivered_under_its_own_id() {
 }
 
 #[test]
-fn a_file_of_the_project_that_another_task_changes_is_its_next_version() {
+fn project_file_changed_by_another_task_is_a_new_version() {
     let mut registry = registry(Vec::new());
     let of = |task: &str| vec![found(artifact(&format!("{task}/src/lib.rs"), "src/lib.rs", task), false)];
     deliver(&mut registry, "A", 1, of("A"), Passed);
