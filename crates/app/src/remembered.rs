@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use team_executor_engine::begin::remembered::{self as engine, Recorded};
+use team_executor_engine::remembered::{self as engine, Recorded};
 use team_executor_engine::runs;
 use team_executor_files::{Dialect, Span};
 use team_executor_store::Key;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
-use team_executor_engine::begin::remembered::{Recorded, Remembered as Remember};
+use team_executor_engine::remembered::{Recorded, Remembered as Remember};
 use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{project_root, run_path};

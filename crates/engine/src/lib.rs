@@ -28,6 +28,7 @@ pub mod seam;
 pub mod shell;
 mod status;
 
+pub use begin::remembered;
 pub use begin::replay::{finished, rules};
 pub use conclude::artifacts;
 pub use conclude::wisdom::Book;
