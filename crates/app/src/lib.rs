@@ -26,6 +26,7 @@ pub mod environment;
 pub mod error;
 pub mod escape;
 pub mod findings;
+mod hooks;
 pub mod init;
 pub mod joining;
 pub mod logs;

@@ -9,16 +9,19 @@ use std::path::PathBuf;
 use team_executor_core::joining::record;
 use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
+use team_executor_engine::event::Kind as What;
 use team_executor_engine::remembered::{Recorded, Remembered as Remember};
 use team_executor_engine::{self as engine, Event, Options, Report};
-use team_executor_files::Dialect;
+use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
 
 use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
+use crate::config::on::Reaction;
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, prices};
 use crate::environment::Place;
 use crate::error::Error;
+use crate::hooks::{self, Around, Hooks};
 use crate::open::{Opened, Reading, runs_can_be_read};
 use crate::remark::{Remark, warn};
 use crate::remembered::{Remembered, Start};
@@ -45,6 +48,8 @@ pub struct RunOptions {
     pub is_confirmed: bool,
     /// The project's file may choose programs.
     pub trust_project: bool,
+    /// Commands of the user's that are started for each event. They are not recorded.
+    pub on_event: Vec<String>,
     /// The project may be on a file system that other machines write to.
     pub allow_network: bool,
     /// It is the session of a job, which has no roles of its own.
@@ -89,6 +94,8 @@ pub struct Ready {
     done: Option<Report>,
     proposals: Proposals,
     reading: Reading,
+    reactions: Vec<Reaction>,
+    around: Around,
 }
 
 /// Whether a task is planned for a later wave than its dependencies need, and only wave cadence keeps that.
@@ -187,6 +194,7 @@ impl Prepared {
             warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
             self.remark_cadence(&defaults, remarks);
         }
+        let (reactions, around) = self.reactions()?;
         let exe = self.place.app.exe()?.to_owned();
         let remembered = self.remembered();
         let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
@@ -219,7 +227,22 @@ impl Prepared {
             at_end: wanted.at_end,
             remembered,
         };
-        Ok(Ready { options, named, done, proposals: defaults.proposals.value, reading: wanted.reading })
+        let (proposals, reading) = (defaults.proposals.value, wanted.reading);
+        Ok(Ready { options, named, done, proposals, reading, reactions, around })
+    }
+
+    /// The reactions to events, each with a program that is there.
+    fn reactions(&self) -> Result<(Vec<Reaction>, Around), Error> {
+        let of_flags = self.wanted.on_event.iter().map(|command| Reaction::to_all(command));
+        let reactions: Vec<_> = self.config.settings.reactions.iter().cloned().chain(of_flags).collect();
+        let around = Around { environment: self.place.app.variables(), folder: self.place.project.clone() };
+        if let Some(program) = hooks::missing(&reactions, &around.environment, &around.folder) {
+            let finding =
+                Finding::error(Code::Usage, format!("cannot react to events: there is no program `{program}`"));
+            let help = format!("install {program}, or change [[on]] in your own configuration file");
+            return Err(finding.help(help).help("team-executor config shows where that file is").into());
+        }
+        Ok((reactions, around))
     }
 
     /// What the run is to remember of this start, which the user has agreed to.
@@ -284,6 +307,15 @@ impl Ready {
         if let Some(done) = self.done.take() {
             return Ok(done);
         }
-        engine::run(&mut self.options, tell).map_err(|failure| Error::of_run(failure, &self.named))
+        let mut hooks = Hooks::start(self.reactions.clone(), self.around.clone());
+        let ended = engine::run(&mut self.options, &mut |event| {
+            if let Some(hooks) = &mut hooks {
+                hooks.tell(&event);
+            }
+            tell(event);
+        });
+        let failed = hooks.map(Hooks::finish).unwrap_or_default();
+        failed.into_iter().for_each(|message| tell(Event::live(What::Warning { message })));
+        ended.map_err(|failure| Error::of_run(failure, &self.named))
     }
 }

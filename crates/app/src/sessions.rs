@@ -44,7 +44,7 @@ pub struct SessionList {
 
 /// All runs of a project, the newest first.
 #[derive(Debug, Serialize)]
-pub struct RunListing {
+pub struct RunList {
     version: u32,
     /// Each of them.
     pub runs: Vec<RunRow>,
@@ -96,13 +96,13 @@ fn rfc3339<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Err
 
 impl App {
     /// The runs of the project that a folder is.
-    pub fn runs(&self, folder: &Path) -> Result<RunListing, Error> {
+    pub fn runs(&self, folder: &Path) -> Result<RunList, Error> {
         let project = self.path(folder);
         if Dir::open(&self.path(&workflow(folder))).is_err() {
             return Err(no_workflow(folder, "runs"));
         }
         let runs = runs::known(&project).into_iter().map(|known| self.run_row(&project, known)).collect();
-        Ok(RunListing { version: 1, runs })
+        Ok(RunList { version: 1, runs })
     }
 
     fn run_row(&self, project: &Path, known: KnownRun) -> RunRow {

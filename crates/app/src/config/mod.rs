@@ -14,6 +14,7 @@ pub(crate) mod files;
 mod flags;
 pub(crate) mod held_back;
 pub(crate) mod installed;
+pub(crate) mod on;
 pub(crate) mod prices;
 mod proposals;
 pub(crate) mod read;
@@ -249,6 +250,8 @@ pub(crate) struct Settings {
     pub(crate) tasks: BTreeMap<String, Own>,
     /// What is demanded of each type of artifacts.
     pub(crate) artifacts: BTreeMap<ArtifactKind, Checks>,
+    /// What is done when something happens in a run.
+    pub(crate) reactions: Vec<on::Reaction>,
 }
 
 impl Limits {
@@ -331,6 +334,7 @@ impl Settings {
             roles: merged(self.roles, other.roles),
             tasks: merged(self.tasks, other.tasks),
             artifacts,
+            reactions: self.reactions.into_iter().chain(other.reactions).collect(),
         }
     }
 

@@ -10,11 +10,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
 use super::{
-    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command,
+    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, on,
     prices, proposals, servers,
 };
 
-const SECTIONS: &[&str] = &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts"];
+const SECTIONS: &[&str] =
+    &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts", "on"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "agents",
@@ -157,6 +158,7 @@ pub(super) fn read(
         settings.tasks.insert(name, Own { from: Some(reader.from(at)), ..own });
     }
     checks::read_kinds(&mut reader, root, &mut settings);
+    settings.reactions = on::read(&mut reader, root);
     settings
 }
 

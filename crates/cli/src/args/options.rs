@@ -35,6 +35,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ACTION", value_enum, help_heading = CHECKPOINTS)]
     pub(crate) on_complete: Option<OnComplete>,
 
+    /// Run this shell command for each event, with the event as JSON on its input; repeatable
+    #[arg(long, value_name = "CMD", help_heading = CHECKPOINTS)]
+    pub(crate) on_event: Vec<String>,
+
     /// Write a report when the run ends: junit=FILE, json=FILE or github; repeatable
     #[arg(long, value_name = "KIND", help_heading = CHECKPOINTS)]
     pub(crate) report: Vec<team_executor_app::report::Wanted>,

@@ -99,6 +99,7 @@ fn run_options(options: &Csv) -> Run {
         role: Vec::new(),
         start: options.start.clone(),
         on_complete: Some(OnComplete::Leave),
+        on_event: Vec::new(),
         report: Vec::new(),
         detach: false,
         background: false,

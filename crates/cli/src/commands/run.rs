@@ -115,6 +115,7 @@ impl Asking<'_> {
             goes_on: self.goes_on,
             is_confirmed: self.yes,
             trust_project: start.trust_project,
+            on_event: self.options.on_event.clone(),
             allow_network: start.allow_network_fs,
             is_job: *is_csv,
             at_end: action.at_end(),

@@ -26,6 +26,7 @@ mod fallbacks;
 mod faults;
 mod fixtures;
 mod help;
+mod hooks;
 mod import;
 mod init;
 mod kept;
