@@ -19,7 +19,7 @@ const RUNS: [(&[&str], &[usize]); 3] =
 
 /// R: X-01
 #[test]
-fn a_killed_run_is_continued_and_nothing_completed_is_lost_or_repeated() {
+fn killed_run_continues_without_loss_or_repeats() {
     for (flags, kills) in RUNS {
         let (world, mut diary) = session();
         let mut lines = Vec::new();
@@ -63,7 +63,7 @@ fn two_that_start_at_the_same_moment_share_one_run() {
 }
 
 #[test]
-fn what_was_not_written_after_the_last_record_is_written_by_the_next_start() {
+fn views_missing_after_a_kill_are_written_by_next_start() {
     let (world, diary) = session();
     assert!(start(&world, &[]).limited_wait().success());
     assert_eq!(diary.rest().len(), 2 * TASKS.len());

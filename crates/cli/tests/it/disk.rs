@@ -61,7 +61,7 @@ fn role_specs_without_permission_are_named() {
 
 /// What only another user may look into is no reason to say that there is nothing, or to begin anew beside it.
 #[test]
-fn a_run_that_cannot_be_read_for_want_of_permission_is_not_said_to_be_none() {
+fn unreadable_run_is_an_error_not_a_missing_run() {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("S/tasks.csv", "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,pending\n");
     let done = world.run(&["--session=S", "-y", "--agent-command", "true"]);
@@ -97,7 +97,7 @@ fn a_run_that_cannot_be_read_for_want_of_permission_is_not_said_to_be_none() {
 }
 
 #[test]
-fn what_cannot_be_written_for_want_of_permission_is_input_and_output() {
+fn denied_write_ends_with_74() {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("P/S/tasks.csv", "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,pending\n");
     for folder in ["P/S", "P"] {
@@ -209,7 +209,7 @@ fn no_link_leads_out_of_the_session() {
 
 /// Only the role-specs that the session names are read: these are empty, and none is mentioned.
 #[test]
-fn role_specs_that_nobody_names_are_not_read() {
+fn unused_role_specs_are_not_read() {
     let world = world(SESSION);
     let folder = world.dir().join(SESSION).join("role-specs");
     for number in 0..10_000 {

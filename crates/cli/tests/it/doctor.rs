@@ -98,7 +98,7 @@ fn a_damaged_journal_is_explained_copied_cut_and_continued() {
 }
 
 #[test]
-fn what_an_attempt_left_that_was_given_up_does_not_count_for_the_next_one_of_its_number() {
+fn result_of_a_discarded_attempt_does_not_count_later() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let reports = r#"echo '{"status":"completed","findings":"old"}' > $TEAM_EXECUTOR_RESULT"#;
     assert_eq!(run(&world, reports, &[]).code, Some(0));
@@ -168,7 +168,7 @@ fn a_run_that_lost_its_journal_is_not_begun_anew_beside_it() {
 }
 
 #[test]
-fn a_journal_that_lost_lines_at_its_end_is_damaged_and_nothing_is_done_again() {
+fn shortened_journal_is_damage_and_repeats_nothing() {
     let world = finished();
     let executor = folder(&world).join(".executor");
     let whole = read(executor.join("journal"));
@@ -217,7 +217,7 @@ fn a_run_that_lost_its_first_line_can_be_given_up() {
 }
 
 #[test]
-fn what_is_left_over_is_named_and_removed_and_what_is_edited_is_told() {
+fn doctor_names_leftovers_and_edits() {
     let world = finished();
     let stray = folder(&world).join(".tasks.csv.tmp-0123456789abcdef");
     let theirs = folder(&world).join(".notes.tmp");

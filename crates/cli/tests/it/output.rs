@@ -273,7 +273,7 @@ fn colours_only_where_they_are_wanted() {
 
 /// R: X-05
 #[test]
-fn what_files_say_cannot_steer_the_terminal() {
+fn file_text_cannot_steer_the_terminal() {
     let world = empty();
     let task =
         r#""title": "\u001b[31mred\u001b[0m\u0007\u202e", "description": "d", "role": "r", "deps": [], "wave": 1"#;

@@ -101,7 +101,7 @@ fn every_schema_has_an_example() {
 
 /// R: M-04
 #[test]
-fn what_is_written_to_the_letter_is_accepted() {
+fn exact_format_is_accepted() {
     for (name, fixture, path) in EXAMPLES {
         let (_, validator) = schema(name);
         if let Err(error) = validator.validate(&file(fixture, path)) {
@@ -112,7 +112,7 @@ fn what_is_written_to_the_letter_is_accepted() {
 
 /// R: M-04
 #[test]
-fn what_lacks_a_required_field_is_refused() {
+fn missing_required_field_is_refused() {
     for (name, fixture, path) in EXAMPLES {
         let (schema, validator) = schema(name);
         let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -125,7 +125,7 @@ fn what_lacks_a_required_field_is_refused() {
 }
 
 #[test]
-fn what_departs_from_the_format_is_refused() {
+fn departure_from_the_format_is_refused() {
     for (name, fixture, path) in REFUSED {
         assert!(!schema(name).1.is_valid(&file(fixture, path)), "{name} accepts {fixture}/{path}");
     }

@@ -13,7 +13,7 @@ fn part(agent: &'static str) -> Part {
 }
 
 #[test]
-fn what_an_agent_may_not_do_by_itself_is_asked_and_done_when_it_is_allowed() {
+fn agents_request_is_asked_and_done_when_allowed() {
     for agent in ["claude", "codex", "gemini"] {
         let Some((world, model)) = team(&[part(agent)], Kind::Conversing) else { continue };
         if agent == "codex" && !model.is_apart() {
@@ -34,7 +34,7 @@ fn what_an_agent_may_not_do_by_itself_is_asked_and_done_when_it_is_allowed() {
 }
 
 #[test]
-fn an_agent_that_takes_too_long_is_urged_and_reports_what_it_has() {
+fn slow_agent_is_urged_and_reports_partial_work() {
     for agent in ["claude", "codex", "gemini"] {
         let Some((world, _model)) = team(&[part(agent)], Kind::Conversing) else { continue };
         let config = read(world.dir().join("team-executor.toml"));

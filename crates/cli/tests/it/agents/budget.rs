@@ -73,7 +73,7 @@ fn looping_agent_is_ended_by_the_budget_of_the_run() {
 
 /// R: A-10
 #[test]
-fn conversing_agent_over_its_budget_ends_its_turn_by_its_protocol() {
+fn agent_over_budget_ends_its_turn_by_protocol() {
     for (agent, kind, ended) in [
         ("claude", Kind::Conversing, r#""subtype":"error_during_execution""#),
         ("codex", Kind::Conversing, r#""status":"interrupted""#),

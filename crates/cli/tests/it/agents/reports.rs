@@ -118,7 +118,7 @@ fn real_claude_that_was_denied_one_call_has_completed() {
 /// Gemini forgets a turn that was interrupted, so it hears its task again with the next message.
 /// R: A-13
 #[test]
-fn interrupted_gemini_is_told_its_task_again() {
+fn interrupted_gemini_gets_its_task_again() {
     let Some((world, mut model)) = team(&[part("gemini")], Kind::Conversing) else { return };
     let mut all = turns(Kind::Known, "WORK-001", "work.md");
     all[0]["hang"] = json!({"times": 1});

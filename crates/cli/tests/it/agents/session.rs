@@ -16,7 +16,7 @@ const TEAM: [Part; 3] = [
 ];
 
 #[test]
-fn three_agents_do_a_session_and_what_they_find_is_in_every_view() {
+fn three_agents_finish_a_session_with_findings_in_all_views() {
     let Some((world, model)) = team(&TEAM, Kind::Known) else { return };
     let run = world.run(&RUN);
     assert_eq!(run.code, Some(0), "{run}");
@@ -27,7 +27,7 @@ fn three_agents_do_a_session_and_what_they_find_is_in_every_view() {
 }
 
 #[test]
-fn a_session_of_three_agents_goes_on_after_a_kill_without_doing_anything_twice() {
+fn three_agents_continue_after_a_kill_without_repeats() {
     let Some((world, mut model)) = team(&TEAM, Kind::Known) else { return };
     let mut turns = turns(Kind::Known, "BUILD-001", "built.md");
     turns[1]["hang"] = json!({"times": 1});

@@ -40,7 +40,7 @@ fn tell_gemini(world: &World) {
 }
 
 #[test]
-fn agents_report_and_discover_with_the_tools_that_they_are_given() {
+fn agents_report_and_discover_with_their_tools() {
     let Some((world, _model)) = team(&TEAM, Kind::Known) else { return };
     tell_gemini(&world);
     TEAM.iter().for_each(|part| script(&world, part.role, &calls(part.task)));
@@ -58,7 +58,7 @@ fn agents_report_and_discover_with_the_tools_that_they_are_given() {
 }
 
 #[test]
-fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
+fn report_by_tool_outlives_a_killed_executor() {
     for part in [&TEAM[0], &TEAM[1]] {
         let Some((world, mut model)) = team(std::slice::from_ref(part), Kind::Known) else { return };
         let mut turns = calls(part.task);
@@ -80,7 +80,7 @@ fn what_was_reported_by_a_tool_outlives_a_kill_of_the_executor() {
 
 /// As docs/reference/mcp.md says it for agents that are started by hand.
 #[test]
-fn agents_that_the_program_does_not_know_are_told_of_the_tools_by_hand() {
+fn unknown_agents_get_tools_by_configuration() {
     let team_of_two = [&TEAM[0], &TEAM[1]].map(|part| Part { ..*part });
     let Some((world, _model)) = team(&team_of_two, Kind::Command) else { return };
     let program = env!("CARGO_BIN_EXE_team-executor");

@@ -25,7 +25,7 @@ fn a_request_that_is_refused_fails_the_task_with_the_reason() {
 }
 
 #[test]
-fn who_claims_success_and_delivers_nothing_that_was_promised_has_failed() {
+fn success_without_the_demanded_artifact_fails() {
     for agent in AGENTS {
         let Some((world, _model)) = team(&[part(agent)], Kind::Known) else { continue };
         let config = std::fs::read_to_string(world.dir().join("team-executor.toml")).expect("a file");
@@ -57,7 +57,7 @@ fn a_quota_is_waited_for_and_costs_no_attempt() {
 
 /// Each agent uses 2014 tokens.
 #[test]
-fn a_team_that_may_use_so_many_tokens_stops_in_between_and_goes_on_with_more() {
+fn token_budget_stops_a_run_and_more_continues_it() {
     let parts = [("A", "one"), ("B", "two"), ("C", "three")].map(|(task, role)| Part {
         task,
         role,

@@ -51,7 +51,7 @@ const CASES: &[Case<'_>] = &[
 
 /// R: D-04
 #[test]
-fn a_task_is_completed_only_if_what_it_delivers_passes_each_check() {
+fn task_completes_only_if_its_delivery_passes_all_checks() {
     for (config, files, wrong) in CASES {
         let world = tasks(&[("A", ""), ("B", "A")]);
         world.write("team-executor.toml", config);
@@ -74,7 +74,7 @@ fn a_task_is_completed_only_if_what_it_delivers_passes_each_check() {
 }
 
 #[test]
-fn a_command_judges_with_the_eyes_of_the_worker_and_its_output_is_kept() {
+fn check_command_sees_the_workers_view_and_keeps_output() {
     let world = tasks(&[("A", "")]);
     let command = "env; grep -q right \\\"$TEAM_EXECUTOR_ARTIFACTS/a.md\\\"";
     world.write(
@@ -99,7 +99,7 @@ fn a_long_critique_ends_with_what_was_printed_last() {
 }
 
 #[test]
-fn what_is_configured_wrongly_is_an_error_with_its_place_and_a_project_needs_trust_for_its_commands() {
+fn wrong_check_is_an_error_and_its_command_needs_trust() {
     let world = tasks(&[("A", "")]);
     let wrong = |config: &str| {
         world.write("team-executor.toml", config);
@@ -133,7 +133,7 @@ fn what_is_configured_wrongly_is_an_error_with_its_place_and_a_project_needs_tru
 
 /// R: D-04
 #[test]
-fn a_second_delivery_is_the_next_version_and_the_first_is_moved_aside() {
+fn second_delivery_is_a_new_version_and_first_moves_aside() {
     let world = tasks(&[("A", "")]);
     world.write("team-executor.toml", "[artifacts.document]\nsections = [\"Summary\"]\n");
     assert_eq!(run(&world, &delivers(&[("a.md", "none"), ("half.md", "# Summary\\n")])).code, Some(1));
@@ -151,7 +151,7 @@ fn a_second_delivery_is_the_next_version_and_the_first_is_moved_aside() {
 }
 
 #[test]
-fn a_command_that_judges_finds_the_folder_of_its_task_also_when_nothing_was_delivered() {
+fn check_command_has_its_folder_without_a_delivery() {
     let world = tasks(&[("A", "")]);
     world.write("team-executor.toml", "[tasks.A.checks]\nverify = \"test -d $TEAM_EXECUTOR_ARTIFACTS\"\n");
     assert_eq!(run(&world, "echo did it").code, Some(0));

@@ -25,7 +25,7 @@ fn start(world: &World, worker: &str) -> std::process::Child {
 }
 
 #[test]
-fn a_check_that_a_kill_cut_off_is_done_again_without_the_worker_however_often() {
+fn interrupted_check_is_repeated_without_the_worker() {
     let (world, mut pulse, gate, worker) = judged_at_a_gate();
     for _ in 0..3 {
         let mut executor = start(&world, &worker);
@@ -140,7 +140,7 @@ fn folder_of(world: &World, executor: &std::process::Child) -> std::path::PathBu
 }
 
 #[test]
-fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
+fn leftovers_of_an_interrupted_worker_move_aside() {
     let world = tasks(&[("A", "")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
     let gate = Gate::new(world.dir().join("gate"));
@@ -161,7 +161,7 @@ fn what_an_interrupted_worker_left_is_moved_aside_and_not_taken_for_a_result() {
 }
 
 #[test]
-fn what_a_power_cut_took_of_the_records_is_recorded_anew() {
+fn records_lost_in_a_power_cut_are_recorded_again() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; test -e fine -o $TEAM_EXECUTOR_TASK = A";
     super::run(&world, worker);
@@ -173,7 +173,7 @@ fn what_a_power_cut_took_of_the_records_is_recorded_anew() {
 }
 
 #[test]
-fn what_a_power_cut_emptied_is_not_recorded_as_passed() {
+fn artifact_emptied_by_a_power_cut_does_not_pass() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/a.md; test -e fine -o $TEAM_EXECUTOR_TASK = A";
     super::run(&world, worker);
@@ -185,7 +185,7 @@ fn what_a_power_cut_emptied_is_not_recorded_as_passed() {
 }
 
 #[test]
-fn an_empty_folder_that_a_killed_keeper_kept_is_gone_after_the_next_start_and_was_never_an_artifact() {
+fn empty_folder_of_a_killed_keeper_is_never_an_artifact() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
     let worker =

@@ -64,7 +64,7 @@ fn artifacts_are_listed_with_state_version_size_and_producer() {
 
 /// R: D-12
 #[test]
-fn a_file_that_is_not_what_was_delivered_is_reported_by_verify_at_export_and_at_completion() {
+fn changed_artifact_is_reported_by_verify_and_export() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let first = format!(
         "[ $TEAM_EXECUTOR_TASK = A ] || exit 1; {}",
@@ -125,7 +125,7 @@ fn each_artifact_has_a_manifest_and_what_a_worker_wrote_is_kept() {
 
 /// R: S-09
 #[test]
-fn only_files_of_the_run_the_session_and_the_project_can_be_delivered() {
+fn only_files_of_run_session_or_project_can_be_delivered() {
     let world = tasks(&[("A", "")]);
     std::fs::write(world.dir().join("../secret"), "theirs").expect("written");
     let reported = |path: &str| {
@@ -166,7 +166,7 @@ fn only_files_of_the_run_the_session_and_the_project_can_be_delivered() {
 }
 
 #[test]
-fn a_lifecycle_session_registers_what_was_delivered_in_its_own_file() {
+fn lifecycle_session_registers_artifacts_in_its_file() {
     let world = fixture("tls-spec-literal");
     let session = "--session=tls-spec-literal";
     let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/made.md; echo did it";
@@ -239,7 +239,7 @@ fn a_link_in_the_place_of_the_folder_is_not_followed() {
 }
 
 #[test]
-fn what_another_worker_put_there_before_a_task_began_is_not_its_result() {
+fn files_put_there_before_a_task_are_not_its_result() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
     let worker = "case $TEAM_EXECUTOR_TASK in A) for task in B C; do \
                   mkdir $TEAM_EXECUTOR_ARTIFACTS/../$task; echo planted > $TEAM_EXECUTOR_ARTIFACTS/../$task/x; \

@@ -5,7 +5,7 @@ use crate::run::{arguments, column, read};
 
 /// R: D-08
 #[test]
-fn what_fails_its_checks_blocks_what_depends_on_it_and_is_done_again_at_most_so_often() {
+fn failed_checks_block_dependents_and_repeat_up_to_rounds() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.write("team-executor.toml", "[tasks.A.checks]\nsections = [\"Summary\"]\n");
     let worker = "echo $TEAM_EXECUTOR_TASK >> worked; cat > $TEAM_EXECUTOR_ARTIFACTS/prompt.txt; \
@@ -26,7 +26,7 @@ fn what_fails_its_checks_blocks_what_depends_on_it_and_is_done_again_at_most_so_
 }
 
 #[test]
-fn a_delivery_is_checked_again_without_its_worker_when_a_person_says_so() {
+fn recheck_repeats_checks_without_the_worker() {
     let result = "echo '{\"status\":\"completed\",\"findings\":\"found\"}' > $TEAM_EXECUTOR_RESULT";
     [result, "echo on it; echo found"].into_iter().for_each(checked_again);
 }

@@ -19,7 +19,7 @@ pub(crate) fn asking(act: &str, limits: &str, settings: &str) -> World {
 }
 
 #[test]
-fn what_an_agent_asks_is_answered_by_a_command_and_a_no_is_no_failure() {
+fn permission_is_answered_by_command_and_no_is_no_failure() {
     for (verb, did, finding) in [("allow", "A: allowed: edit\n", "allowed"), ("deny", "A: denied: edit\n", "denied")] {
         let world = asking("edit", "", ASKS);
         let mut executor = start(&world);
@@ -72,7 +72,7 @@ fn a_person_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn where_nobody_answers_the_answer_is_no_and_what_was_settled_is_not_asked() {
+fn unanswered_permission_is_denied() {
     let world = asking("edit", "answer = \"200ms\"", ASKS);
     let run = world.run(&[RUN.as_slice(), &["--format", "json"]].concat());
     assert_eq!(run.code, Some(1), "{run}");

@@ -6,7 +6,7 @@ use super::{RUN, configure, log, put, world};
 use crate::run::{column, folder, read, rows};
 
 #[test]
-fn an_agent_of_the_protocol_does_a_task_and_what_it_used_is_known() {
+fn acp_agent_completes_a_task_with_known_usage() {
     let world = world(&["A"], "echo made >\"$TEAM_EXECUTOR_ARTIFACTS/out.md\"; done_with 'by protocol'", "");
     let run = world.run(&RUN);
     assert_eq!(run.code, Some(0), "{run}");
@@ -29,14 +29,14 @@ fn an_agent_of_the_protocol_does_a_task_and_what_it_used_is_known() {
 }
 
 #[test]
-fn who_falls_silent_is_ended_and_has_timed_out() {
+fn silent_conversation_times_out() {
     let world = world(&["A"], "say 'wait a moment'", "idle = \"200ms\"");
     let run = world.run(&RUN);
     assert_eq!((run.code, rows(&world)["A"]["error"].as_str()), (Some(1), "timed out: no more output"), "{run}");
 }
 
 #[test]
-fn who_ends_well_with_an_error_as_its_last_words_has_failed_for_its_reason() {
+fn conversation_ending_in_an_error_fails_with_its_reason() {
     let body = "case $TEAM_EXECUTOR_TASK in A) say 'unexpected status 400 Bad Request'; turn end_turn ;; *) turn refusal ;; esac";
     let world = world(&["A", "B"], body, "");
     let run = world.run(&RUN);
@@ -47,7 +47,7 @@ fn who_ends_well_with_an_error_as_its_last_words_has_failed_for_its_reason() {
 }
 
 #[test]
-fn a_report_that_does_not_fit_is_asked_for_once_more_in_the_same_conversation() {
+fn wrong_report_is_asked_for_once_more() {
     let body = "case $n in 1) say '{\"status\":\"perhaps\",\"findings\":[]}'; turn end_turn ;; *) done_with 'as asked' ;; esac";
     let world = world(&["A"], body, "");
     let run = world.run(&RUN);
@@ -90,7 +90,7 @@ fn last_words_of_an_agent_are_heard_until_it_has_ended() {
 }
 
 #[test]
-fn what_does_not_speak_the_protocol_is_an_error_before_anything_starts() {
+fn program_without_the_protocol_is_refused_before_start() {
     let world = world(&["A"], "", "");
     for (text, why) in [
         ("#!/bin/sh\nexit 0\n", "ends without speaking the Agent Client Protocol: is it the right program?"),

@@ -11,7 +11,7 @@ const SPENDS: &str = r#"case $TEAM_EXECUTOR_ATTEMPT in */2) done_with 'with more
 
 /// R: A-10
 #[test]
-fn overspent_conversation_is_cancelled_and_taken_up_with_more_budget() {
+fn overspent_conversation_is_resumed_with_more_budget() {
     let world = world(&["A"], SPENDS, "");
     let run = world.run(&[&RUN[..], &["--budget-tokens", "3000"]].concat());
     assert_eq!(run.code, Some(3), "{run}");

@@ -44,7 +44,7 @@ fn an_agent_is_spoken_to_interrupted_and_waited_for() {
 
 /// R: X-03
 #[test]
-fn a_conversation_that_is_ended_with_the_run_has_not_failed_and_is_begun_again() {
+fn conversation_ended_with_the_run_begins_again() {
     // Without another try: what failed would be over.
     let world = world(&["A"], "if [ -e again ]; then done_with 'at last'; else say 'not yet'; printf . >beats; fi", "");
     let mut pulse = pulse(&world);
@@ -62,7 +62,7 @@ fn a_conversation_that_is_ended_with_the_run_has_not_failed_and_is_begun_again()
 }
 
 #[test]
-fn a_conversation_that_a_person_closes_has_failed_and_is_not_tried_again() {
+fn conversation_closed_by_a_person_fails_for_good() {
     let world = world(&["A"], "printf . >beats", "");
     let mut pulse = pulse(&world);
     let executor = start(&world);
@@ -75,7 +75,7 @@ fn a_conversation_that_a_person_closes_has_failed_and_is_not_tried_again() {
 
 /// R: W-13
 #[test]
-fn who_takes_too_long_is_urged_then_closed_and_a_wave_goes_on() {
+fn slow_conversation_is_urged_closed_and_the_wave_goes_on() {
     let body = "case $TEAM_EXECUTOR_TASK-$n in *-1) ;; A-2) done_with 'what I have' ;; esac";
     let world = world(&["A", "B"], body, "total = \"300ms\"\nconverge = \"10s\"");
     let table = read(world.dir().join("S/tasks.csv"));

@@ -23,7 +23,7 @@ const TURN: &str = "echo begin >>order; echo end >>order; done_with \"did $TEAM_
 
 /// R: E-09
 #[test]
-fn the_tasks_of_an_inner_loop_role_are_done_one_after_the_other_in_one_conversation() {
+fn inner_loop_tasks_share_one_conversation() {
     let world = world(&["A", "B", "C"], TURN, "");
     let run = world.run(&[RUN.as_slice(), &["-c", "3"]].concat());
     assert_eq!(run.code, Some(0), "{run}");
@@ -41,7 +41,7 @@ fn the_tasks_of_an_inner_loop_role_are_done_one_after_the_other_in_one_conversat
 }
 
 #[test]
-fn an_agent_that_cannot_take_up_a_conversation_is_told_what_was_done() {
+fn agent_without_resume_gets_earlier_work_in_its_prompt() {
     let world = world(&["A", "B"], "", "");
     put(&world, "agent", &ACP.replace("LOADS", "false").replace("PROMPTED", TURN));
     let run = world.run(&RUN);

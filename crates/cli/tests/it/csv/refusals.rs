@@ -1,7 +1,7 @@
 use super::{REPORTS, arguments, outputs, run, table};
 
 #[test]
-fn what_is_wrong_with_a_job_is_said_with_its_place_before_anything_is_made() {
+fn job_errors_have_places_and_nothing_is_made() {
     let world = table(1);
     let before = world.tree();
     let csv = |words: &[&str]| world.run(&[&["csv"], words, &["-y", "--agent-command", "true"]].concat());
@@ -111,7 +111,7 @@ fn nothing_that_the_job_has_not_written_is_overwritten() {
 }
 
 #[test]
-fn what_appears_while_the_job_goes_on_is_left_alone_and_the_results_are_not_lost() {
+fn file_appearing_during_a_job_is_not_overwritten() {
     let world = table(1);
     let worker = format!("echo mine >out.csv; {REPORTS}");
     let first = world.run(&arguments(&worker, &["--output", "out.csv"]));

@@ -42,7 +42,7 @@ fn run_of(project: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
+fn full_disk_stops_a_run_and_room_continues_it() {
     // Many come after B: the journal outgrows the page that it has.
     let later: Vec<String> = (0..40).map(|number| format!("T{number}")).collect();
     let all = [("A", ""), ("B", "A")].into_iter().chain(later.iter().map(|id| (id.as_str(), "B")));
@@ -72,7 +72,7 @@ fn a_full_disk_stops_the_run_and_with_room_the_same_command_continues() {
 }
 
 #[test]
-fn workers_that_fail_on_a_full_disk_spend_no_retry_and_no_dependent_is_skipped() {
+fn failures_on_a_full_disk_spend_no_retry() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B"), ("E", "C")]);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
         println!("no file system may be mounted here; a full disk was not tried");
@@ -104,7 +104,7 @@ fn workers_that_fail_on_a_full_disk_spend_no_retry_and_no_dependent_is_skipped()
 
 /// R: W-05
 #[test]
-fn a_session_that_cannot_be_written_to_is_run_once_and_no_edit_of_it_is_lost() {
+fn readonly_session_runs_once_and_keeps_edits() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 1024) else {
         println!("no file system may be mounted here; the tests of `views` stand in for it");
@@ -199,7 +199,7 @@ impl Filled {
 }
 
 #[test]
-fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room_the_rest_is_done() {
+fn full_disk_lets_workers_finish_and_room_does_the_rest() {
     let Some(filled) = Filled::new() else {
         println!("no file system may be mounted here; what becomes of workers on a full disk was not tried");
         return;
@@ -257,7 +257,7 @@ fn on_a_full_disk_who_runs_finishes_and_is_recorded_nothing_starts_and_with_room
 }
 
 #[test]
-fn a_journal_that_may_not_grow_stops_the_run_and_the_same_command_continues() {
+fn journal_at_its_ulimit_stops_a_resumable_run() {
     let ids: Vec<String> = (0..40).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
     // In blocks of 512 bytes; the journal outgrows it before the last task.
@@ -270,7 +270,7 @@ fn a_journal_that_may_not_grow_stops_the_run_and_the_same_command_continues() {
 }
 
 #[test]
-fn a_log_that_may_not_grow_ends_and_neither_its_worker_nor_its_keeper_does() {
+fn log_at_its_ulimit_ends_without_its_worker() {
     let world = tasks(&[("A", "")]);
     // A worker is still told by a signal, as anybody is.
     let worker = "head -c 1000000 /dev/zero | tr '\\0' x; echo; (head -c 1000000 /dev/zero >big) 2>/dev/null; echo $?";
@@ -290,7 +290,7 @@ fn a_run_whose_folder_vanishes_stops_and_does_not_make_it_again() {
 }
 
 #[test]
-fn nobody_waits_for_a_pipe_in_the_place_of_a_file_of_a_run() {
+fn pipe_in_place_of_a_run_file_does_not_block() {
     for file in
         [".executor/journal", ".executor/artifacts", ".executor/rendered", ".executor/derived.json", "tasks.csv"]
     {
@@ -314,7 +314,7 @@ fn nobody_waits_for_a_pipe_in_the_place_of_a_file_of_a_run() {
 }
 
 #[test]
-fn a_file_of_holes_in_the_place_of_a_file_of_a_run_is_put_aside_or_replaced() {
+fn sparse_file_in_place_of_a_run_file_is_put_aside() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let worker = "for file in tasks.csv agents/registry.json; do \
                   [ $TEAM_EXECUTOR_TASK != A ] || truncate -s 15T .workflow/.csv-wave/EX-*/$file; done; echo did it";
@@ -364,7 +364,7 @@ fn a_run_whose_session_or_project_vanishes_stops() {
 
 /// Else the old state in the file would be taken for a wish to do everything again.
 #[test]
-fn a_session_file_that_was_away_at_the_end_is_brought_up_to_date_by_the_next_start() {
+fn missing_session_file_is_updated_by_the_next_start() {
     let world = tasks(&[("A", "")]);
     let away = run(&world, "mv S/tasks.csv away.csv; echo done", &[]);
     assert_eq!(away.code, Some(0), "{away}");
@@ -420,7 +420,7 @@ fn table_shows_nothing_that_the_journal_may_lose() {
 }
 
 #[test]
-fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
+fn delivery_is_durable_before_its_attempt_ends() {
     if lacks_strace("that artifacts are made durable") {
         return;
     }
@@ -435,7 +435,7 @@ fn what_was_delivered_is_on_the_disk_before_the_end_of_its_attempt_is() {
 }
 
 #[test]
-fn delivery_that_cannot_be_made_durable_stops_the_run_and_is_not_done_again() {
+fn undurable_delivery_stops_the_run_and_is_not_repeated() {
     if lacks_strace("a disk that does not keep artifacts") {
         return;
     }
@@ -465,7 +465,7 @@ fn delivery_that_cannot_be_made_durable_stops_the_run_and_is_not_done_again() {
 
 /// R: W-05
 #[test]
-fn an_edit_is_not_lost_wherever_the_executor_that_takes_it_over_is_killed() {
+fn edit_survives_a_kill_at_any_point() {
     if lacks_strace("that edits survive a kill") {
         return;
     }
@@ -507,7 +507,7 @@ fn a_network_file_system_is_refused_unless_it_is_allowed() {
 }
 
 #[test]
-fn a_program_without_standard_streams_runs_and_writes_into_none_of_its_files() {
+fn run_without_standard_streams_writes_no_stray_output() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let silent = run_after(&world, "exec <&- >&- 2>&-", DID, &[]);
     assert_eq!(silent.status.code(), Some(0));
@@ -559,7 +559,7 @@ fn error_of_the_system_on_session_files_is_no_invalid_session() {
 }
 
 #[test]
-fn one_error_of_the_system_while_a_delivery_is_checked_repeats_nothing() {
+fn one_io_error_during_a_check_repeats_nothing() {
     if lacks_strace("errors of the system while a delivery is checked") {
         return;
     }

@@ -6,7 +6,7 @@ use super::completions;
 use crate::run::{DID, folder, read, run, tasks};
 
 #[test]
-fn a_worker_that_kills_its_keeper_is_ended_and_its_task_done_by_another() {
+fn worker_that_kills_its_keeper_is_ended_and_replaced() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
     let worker = format!(
@@ -42,7 +42,7 @@ fn worker_that_hides_and_kills_its_keeper_is_ended() {
 }
 
 #[test]
-fn a_worker_that_kills_the_executor_is_ended_and_the_next_start_continues() {
+fn worker_that_kills_the_executor_is_ended() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
     let worker = format!(

@@ -44,7 +44,7 @@ fn program_that_the_disk_cannot_show_stops_the_start_with_74() {
 }
 
 #[test]
-fn a_program_that_only_a_relative_folder_of_path_has_is_refused_before_anything_starts() {
+fn program_in_a_relative_path_folder_is_refused() {
     let mut world = tasks(&[("A", "")]);
     let program = world.write("bin/mytool", "#!/bin/sh\necho no\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
@@ -65,7 +65,7 @@ fn without_a_path_programs_are_found_where_the_system_has_them() {
 }
 
 #[test]
-fn a_project_whose_path_is_no_text_is_refused_before_anything_starts() {
+fn project_path_not_utf8_is_refused_before_start() {
     let world = tasks(&[("A", "")]);
     let odd = world.dir().join(OsStr::from_bytes(b"d\xff"));
     std::fs::create_dir(&odd).expect("a folder");
@@ -80,7 +80,7 @@ fn a_project_whose_path_is_no_text_is_refused_before_anything_starts() {
 
 /// Without a result the exit status decides, and it says that all is well.
 #[test]
-fn a_program_that_does_nothing_and_says_nothing_is_completed_without_findings() {
+fn silent_success_completes_without_findings() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let run = run(&world, "/bin/true", &[]);
     assert_eq!(run.code, Some(0), "{run}");
@@ -88,7 +88,7 @@ fn a_program_that_does_nothing_and_says_nothing_is_completed_without_findings() 
 }
 
 #[test]
-fn daemons_that_a_worker_leaves_are_ended_before_the_next_task_begins() {
+fn daemons_of_a_worker_end_before_the_next_task() {
     let world = tasks(&[("A", "")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
     // Without parents, in a session of their own, with closed streams, and one ignores being asked. Each shows that it

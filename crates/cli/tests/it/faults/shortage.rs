@@ -34,7 +34,7 @@ fn whatever_the_limit_on_open_files_the_program_ends_in_order() {
 
 /// Many more are wanted at once than there are descriptors for, and no task may fail even once by itself.
 #[test]
-fn too_few_open_files_lower_the_number_of_workers_and_cost_no_retry() {
+fn too_few_open_files_lower_workers_and_cost_no_retry() {
     let ids: Vec<String> = (0..64).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
     let worker = "echo found $TEAM_EXECUTOR_TASK >\"$TEAM_EXECUTOR_ARTIFACTS/x\"; echo did $TEAM_EXECUTOR_TASK";
@@ -51,7 +51,7 @@ fn too_few_open_files_lower_the_number_of_workers_and_cost_no_retry() {
 }
 
 #[test]
-fn more_open_files_are_asked_for_where_that_is_allowed_and_workers_have_what_they_had() {
+fn file_limit_is_raised_for_the_executor_only() {
     let ids: Vec<String> = (0..64).map(|number| format!("T{number}")).collect();
     let world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
     let output = run_after(&world, "ulimit -S -n 64", "echo $(ulimit -S -n)", &["-c64"]);
@@ -84,7 +84,7 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
 }
 
 #[test]
-fn a_check_that_lacks_a_process_waits_for_one_and_the_work_is_not_done_again() {
+fn check_without_a_free_process_waits() {
     if lacks_strace("a check without means") {
         return;
     }

@@ -12,7 +12,7 @@ const RACES: usize = 200;
 
 /// R: X-02
 #[test]
-fn of_two_that_start_at_once_one_does_the_work_and_the_other_says_so() {
+fn two_simultaneous_starts_run_once() {
     for race in 0..RACES {
         let world = tasks(&[("A", "")]);
         let worker = "echo ran >>ran; echo done";
@@ -127,7 +127,7 @@ fn a_copy_of_a_running_session_is_run_by_itself() {
 
 /// It is still the same run, so what a crash left of its workers is its own.
 #[test]
-fn a_project_that_is_moved_after_a_crash_has_no_worker_beside_the_one_that_a_crash_left() {
+fn project_moved_after_a_crash_runs_no_second_worker() {
     let world = tasks(&[("A", "")]);
     std::fs::create_dir(world.dir().join(".workflow")).expect("a folder");
     std::fs::rename(world.dir().join("S"), world.dir().join(".workflow/S")).expect("the session is moved");

@@ -150,7 +150,7 @@ fn a_lifecycle_session_keeps_its_decisions_in_its_own_file() {
 }
 
 #[test]
-fn a_team_that_works_side_by_side_does_only_the_rejected_part_again() {
+fn parallel_team_redoes_only_the_rejected_part() {
     told(&Story {
         pipeline: "enhanced-parallel",
         dialect: "tc",

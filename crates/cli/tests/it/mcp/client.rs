@@ -23,7 +23,7 @@ pub(crate) fn sdk() -> Option<String> {
 }
 
 #[test]
-fn a_client_with_the_official_sdk_lists_the_tools_and_calls_each_of_them() {
+fn official_sdk_client_lists_and_calls_every_tool() {
     let Some(sdk) = sdk() else { return };
     let world = tasks(&[("A", ""), ("B", "A")]);
     let calls = json!([

@@ -39,7 +39,7 @@ fn a_worker_cannot_speak_for_another_task_or_with_an_old_token() {
 }
 
 #[test]
-fn lines_that_are_too_long_too_deep_or_no_text_cost_only_themselves() {
+fn bad_lines_from_a_client_cost_only_themselves() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let found = |data: &str| {

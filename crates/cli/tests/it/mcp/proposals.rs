@@ -17,7 +17,7 @@ fn new(id: &str, more: serde_json::Value) -> (&'static str, serde_json::Value) {
 ///
 /// R: T-05
 #[test]
-fn a_worker_proposes_tasks_and_a_person_accepts_or_declines_them() {
+fn proposed_tasks_are_accepted_or_declined_by_a_person() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.write("team-executor.toml", "[defaults]\nmax_proposals = 3\n");
     let a = calls(
@@ -80,7 +80,7 @@ fn proposing(world: &World) -> team_executor_testkit::Run {
 }
 
 #[test]
-fn what_is_proposed_is_run_only_if_the_user_says_so_and_never_without_an_end() {
+fn proposals_run_only_if_allowed_and_bounded() {
     let world = tasks(&[("A", "")]);
     world.write("team-executor.toml", "[defaults]\nproposals = \"run\"\n");
     let refused = proposing(&world);
@@ -102,7 +102,7 @@ fn what_is_proposed_is_run_only_if_the_user_says_so_and_never_without_an_end() {
 }
 
 #[test]
-fn where_it_is_refused_a_worker_is_told_so() {
+fn refused_proposal_is_answered_to_the_worker() {
     let world = tasks(&[("A", "")]);
     world.write("team-executor.toml", "[defaults]\nproposals = \"refuse\"\n");
     let done = proposing(&world);

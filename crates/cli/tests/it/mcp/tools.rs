@@ -80,7 +80,7 @@ fn outside_of_a_run_nothing_is_served() {
 }
 
 #[test]
-fn the_task_tools_have_the_fields_of_the_verbs_and_are_checked_by_the_same_state_machine() {
+fn task_tools_follow_the_task_commands() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
     let b = calls(
         &world,

@@ -27,7 +27,7 @@ fn said(world: &World, name: &str) -> Vec<String> {
 
 /// R: E-10
 #[test]
-fn people_log_read_list_and_broadcast_messages_and_ask_for_states() {
+fn people_send_read_and_broadcast_messages() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let msg = |args: &[&str]| {
         let run = world.run(&[&["msg"], args, &["--session=S"]].concat());
@@ -76,7 +76,7 @@ fn people_log_read_list_and_broadcast_messages_and_ask_for_states() {
 
 /// R: E-10
 #[test]
-fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
+fn worker_message_has_its_true_role_and_attempt() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.write("other/tasks.csv", "id,title,role,deps,status\nX,Do X,r,,pending\n");
     let worker = format!(
@@ -115,7 +115,7 @@ fn a_worker_speaks_as_its_role_and_for_its_attempt_whatever_it_claims() {
 
 /// R: E-10
 #[test]
-fn an_empty_message_is_refused_and_an_unknown_receiver_is_told() {
+fn empty_message_is_refused_and_unknown_recipient_reported() {
     let world = tasks(&[("A", "")]);
     for words in [&["log", " "][..], &["broadcast", ""]] {
         let empty = world.run(&[&["msg"], words, &["--session=S"]].concat());

@@ -63,7 +63,7 @@ fn a_run_is_put_away_and_nothing_of_the_users_is_deleted() {
 
 /// R: E-06
 #[test]
-fn what_fails_keeps_the_session_with_a_warning() {
+fn failed_completion_keeps_the_session_with_a_warning() {
     let world = fixture("tc-spec-minimal");
     world.write(".workflow/.archive", "a file where a folder must be");
     let run = world.run(&arguments(SESSION, WORKER, &["--on-complete", "auto_archive"]));
@@ -78,7 +78,7 @@ fn what_fails_keeps_the_session_with_a_warning() {
 
 /// R: E-06
 #[test]
-fn the_sessions_own_word_counts_and_failed_tasks_are_never_put_away() {
+fn completion_action_counts_and_failed_runs_stay() {
     let world = fixture("tc-spec-minimal");
     let path = world.dir().join("tc-spec-minimal/team-session.json");
     let text = read(&path).replacen('{', "{\"completion_action\": \"auto_archive\",", 1);
@@ -160,7 +160,7 @@ fn an_export_is_whole_repeatable_and_overwrites_nothing() {
 }
 
 #[test]
-fn what_an_archive_that_was_killed_has_left_is_removed_by_the_next() {
+fn leftovers_of_a_killed_archive_are_removed() {
     let world = tasks(&[("A", "")]);
     assert_eq!(run(&world, DID, &[]).code, Some(0));
     let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
@@ -190,7 +190,7 @@ fn two_artifacts_of_one_name_are_not_exported() {
 
 /// R: D-13
 #[test]
-fn finished_runs_are_archived_by_session_by_name_and_by_age_failed_ones_too() {
+fn finished_runs_are_archived_by_session_name_or_age() {
     let tls = |code: i32| {
         let world = fixture("tls-spec-literal");
         let run = world.run(&arguments("--session=tls-spec-literal", "echo did it", &[]));
@@ -230,7 +230,7 @@ fn finished_runs_are_archived_by_session_by_name_and_by_age_failed_ones_too() {
 /// The format of `tc` has no word for it: completed is only what is.
 /// R: D-13
 #[test]
-fn a_tc_session_that_failed_or_was_given_up_is_not_called_completed() {
+fn failed_tc_session_is_not_called_completed() {
     for more in [&[][..], &["--give-up", "bought instead"]] {
         let world = fixture("tc-spec-minimal");
         let failed = world.run(&arguments(SESSION, "false", &["--retries", "0"]));
@@ -249,7 +249,7 @@ fn a_tc_session_that_failed_or_was_given_up_is_not_called_completed() {
 }
 
 #[test]
-fn what_is_not_finished_or_not_there_is_not_archived() {
+fn unfinished_or_missing_run_is_not_archived() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let usage = world.run(&["archive"]);
     assert_eq!(usage.code, Some(2), "{usage}");
@@ -276,7 +276,7 @@ fn what_is_not_finished_or_not_there_is_not_archived() {
 
 /// R: D-13
 #[test]
-fn a_damaged_journal_keeps_no_other_run_from_being_archived_and_can_be_given_up() {
+fn damaged_run_can_be_given_up_and_blocks_no_other() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     assert_eq!(run(&world, "true", &[]).code, Some(0));
     let damaged = runs(&world, ".csv-wave")[0].clone();
@@ -307,7 +307,7 @@ fn a_damaged_journal_keeps_no_other_run_from_being_archived_and_can_be_given_up(
 
 /// R: D-13
 #[test]
-fn a_session_that_cannot_be_recovered_is_given_up_with_the_reason() {
+fn unrecoverable_session_is_given_up_with_a_reason() {
     let world = super::tasks(&[("QUALITY-001", ""), ("B", "QUALITY-001")]);
     world.copy_tree(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/tls-spec-literal"), "T");
     let stopped = world.run(&arguments("--session=T", "false", &["--retries", "0"]));
@@ -326,7 +326,7 @@ fn a_session_that_cannot_be_recovered_is_given_up_with_the_reason() {
 }
 
 #[test]
-fn who_steers_a_run_that_is_archived_is_told_so_and_how_it_comes_back() {
+fn archived_run_refuses_requests_and_says_how_to_restore() {
     let world = tasks(&[("A", "")]);
     assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
     assert_eq!(world.run(&["archive", "--session=S"]).code, Some(0));

@@ -301,7 +301,7 @@ fn tasks_with_odd_ids_have_safe_folders() {
 
 /// R: X-05
 #[test]
-fn what_workers_say_cannot_steer_the_terminal() {
+fn worker_output_cannot_steer_the_terminal() {
     let world = tasks(&[("A", ""), ("B", ""), ("C", "")]);
     let worker = r#"case $TEAM_EXECUTOR_TASK in
         A) printf 'a\033[2Jb\007\n' ;;

@@ -7,7 +7,7 @@ use crate::csv::REPORTS;
 use crate::run::tasks;
 
 #[test]
-fn nothing_outside_of_the_roots_of_a_client_is_looked_at_or_written() {
+fn paths_outside_the_client_roots_are_refused() {
     let world = tasks(&[("A", "")]);
     let root = world.dir().join("root");
     world.write("outside/t.csv", "a\n1\n");
@@ -88,7 +88,7 @@ fn only_the_user_says_what_is_run() {
 }
 
 #[test]
-fn flags_of_runs_are_for_clients_and_sessions_are_named_by_calls() {
+fn serve_takes_run_flags_and_calls_name_sessions() {
     let world = tasks(&[("A", "")]);
     let worker = world.run(&["mcp", "--agent", "claude"]);
     assert!(worker.code == Some(2) && worker.stderr.contains("add --serve to serve a client"), "{worker}");

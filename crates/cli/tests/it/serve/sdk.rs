@@ -8,7 +8,7 @@ use crate::mcp::sdk;
 
 /// R: A-08
 #[test]
-fn a_client_with_the_official_sdk_gives_fifty_rows_to_sixteen_workers() {
+fn official_sdk_client_runs_fifty_rows_on_sixteen_workers() {
     let Some(sdk) = sdk() else { return };
     let world = table(50);
     let client = world.write("client.mjs", include_str!("client.mjs"));

@@ -103,7 +103,7 @@ fn the_report_the_graph_and_what_was_delivered_can_be_read() {
 }
 
 #[test]
-fn a_run_goes_on_without_being_waited_for_and_is_paused_and_resumed() {
+fn unawaited_run_is_paused_and_resumed() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let mut diary = Diary::new(world.dir().with_file_name("diary"));
     let gate = Diary::new(world.dir().with_file_name("gate"));

@@ -31,7 +31,7 @@ fn spawn_agents_on_csv_has_the_arguments_that_it_always_had() {
 }
 
 #[test]
-fn a_client_gives_fifty_rows_to_sixteen_workers_and_hears_how_far_they_are() {
+fn client_gets_progress_of_fifty_rows() {
     let world = table(50);
     let mut client = Served::new(&world, &["--agent-command", REPORTS, "-c", "2"]);
     let job = client.call("spawn_agents_on_csv", &wanted()).expect("it is done");
@@ -53,7 +53,7 @@ fn a_client_gives_fifty_rows_to_sixteen_workers_and_hears_how_far_they_are() {
 
 /// R: X-01
 #[test]
-fn a_job_outlives_its_client_and_goes_on_after_its_executor_was_killed() {
+fn job_outlives_its_client_and_a_killed_executor() {
     let world = table(40);
     let mut diary = Diary::new(world.dir().with_file_name("diary"));
     let say = format!("echo \"$TEAM_EXECUTOR_TASK ${{TEAM_EXECUTOR_ATTEMPT##*/}}\" >'{}'", diary.path().display());
@@ -106,7 +106,7 @@ fn kill_executor(world: &World) {
 }
 
 #[test]
-fn what_is_wrong_with_a_job_is_answered_to_whoever_wants_it() {
+fn job_errors_are_answered_to_the_client() {
     let world = table(1);
     let mut client = Served::new(&world, &["--agent-command", REPORTS]);
     let unknown = client.call("spawn_agents_on_csv", &json!({"csv_path": "people.csv", "instruction": "{nmae}"}));
