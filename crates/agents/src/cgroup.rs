@@ -244,7 +244,7 @@ mod tests {
         fs::create_dir(&theirs).unwrap();
         assert!(abandoned().contains(&theirs) && !abandoned().contains(&ours.path().to_owned()));
         remove_abandoned();
-        assert!(theirs.exists(), "somebody may just have made it");
+        assert!(theirs.exists(), "another may just have made it");
         let long_ago = fs::FileTimes::new().set_modified(SystemTime::now() - YOUTH);
         for path in [theirs.as_path(), ours.path()] {
             fs::File::open(path).and_then(|folder| folder.set_times(long_ago)).unwrap();

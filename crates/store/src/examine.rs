@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((texts(&damaged, &found.records), texts(&damaged, &found.behind)), (vec!["1"], vec!["3", "4"]));
         assert_eq!(found.damage.map(|damage| (damage.line, damage.offset)), Some((2, second)));
         assert!(matches!(Journal::open(&disk, "journal"), Err(JournalError::Damaged(_))));
-        disk.create("journal.damaged-1").expect("somebody's file");
+        disk.create("journal.damaged-1").expect("a file of another");
         assert_eq!(cut_damage(&disk, "journal", 0), Ok(Some("journal.damaged-2".to_owned())));
         assert_eq!(disk.read("journal.damaged-2"), Ok(damaged.clone()));
         assert_eq!(disk.read("journal"), Ok(damaged[..second].to_vec()));

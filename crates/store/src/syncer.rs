@@ -154,7 +154,7 @@ mod tests {
         let disk = RealDisk::open_folder(dir.path()).expect("the folder opens");
         let mut journal = Journal::create(&disk, "journal").expect("a new journal");
         let (told, tells) = mpsc::channel();
-        let tell = move |took| told.send(took).expect("somebody listens");
+        let tell = move |took| told.send(took).expect("a listener");
         let thread = journal.file().and_then(|file| SyncThread::start(file, tell)).expect("a thread");
         journal.sync_beside(Box::new(thread));
         for json in ["1", "2"] {

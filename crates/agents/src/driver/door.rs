@@ -208,7 +208,7 @@ mod tests {
         let far = dir.path().join("far".repeat(40)).join("away".repeat(40));
         std::fs::create_dir_all(&far).unwrap();
         let path = far.join("A.1");
-        assert_eq!(tell(&path, &Word::State {}).unwrap(), None, "nobody is there yet");
+        assert_eq!(tell(&path, &Word::State {}).unwrap(), None, "no conversation is there yet");
         let (outbox, inbox) = mpsc::channel();
         let door = Door::open(&path, far, outbox).unwrap();
         let heard = thread::spawn(move || match inbox.recv().unwrap() {

@@ -59,8 +59,8 @@ impl Run {
                 && self.state.slots.tasks().any(|running| wave(running) > wave(task))
     }
 
-    /// Why it is in vain that a task begins anew together with these: nobody is at work on what it depends on, and that says
-    /// again that it does not run.
+    /// Why it is in vain that a task begins anew together with these: its other dependencies are over, and
+    /// decide again that it does not run.
     fn skipped_again(&self, task: TaskIndex, anew: &[TaskIndex]) -> Option<Refused> {
         let stays = |on: &&TaskIndex| anew.binary_search(on).is_err();
         let is_open = |on: &&TaskIndex| !stays(on) || !self.state.tasks[on.get()].status.is_over();

@@ -57,7 +57,7 @@ pub enum ReviewThen {
         cause: Cause,
         /// What was not accepted. Where that is nothing, it is all that the task builds on directly.
         tasks: Vec<TaskIndex>,
-        /// What is wrong with it, if somebody said so.
+        /// What is wrong with it, if the verdict says so.
         critique: String,
     },
 }
@@ -75,7 +75,8 @@ words! {
 }
 
 impl Run {
-    /// What follows from what a worker said when it completed its task; nothing if it said nothing and nobody is asked.
+    /// The review that follows from a completed task's report; `None` if it has no verdict and no person must
+    /// decide.
     pub(super) fn after_review(&self, work: Work, review: Option<Box<Review>>) -> Option<Box<Reviewed>> {
         let planned = self.facts.tasks[work.task.get()].asks;
         if review.is_none() && !planned {

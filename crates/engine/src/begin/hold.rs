@@ -78,7 +78,7 @@ impl<D: Disk> Hold<D> {
         let rebooted = !self.lock.was_held_since(&self.me.boot);
         let (journal, history) = Journal::open(&self.executor, JOURNAL)?;
         let plan = pass(&history, journal.epoch())?;
-        // Who comes next must know of the power cut too, until this executor has written down what follows from it.
+        // The next executor must know of the power cut too, until this one has recorded its consequences.
         let boot = if rebooted { String::new() } else { self.me.boot.clone() };
         self.say(&Holder { boot, epoch: journal.epoch(), ..self.me.clone() })?;
         Ok(Reopened { journal, history, plan, rebooted })

@@ -35,7 +35,7 @@ fn begin(session: &Dir, name: &str, text: &str) -> io::Result<()> {
     }
 }
 
-/// A link might lead out of the session; what is below it is not ours to make.
+/// A link might lead out of the session; its content is not ours to create.
 fn unless_there(made: Result<(), Errno>) -> io::Result<()> {
     match made {
         Ok(()) | Err(Errno::EXIST | Errno::LOOP | Errno::NOTDIR) => Ok(()),

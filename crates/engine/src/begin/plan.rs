@@ -11,7 +11,7 @@ use team_executor_store::run_folder::project_root;
 
 use crate::conclude;
 
-/// What is decided once, when a run is made: the first record of its journal.
+/// The decisions made once, when a run is created: the first record of its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) session: PathBuf,
@@ -89,7 +89,7 @@ impl Plan {
         }
     }
 
-    /// What is known of how the run is run by who only looks at it.
+    /// The settings of the run that a read-only caller knows.
     pub(crate) fn policy(&self, session: &Session) -> Policy {
         Policy {
             cadence: self.cadence,

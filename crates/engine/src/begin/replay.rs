@@ -72,8 +72,8 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
     }
 }
 
-/// How the run came out that whoever starts a session is only told of: it is finished, and nothing was changed since. Without
-/// a name it is the newest one. Nothing is changed.
+/// The outcome of a run that a start only reports: it is finished, and nothing was changed since. Without a
+/// name it is the newest one. Nothing is changed.
 pub fn finished(
     session: &Session,
     graph: &Graph,
@@ -123,19 +123,19 @@ pub(crate) fn ending(rules: &Run) -> Option<Ending> {
     (*rules.stage() == Stage::Finished).then_some(if all { Ending::AllCompleted } else { Ending::WithFailures })
 }
 
-/// What a run that was finished before means for this start.
+/// The consequences of a finished run for this start.
 pub(crate) enum Before {
     /// Nothing is left to do.
     Report(Box<Report>),
     /// The session's own file, which the run had brought up to date, says again that something is to be done,
     /// or has other tasks: a changed session needs a new run.
     Anew {
-        /// What begins anew with what was set back, for people, one line each.
+        /// The tasks that begin anew with the reset ones, for people, one line each.
         told: Vec<String>,
     },
 }
 
-/// What a run that has left everything means for this start; nothing if it is not finished.
+/// The consequences of a fully written run for this start; `None` if it is not finished.
 pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>, Failure> {
     if done.is_other {
         // What it notes as written is only noted at its end: other tasks are other work.

@@ -116,8 +116,8 @@ impl RunAt {
         Err(Failure::Gone(gone.to_owned()))
     }
 
-    /// Names an attempt for ever, on this machine and on others: a run of the same name in another project began at another
-    /// time. What is left of an attempt is found by this name, so no other may have it.
+    /// Names an attempt for ever, on this machine and on others: a run of the same name in another project
+    /// began at another time. Leftovers of an attempt are found by this name, so no other may have it.
     pub(crate) fn key(&self, task: &str, attempt: u32) -> String {
         key(&self.id, self.begun, task, attempt)
     }
@@ -202,7 +202,7 @@ fn sign(lock: &mut Lock<RealFile>, path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// What a session is about: its folder's name without the dialect's prefix and without its date.
+/// The topic of a session: its folder's name without the dialect's prefix and its date.
 fn session_name(folder: &str) -> &str {
     let name = ["TC-", "TLS-"].iter().find_map(|prefix| folder.strip_prefix(prefix)).unwrap_or(folder);
     let is_date = |text: &str| {

@@ -1,5 +1,5 @@
-//! What a worker can know of its team at this moment: what the tasks that its own builds on have found and delivered, what
-//! the team has learned, what is on the board, and what it was told. Each part is bounded.
+//! The knowledge of a team for one of its workers: findings and artifacts of the tasks that its own builds
+//! on, what the team has learned, what is on the board, and what it was told. Each part is bounded.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -25,7 +25,7 @@ const DISCOVERY_BYTES: usize = 2000;
 /// Messages that are shown, the last ones.
 const MESSAGES: usize = 20;
 
-/// What an attempt whose task was verified can know, as JSON.
+/// The knowledge for an attempt whose task was verified, as JSON.
 pub fn context(attempt: &Attempt, session: &Session, graph: &Graph, task: &Task) -> Result<Value, Refusal> {
     let help = "continue with your prompt";
     let now = state::of_run(session, graph, &attempt.run).map_err(|error| Refusal::new(error.to_string(), help))?;

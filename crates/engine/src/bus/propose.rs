@@ -16,7 +16,7 @@ use super::{Attempt, Refusal};
 use crate::begin::run_at;
 use crate::clock;
 
-/// What tells a worker how many tasks may be proposed in its run, by all workers together.
+/// The variable with the number of tasks that all workers of a run may propose together.
 pub const MOST: &str = "TEAM_EXECUTOR_PROPOSALS";
 /// The log, in the folder of a run.
 const FILE: &str = "proposals.jsonl";
@@ -96,7 +96,7 @@ pub fn propose(attempt: &Attempt, session: &Session, new: &NewTask<'_>, most: us
     Ok(true)
 }
 
-/// What was proposed in the run in a folder and is not decided on, in the order in which it was proposed.
+/// The undecided proposals of the run in a folder, in their order.
 pub fn proposals(run: &Path) -> Vec<Proposal> {
     let read = ours::open(run).and_then(|run| run.read(FILE, LOG_BYTES));
     let lines = lines(&read.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What programs are shown of messages, roles and tasks: the same on the command line and through tools.
+//! JSON of messages, roles and tasks for programs: the same on the command line and through tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -42,7 +42,7 @@ pub fn built_on<'s>(session: &'s Session, graph: &Graph, task: &str) -> Vec<&'s 
     indexes.into_iter().map(|index| &session.tasks[index.get()]).collect()
 }
 
-/// What a task's discovery says, if there is one that is its own.
+/// The content of a task's own discovery, if there is one.
 pub fn discovery(folder: &Path, task: &TaskId) -> Option<TaskDiscovery> {
     let disk = DiskFolder::open(folder).ok()?;
     let file: Arc<str> = format!("{}/{}.json", discovery::FOLDER, component(task.as_str())).into();

@@ -71,12 +71,12 @@ impl EndedAttempt<'_> {
         Ok(Concluded { outcome, report, used, problems })
     }
 
-    /// What an attempt used whose worker was lost, as far as its agent had reported it.
+    /// The use of an attempt whose worker was lost, as far as its agent had reported it.
     pub(super) fn used_when_lost(&self, exit: Option<&Exit>) -> Option<Box<Used>> {
         let worker = self.worker?;
         let Some(setup) = &worker.setup else { return time_used(self.options, worker, exit) };
         let [out, _] = logs(&self.run.path, self.task.id.as_str(), self.work.attempt);
-        // What cannot be read of it is not known to be used.
+        // Unreadable parts count as unused.
         let heard = heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)).unwrap_or_default();
         from_usage(&heard.usage, setup, worker, exit)
     }
@@ -143,7 +143,7 @@ fn with_denials(outcome: Outcome, stream: &Stream, shows_work: bool, setup: &Set
     }
 }
 
-/// What the rules are told of trouble.
+/// The input to the rules for a trouble.
 fn failed(trouble: Trouble, setup: &Setup) -> Outcome {
     let Trouble { class, words } = trouble;
     let time = |millis: u64| Timestamp::from_micros(i64::try_from(millis).unwrap_or(i64::MAX).saturating_mul(1000));

@@ -39,7 +39,7 @@ pub(crate) struct CheckScene<'s> {
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
     pub(crate) cwd: &'s Path,
-    /// What attempts reported whose ends are not told.
+    /// Reports of attempts whose ends are not recorded yet.
     pub(crate) reports: &'s Known,
     /// The executor is about to end: nothing more is started.
     pub(crate) is_stopping: bool,
@@ -50,7 +50,7 @@ pub(crate) struct CheckScene<'s> {
 pub(crate) struct Checking {
     checker: Checker,
     slots: BTreeMap<usize, UnderCheck>,
-    /// What was not judged to its end because the executor was to end, with what it comes to if all is well.
+    /// Checks that were cut off because the executor ends, with the outcome if they pass.
     left: Vec<(usize, Work, Outcome)>,
     /// Commands for which the system had no means, and when they are tried again.
     short: BTreeMap<usize, (Instant, Verify)>,
@@ -62,9 +62,9 @@ pub(crate) struct Checking {
 #[derive(Debug)]
 struct UnderCheck {
     work: Work,
-    /// What it came to, if all is well.
+    /// Its outcome if the checks pass.
     outcome: Outcome,
-    /// What judges it now, and how often that was started.
+    /// The current check, and how often it was started.
     running: Option<(Verify, u32)>,
     /// What judges it afterwards.
     left: VecDeque<Verify>,
@@ -226,7 +226,7 @@ impl Checking {
         }
     }
 
-    /// The executor is about to end: it does not wait for large files to be read. What was begun is left.
+    /// The executor is about to end: it does not wait for large files to be read. It abandons what it began.
     pub(crate) fn give_up(&self) {
         self.checker.give_up();
     }
@@ -343,7 +343,7 @@ pub(crate) fn keys(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
 }
 
-/// What the rules are told of an attempt whose artifacts did not pass.
+/// The input to the rules for an attempt whose artifacts did not pass.
 fn rejected(critique: String) -> Outcome {
     Outcome::Failed { class: ErrorClass::Rejected, error: critique }
 }

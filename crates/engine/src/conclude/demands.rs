@@ -1,5 +1,5 @@
-//! What a completed attempt must have besides a good end: in one dialect a discovery, of a row its result, of a supervisor a
-//! verdict. Both places where a worker may report are read here once.
+//! Demands on a completed attempt besides a good end: in one dialect a discovery, of a row its result, of a
+//! supervisor a verdict. Both places where a worker may report are read here once.
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use team_executor_files::messages;
 
 use crate::render::run_report::one_line;
 
-/// What a gap is called, in results and on the bus.
+/// The name of a gap in results and on the bus.
 pub(super) const NAME: &str = "capability_gap";
 /// How much is read of the bus at once.
 const CHUNK: u64 = 1 << 20;
@@ -54,7 +54,7 @@ impl Gaps {
         Self { read, session, told: BTreeSet::new() }
     }
 
-    /// What there is to tell after a worker ended, with the gap of its result.
+    /// The warnings after a worker ended, with the gap of its result.
     pub(crate) fn news(&mut self, task: &str, gap: Option<String>, session: &Session) -> Vec<String> {
         let of_task = gap.map(|gap| (task.to_owned(), gap));
         let gaps: Vec<_> = of_task.into_iter().chain(self.messages()).collect();
@@ -62,7 +62,7 @@ impl Gaps {
         warnings.filter(|warning| self.told.insert(warning.clone())).collect()
     }
 
-    /// Who reported which gap on the bus since it was read last.
+    /// The gaps reported on the bus since it was read last, with their reporters.
     fn messages(&mut self) -> Vec<(String, String)> {
         let Some(session) = &self.session else { return Vec::new() };
         let length = session.seems_to_have(messages::FILE).filter(|length| *length != self.read);
@@ -82,7 +82,7 @@ impl Gaps {
     }
 }
 
-/// Who says in a line that something is missing, and what.
+/// The reporter and the gap in a line of the bus.
 fn message(line: &str) -> Option<(String, String)> {
     if !line.contains(NAME) {
         return None;

@@ -1,5 +1,5 @@
-//! What an attempt ends as, decided from three things that are looked at apart: how its worker ended, what it reported, and
-//! what it delivered. Nothing is read here.
+//! Decides the outcome of an attempt from three things that are examined apart: how its worker ended, what it
+//! reported, and what it delivered. Nothing is read here.
 
 use team_executor_agents::{Ended, Limit};
 use team_executor_core::run::{ErrorClass, Outcome};
@@ -9,7 +9,7 @@ use super::report::{Refused, WorkerReport};
 /// A result that was found, or why it is none.
 pub(crate) type Found = Result<WorkerReport, Refused>;
 
-/// What there is of an attempt besides its result.
+/// The facts about an attempt besides its result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Delivery<'a> {
     /// The last line of its output that is not empty.

@@ -1,5 +1,6 @@
-//! What a worker's result says, read once, or the one sentence that says why it is none. A result is text of a worker: only
-//! these fields count, only with these words, and a key that stands twice counts as it stands last.
+//! The content of a worker's result, read once, or one sentence that says why it is invalid. A result is text
+//! of a worker: only these fields count, only with these words, and a key that stands twice counts as it
+//! stands last.
 
 use rustix::io::Errno;
 use team_executor_core::{Complexity, TaskId};
@@ -189,7 +190,7 @@ impl WorkerReport {
         self.stops
     }
 
-    /// What no role of the team can do, in its words.
+    /// The capability gap, in its words.
     pub(crate) fn gap(&self) -> Option<String> {
         self.gap.clone()
     }

@@ -1,5 +1,5 @@
-//! What is kept of a report when the end of its attempt is durable: a score, details, what others should know. After a crash
-//! it is taken over again: to do it twice changes nothing.
+//! Parts of a report that are kept when the end of its attempt is durable: score, details, notes for others.
+//! After a crash it is taken over again: to do it twice changes nothing.
 
 use std::path::Path;
 
@@ -115,7 +115,7 @@ fn score(&(report, found): &(&WorkerReport, &TaskDiscovery), task: &Task, proble
     None
 }
 
-/// What the team did not agree on, where that is worth a note but no reason to stop.
+/// A missing consensus that is worth a note but no reason to stop.
 fn dispute(report: &WorkerReport) -> Option<String> {
     let dispute = report.dispute.as_ref().filter(|dispute| dispute.severity == Severity::Medium)?;
     Some(format!("no consensus (MEDIUM): {}", dispute.reason.as_deref().unwrap_or_default()))

@@ -47,8 +47,8 @@ pub(crate) fn ledgers(run: &Path) -> PathBuf {
     run.join(EXECUTOR).join(KEEPERS)
 }
 
-/// What this process is to the run in a folder, whatever its environment says. Where it cannot see its keeper, for instance
-/// from a namespace of its own, the executor can.
+/// The relation of this process to the run in a folder, whatever its environment says. Where it cannot see
+/// its keeper, for instance from a namespace of its own, the executor can.
 pub fn called_by(run: &Path) -> Caller {
     let seen = callers::this_process(&ledgers(run));
     if matches!(seen, Caller::Worker(_)) {

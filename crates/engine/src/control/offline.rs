@@ -1,8 +1,8 @@
 //! Requests to a run that no executor has: decided by the same rules and committed to the journal, and nothing is started.
 //!
-//! What the keepers of a killed executor have written down is looked at only to skip a task that was at work then. It need
-//! not be otherwise: no other request changes anything about an attempt that is at work, so the next executor finds each of
-//! them and learns what it came to.
+//! The ledgers of a killed executor's keepers are read only to skip a task that was running then. It need not
+//! be otherwise: no other request changes anything about an attempt that is at work, so the next executor
+//! finds each of them and learns what it came to.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Applied {
     /// What came of it.
     pub answer: Answer,
-    /// What was not written although it should have been. It can be rendered again.
+    /// Files that could not be written. They can be rendered again.
     pub warnings: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub fn apply(target: Target<'_>, request: &Request) -> Result<Applied, Failure> 
     Ok(Applied { answer, warnings })
 }
 
-/// What follows from a request, and first from the loss of a worker that is in its way. All of it, or nothing.
+/// The events of a request, and first those of a lost worker that is in its way. All of it, or nothing.
 fn decided(rules: &Run, lost: Option<Work>, input: Input) -> (Vec<Event>, Option<Refused>) {
     let lost = lost.map(|work| WorkEnded { work, outcome: Outcome::Interrupted });
     let lost = lost.map(|ended| Input::Ended { now: input.now(), ended });

@@ -49,7 +49,7 @@ pub(crate) fn is_open(run: &Run) -> bool {
     wave(run).is_some_and(|wave| !failed(run, wave).is_empty()) || is_checkpoint(run)
 }
 
-/// What a person has typed; nothing if it is not understood. The end of the input stops the run.
+/// The request that a person typed; `None` if it is unknown. The end of the input stops the run.
 pub(crate) fn understood(line: Option<&str>, run: &Run) -> Option<Reply> {
     let Some(line) = line.map(str::trim) else { return Some(Reply::Stop) };
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

@@ -1,4 +1,4 @@
-//! What a run can be asked, and its line of JSON. What is not exactly such a line is refused.
+//! Requests to a run as lines of JSON. Any other line is refused.
 
 use team_executor_core::run::{Group, Input, Which};
 use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
@@ -6,7 +6,7 @@ use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
 
-/// What a run is asked to do.
+/// A request to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// No new workers until [`Request::Resume`].
@@ -98,7 +98,7 @@ pub enum ToRetry {
 
 /// Reasons that are longer are refused.
 const REASON_CHARS: usize = 1000;
-/// What a person says at a checkpoint may be longer.
+/// A person's text at a checkpoint may be longer.
 const TEXT_CHARS: usize = 10_000;
 
 impl Request {
@@ -231,7 +231,7 @@ impl Request {
         Ok(request)
     }
 
-    /// What it means to the rules, or which task there is not.
+    /// The input to the rules, or the task that does not exist.
     pub(crate) fn input(&self, now: Timestamp, index: impl Fn(&str) -> Option<TaskIndex>) -> Result<Input, String> {
         let index = |id: &String| index(id).ok_or_else(|| format!("there is no task '{id}'"));
         Ok(match self {

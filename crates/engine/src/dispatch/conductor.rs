@@ -34,9 +34,9 @@ pub struct Conductor<F> {
     ids: Vec<Box<str>>,
     /// Who does which task, for the records of claims.
     workers: Workers,
-    /// What happened and was not told.
+    /// Events that are not announced yet.
     fresh: VecDeque<Happened>,
-    /// What a person was asked after the last event.
+    /// The open question after the last event.
     asks: Option<Asks>,
     /// The effects to carry out, each when everything up to a record is durable.
     waiting: Vec<(Seq, Effect)>,
@@ -55,7 +55,7 @@ pub struct Happened {
     pub event: Event,
     /// How the run stood then.
     pub standing: Standing,
-    /// What a person is asked since then, and was not before it.
+    /// The question that is new since then.
     pub asks: Option<Asks>,
 }
 
@@ -181,7 +181,7 @@ impl<F: DiskFile> Conductor<F> {
         self.go_on(now)
     }
 
-    /// What became durable since this was last asked.
+    /// The events that became durable since the last call.
     pub fn happened(&mut self) -> Vec<Happened> {
         let durable = self.journal.durable();
         let count = self.fresh.partition_point(|happened| happened.seq <= durable);
@@ -509,7 +509,7 @@ mod tests {
         // B will probably use as much as A, and so would C.
         let taken = conductor.take(vec![used(0, 50), completed(0)], NOW).unwrap();
         assert_eq!(taken.effects, []);
-        // What it delivered is still to be judged.
+        // Its delivery is not checked yet.
         let taken = conductor.take(vec![used(1, 10)], NOW).unwrap();
         assert_eq!((taken.effects, taken.refused), (vec![spawn(2, 0)], vec![None]));
     }

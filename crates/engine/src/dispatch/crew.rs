@@ -40,7 +40,7 @@ pub struct Job {
     pub work: Work,
     /// Its task.
     pub task: TaskId,
-    /// What the worker is told. A command that checks the attempt is told nothing, and hands in no result.
+    /// The worker's prompt. A command that checks the attempt has none, and hands in no result.
     pub prompt: Option<String>,
     /// Everything that a keeper must know.
     pub assignment: Assignment,

@@ -1,6 +1,6 @@
-//! What the dispatcher needs besides the rules, the journal and those who do the work: what an attempt is given, what it came
-//! to, what people are told and read, and what time it is. The program has one desk (`dispatcher/desk.rs`), the simulator
-//! another; the loop is the same.
+//! The dispatcher's needs besides the rules, the journal and the crew: the input of an attempt, what it came
+//! to, what people are told and read, and what time it is. The program has one desk (`dispatcher/desk.rs`),
+//! the simulator another; the loop is the same.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub trait Desk {
     /// What an attempt in a slot is given.
     fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Job, Failure>;
 
-    /// What becomes of an attempt whose worker has ended, or the command that checks it.
+    /// The next step for an attempt whose worker, or whose check command, has ended.
     fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure>;
 
     /// Checks again what the last attempt at a task delivered: no worker runs in this one.
@@ -65,7 +65,7 @@ pub trait Desk {
     /// How long the workers of an earlier executor have to end.
     fn patience(&self) -> Duration;
 
-    /// What such an attempt came to, and whether its delivery is still to be checked.
+    /// The outcome of such an attempt, and whether its delivery must still be checked.
     fn harvested(&mut self, rules: &Run, work: Work, end: WorkerEnd) -> Result<(Outcome, bool), Failure>;
 
     /// All of that is durable. These are still to be checked, each in its slot.

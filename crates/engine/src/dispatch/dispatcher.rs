@@ -197,7 +197,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
 
     /// Tells what has become durable, and carries out what waited for that.
     fn go_on(&mut self, effects: Vec<Effect>) -> Result<(), Failure> {
-        // What others build on is there before they start.
+        // Files that other tasks build on exist before those start.
         self.announce_all();
         effects.into_iter().try_for_each(|effect| self.carry_out(effect))
     }
@@ -245,7 +245,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         Ok(inputs)
     }
 
-    /// What a message means to the rules, unless it is dealt with here.
+    /// The input to the rules from a message, unless it is handled here.
     fn told(&mut self, message: Message) -> Result<Option<Input>, Failure> {
         let now = self.desk.now();
         match message {

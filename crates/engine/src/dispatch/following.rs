@@ -1,4 +1,4 @@
-//! What running workers have said so far: known agents in their logs, which are read as these grow, and all by our own tools.
+//! Progress of running workers: of known agents from their growing logs, of all from our own tools.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};

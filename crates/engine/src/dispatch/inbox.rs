@@ -22,7 +22,7 @@ pub enum Message {
     Asked(Asked),
     /// What a person has typed; nothing at the end of the input.
     Typed(Option<String>),
-    /// What the attempt in a slot delivered was looked at.
+    /// The delivery of the attempt in a slot was checked.
     Looked {
         /// Where.
         slot: usize,

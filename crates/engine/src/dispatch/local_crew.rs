@@ -26,7 +26,7 @@ pub(crate) struct LocalCrew {
     results: Results,
     /// The attempts at work. A command that checks one is none.
     attempts: BTreeMap<usize, (TaskId, Work)>,
-    /// What happened and was not told.
+    /// Events that are not delivered yet.
     untold: Vec<WorkerEvent>,
     /// The name of the run, and its folder.
     run: (String, PathBuf),

@@ -99,7 +99,7 @@ pub fn place(project: &Path) -> Vec<Check> {
     [system].into_iter().chain(room).chain([locks]).collect()
 }
 
-/// What an executor that is gone has left.
+/// The leftovers of an executor that is gone.
 #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
 fn left(cgroup: &Path) -> Check {
     let shown = cgroup.display();

@@ -1,5 +1,5 @@
-//! The repairs that lose nothing which could still be used: a damaged journal is cut after a copy was made, and what a crash
-//! left unfinished is removed. What people read is rendered again by the next run.
+//! The repairs that lose nothing which could still be used: a damaged journal is cut after a copy was made,
+//! and what a crash left unfinished is removed. The next run renders the tables and reports again.
 
 use std::path::Path;
 

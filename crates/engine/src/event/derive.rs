@@ -103,7 +103,7 @@ impl Scene<'_> {
             E::Halted { why, .. } => Kind::Halted { reason: Halted::describe(&why, self.rules, self.session).words },
             E::Stopping { .. } => Kind::Stopping,
             E::Finished { .. } => Kind::RunFinished { counts },
-            // The first record says that a run begins; what a person is asked is told by how the run stands.
+            // The first record says that a run begins; the state of the run gives the question to a person.
             E::Began { .. }
             | E::Intended { .. }
             | E::Doubted { .. }
@@ -150,7 +150,7 @@ impl Scene<'_> {
         }
     }
 
-    /// What a person is to decide at a checkpoint.
+    /// The decision that a person must make at a checkpoint.
     fn checkpoint(&self, task: TaskIndex, cause: Cause) -> Kind {
         let judged = |task| {
             let view = self.rules.view(task);

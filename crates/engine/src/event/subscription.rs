@@ -97,7 +97,8 @@ impl<'s> Subscription<'s> {
                 }
                 None => holder(&self.folder).is_some(),
             };
-            // What an executor has written may not be durable. What one left is what the next goes on from.
+            // Records of a running executor may not be durable. The next executor continues from the records
+            // that the last one left.
             if !is_held && !self.read_rest(take)? {
                 return Ok(End::Unwanted);
             }

@@ -35,7 +35,7 @@ pub struct Archived {
     pub to: PathBuf,
     /// It was there before.
     pub already: bool,
-    /// What its session is now, where that is written down.
+    /// The session's status now, where it has a place for that.
     pub session: Option<SessionStatus>,
 }
 
@@ -103,7 +103,7 @@ pub fn archive(
         return Err(Failure::Unfinished(run));
     }
     if here.is_empty() && !matches!(which, Which::All) {
-        // What an earlier call had moved, it may not have told the session.
+        // An earlier call may have moved the run without updating the session.
         let (plan, path) = away.last().ok_or_else(|| no_run(which))?;
         tidy(path, Some(&plan.session));
         let session = session_status::set(&plan.session, path, becomes)?;

@@ -105,7 +105,8 @@ fn outside(to: &Path, ours: &[&Path]) -> Result<PathBuf, Failure> {
         let overlap = |path: PathBuf| path.starts_with(to) || to.starts_with(path);
         ours.into_iter().any(overlap)
     };
-    // What is not there yet is looked at through the nearest folder that is: nothing is made before it is clear where.
+    // A missing target is examined through its nearest existing parent: nothing is created before the place
+    // is clear.
     let absolute = std::path::absolute(to).map_err(Failure::disk("find", to))?;
     let there = absolute.ancestors().find(|path| path.canonicalize().is_ok()).unwrap_or(&absolute);
     let resolved = there.canonicalize().map_err(Failure::disk("find", there))?;
@@ -162,7 +163,7 @@ fn task_of(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
-/// What stands in a folder of artifacts, without what tasks left that are not completed.
+/// The content of a folder of artifacts, without files of tasks that are not completed.
 fn delivered(folder: &Path, undone: &BTreeSet<String>) -> Result<Sources, Failure> {
     let found = below(folder).map_err(Failure::disk("look into", folder))?;
     let (mut files, mut no_results) = (BTreeMap::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! What becomes of a run that is over: exported, archived.
+//! After a run: export and archive.
 
 pub(crate) mod archive;
 pub(crate) mod export;

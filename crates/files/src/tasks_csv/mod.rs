@@ -1,7 +1,6 @@
 //! `tasks.csv`: the `tasks-csv` dialect, and the tables that are made from it for a wave and for people.
 //!
-//! The reader is tolerant, the writer strict. What it says beyond the columns of the format is nobody's
-//! business here, and survives.
+//! The reader is tolerant, the writer strict. Columns outside the format are ignored here, and survive.
 
 mod cells;
 mod columns;

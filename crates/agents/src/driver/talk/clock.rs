@@ -1,5 +1,5 @@
-//! Actions when time is over: an agent is urged, interrupted and urged again, then closed; a question that
-//! nobody answered is answered with no.
+//! Actions when time is over: an agent is urged, interrupted and urged again, then closed; an unanswered
+//! question is answered with no.
 
 use std::time::Instant;
 

@@ -23,7 +23,7 @@ use crate::render::views::{OwnFile, PagePlace, TASKS, Views, state};
 /// What was taken over.
 #[derive(Debug, Default)]
 pub(crate) struct Adopted {
-    /// What the rules are to be told before anything else.
+    /// The inputs to the rules before anything else.
     pub(crate) input: Option<Input>,
     /// For people, one line each.
     pub(crate) told: Vec<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Adopted {
     pub(crate) is_accepted: bool,
 }
 
-/// What a run that was opened again stands for.
+/// The state of a reopened run.
 pub(crate) struct Resumed<'a> {
     /// The session as its own file says it is now.
     pub(crate) stated: &'a Session,
@@ -150,7 +150,7 @@ pub(crate) fn remember<D: Disk>(views: &Views<D>) -> Result<(), Failure> {
     views.save(Durability::Durable).map_err(|error| cannot_write(error.to_string()))
 }
 
-/// What is in a file, if a person has changed it.
+/// The content of a file, if a person has changed it.
 fn edited<D: Disk>(views: &Views<D>, place: PagePlace, name: &str) -> Option<Vec<u8>> {
     let bytes = views.bytes(place, name)?;
     (views.derived().standing(&place.key(name), Some(&bytes)) == Standing::Edited).then_some(bytes)
@@ -179,7 +179,7 @@ fn says_more<D: Disk>(
         state::refresh(&mut shown, base, &about.run);
         shown.status = resumed.stated.status;
         let before = views.own_text(file, &mut shown, base).unwrap_or_default();
-        // What follows from where the tasks stand is as it was before, or as it is after.
+        // Values derived from the tasks' states are those from before or from after.
         for (task, status) in shown.tasks.iter_mut().zip(&stated) {
             task.status = *status;
         }

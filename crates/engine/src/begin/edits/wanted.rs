@@ -96,7 +96,7 @@ impl<'a> WantedEdits<'a> {
         }
     }
 
-    /// What the rules are to be told; or everything that cannot be taken over.
+    /// The inputs to the rules; or every edit that cannot be applied.
     pub(super) fn taken(mut self, now: Timestamp) -> Result<AcceptedEdits, Vec<String>> {
         let input = Input::Edited {
             now,

@@ -64,13 +64,13 @@ pub(crate) fn all(runs: &Path) -> Vec<(Plan, PathBuf)> {
     plans(runs).map(|(plan, name)| (plan, runs.join(name))).collect()
 }
 
-/// What each run was made for, and its name.
+/// The session of each run, and the run's name.
 pub(crate) fn plans(runs: &Path) -> impl Iterator<Item = (Plan, String)> {
     let names = ours::list(runs).unwrap_or_default().into_iter().filter(|name| name.starts_with("EX-"));
     names.filter_map(|name| Some((plan_of(&runs.join(&name))?, name)))
 }
 
-/// What the run in a folder was made for.
+/// The session of the run in a folder.
 pub(crate) fn plan_of(run: &Path) -> Option<Plan> {
     let mut bytes = Vec::new();
     let journal = open_regular(&run.join(EXECUTOR).join(JOURNAL)).ok()?;

@@ -33,13 +33,13 @@ pub(crate) struct Opened {
     pub(crate) run: RunAt,
     pub(crate) journal: Journal<RealFile>,
     pub(crate) plan: Plan,
-    /// What the journal held when it was opened.
+    /// The content of the journal when it was opened.
     pub(crate) history: History,
     /// It was begun by an earlier incarnation.
     pub(crate) resumed: bool,
-    /// What an earlier incarnation had not finished writing was cut off.
+    /// An unfinished write of an earlier incarnation was cut off.
     pub(crate) torn: bool,
-    /// What an earlier incarnation gave to the system may be lost.
+    /// Data that an earlier incarnation gave to the system may be lost.
     pub(crate) rebooted: bool,
 }
 
@@ -240,7 +240,7 @@ mod tests {
         let whole = disk.read(JOURNAL).unwrap();
         std::fs::write(path.join(EXECUTOR).join(JOURNAL), &whole[..whole.len() - 1]).unwrap();
         assert!(is_unborn(path));
-        // What is not ours is never taken.
+        // Files of others are never taken.
         std::fs::write(path.join("notes.md"), "").unwrap();
         assert!(!is_unborn(path));
         assert!(!is_unborn(&path.join("none")));

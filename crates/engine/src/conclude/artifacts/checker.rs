@@ -33,7 +33,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(1600);
 /// The most that is said about what is wrong.
 const CRITIQUE_BYTES: usize = 4096;
 
-/// What comes of looking at what was delivered.
+/// The result of checking a delivery.
 #[derive(Debug)]
 pub enum Looked {
     /// All is well so far; these commands judge it.
@@ -76,7 +76,7 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// Starts the threads: a large file keeps none but one of them. What they find is told to the inbox as
+    /// Starts the threads: a large file keeps none but one of them. Their results go to the inbox as
     /// [`Message::Looked`].
     pub(crate) fn new(run: PathBuf, roots: Roots, registry: Registry, outbox: Outbox) -> io::Result<Self> {
         let registry = Arc::new(Mutex::new(registry));
@@ -125,8 +125,8 @@ impl Checker {
         lock(&self.registry)
     }
 
-    /// Moves away what earlier attempts at a task left, before the next one starts. Says what could not be done, and what was.
-    /// What it left stays if it is kept.
+    /// Moves away what earlier attempts at a task left, before the next one starts. Says what could not be
+    /// done, and what was. Its files stay if they are kept.
     pub(crate) fn attempt_begins(&self, task: &TaskId, attempt: u32, keeps: bool) -> Vec<String> {
         let mut told = Vec::new();
         let moved =
@@ -178,7 +178,7 @@ struct Bench {
     schemas: Schemas,
 }
 
-/// What was delivered with what is wrong about it; nothing if that was given up.
+/// The delivery with its problems; `None` if the check was given up.
 type Examined = Option<(Collected, Vec<String>)>;
 
 impl Bench {

@@ -77,14 +77,14 @@ pub(super) struct FoundFile {
     pub(super) is_named: bool,
 }
 
-/// What an attempt delivered, and what is wrong with that.
+/// The artifacts of an attempt, and their problems.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     /// By path.
     pub(super) found: Vec<FoundFile>,
     /// One line each.
     pub(super) wrong: Vec<String>,
-    /// What a person is told, one line each.
+    /// Messages for people, one line each.
     pub(super) told: Vec<String>,
 }
 

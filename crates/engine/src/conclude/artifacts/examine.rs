@@ -8,7 +8,7 @@ use super::collect::{Collected, Delivered, FoundFile};
 use super::places::Roots;
 use super::schema::{MAX_BYTES, Schemas};
 
-/// What is wrong with what was delivered, one line each. An artifact that is to blame says so in its summary.
+/// The problems of a delivery, one line each. An artifact that is to blame says so in its summary.
 pub(super) fn examine(
     delivered: &Delivered,
     collected: &mut Collected,

@@ -141,7 +141,7 @@ impl Shelf {
         };
         let count = self.artifacts.len();
         self.artifacts.extend(earlier.artifacts.into_iter().filter(|one| one.attempt > 0 && !is_newer(one)));
-        // What the session knew before may be the same as what the earlier run delivered.
+        // The session's own artifacts may be those that the earlier run delivered.
         let added: BTreeSet<_> = self.artifacts[count..].iter().map(|one| one.artifact.id.clone()).collect();
         let mut nth = 0;
         self.artifacts.retain(|one| {
@@ -178,7 +178,8 @@ impl Shelf {
         self.records(&shelved.run).roots.whole(shelved.place, &shelved.artifact.path)
     }
 
-    /// Whether the file of an artifact is still what was delivered. What was never delivered, or awaits a fix, is not judged.
+    /// Whether the file of an artifact is still what was delivered. Artifacts never delivered, or awaiting a
+    /// fix, are not examined.
     pub fn fault(&self, shelved: &Shelved) -> Option<Fault> {
         let Artifact { path, file_size, checksum, validation, .. } = &shelved.artifact;
         let was = checksum.as_deref()?.strip_prefix("sha256:")?;

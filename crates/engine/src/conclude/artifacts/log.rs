@@ -1,5 +1,6 @@
-//! What happened to the artifacts of a run, one line each, in the executor's own folder. A line is handed to the system before
-//! its task is told to be over, so that a kill takes none; what a power cut takes is recorded anew.
+//! What happened to the artifacts of a run, one line each, in the executor's own folder. A line is handed to
+//! the system before its task is told to be over, so that a kill takes none; lines lost in a power cut are
+//! recorded anew.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -59,7 +60,7 @@ impl Log {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         if bytes.last().is_some_and(|last| *last != b'\n') {
-            // What a crash cut off is no line, and the next one is.
+            // A line cut off by a crash is invalid, and the next one is valid.
             file.seek(SeekFrom::End(0))?;
             file.write_all(b"\n")?;
         }

@@ -11,7 +11,7 @@ use team_executor_store::{DiskFolder, OpenError};
 
 use crate::render::views::TASKS;
 
-/// What is in the folder of a run and was not delivered.
+/// Files in the folder of a run that are no deliveries.
 const OWN: [&str; 7] = [EXECUTOR, AGENTS, LOGS, INTERACTIVE, TASKS, "results.csv", "context.md"];
 
 /// Which folder the path of an artifact is relative to.
@@ -84,8 +84,8 @@ impl Roots {
         self.0[place as usize].0.join(path)
     }
 
-    /// The file that a worker means by a path: absolute, or relative to its own folder, to where it works, to the session
-    /// or to the run, whichever has it. What the executor writes there is no work of anybody.
+    /// The file that a worker means by a path: absolute, or relative to its own folder, to where it works, to
+    /// the session or to the run, whichever has it. Files that the executor writes there are no deliveries.
     pub(super) fn find(&self, path: &str, own: &str) -> Result<Result<(Place, String), String>, ReadError> {
         Ok(match self.located(path, own)? {
             Ok((Place::Run, path)) if OWN.contains(&path.split('/').next().unwrap_or_default()) => {

@@ -1,5 +1,5 @@
-//! What earlier attempts left is moved away before the next one starts: half of a file is never taken for a result. What
-//! others put there the keeper moves to the same place, which finds it without having to look.
+//! Files of earlier attempts are moved away before the next one starts: half a file never counts as a result.
+//! What others put there the keeper moves to the same place, which finds it without having to look.
 
 use std::path::{Path, PathBuf};
 

@@ -134,7 +134,8 @@ impl Registry {
         self.log.as_ref().map_or(Ok(()), Log::sync)
     }
 
-    /// Gives what an attempt delivered its ids and versions. What breaks a rule is taken out, and said with its path.
+    /// Gives the artifacts of an attempt their ids and versions. Those that break a rule are left out, and
+    /// reported with their paths.
     pub(super) fn prepare(&self, task: &TaskId, attempt: u32, found: &mut Vec<FoundFile>) -> Vec<String> {
         for FoundFile { artifact, is_named, .. } in found.iter_mut() {
             let path = comparable(&artifact.path);

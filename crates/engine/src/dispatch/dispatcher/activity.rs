@@ -1,4 +1,4 @@
-//! What workers are doing at the moment, for those who watch. Nothing of it decides anything.
+//! Current activity of workers, for display only.
 
 use team_executor_agents::adapters::Stream;
 use team_executor_core::run::{Run, Work};

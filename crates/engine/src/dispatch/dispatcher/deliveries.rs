@@ -1,4 +1,5 @@
-//! What becomes of an attempt whose worker or check has ended: judged, started in its slot, or told to the rules.
+//! The next step after a worker or check has ended: start a check in its slot, or give the outcome to the
+//! rules.
 
 use std::path::Path;
 
@@ -99,7 +100,8 @@ impl RealDesk<'_> {
         EndedAttempt { options: self.options, run: &self.at, task, work, worker }
     }
 
-    /// The outcome of an attempt, with everything that is demanded of it. What it reported is kept until its end is told.
+    /// The outcome of an attempt, with everything that is demanded of it. Its report is kept until its end is
+    /// recorded.
     fn concluded(&mut self, rules: &Run, work: Work, concluded: Concluded) -> Result<Outcome, Failure> {
         let Concluded { outcome, report, used, problems } = concluded;
         self.count(rules, work, used);
@@ -125,7 +127,7 @@ impl RealDesk<'_> {
         self.options.workers.chosen(rules, task)
     }
 
-    /// A worker was lost; what it used is not, nor what it had reported.
+    /// A worker was lost, but not its usage and its report.
     pub(super) fn lost(
         &mut self,
         rules: &Run,

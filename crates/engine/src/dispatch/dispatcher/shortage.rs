@@ -1,4 +1,4 @@
-//! What people are told when there are fewer workers than were chosen.
+//! Messages when fewer workers run than were chosen.
 
 use std::path::PathBuf;
 

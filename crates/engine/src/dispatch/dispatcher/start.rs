@@ -112,7 +112,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     }
     let mut conductor = Conductor::new(&session.tasks, rules, journal);
     conductor.name_agents(options.workers.clone());
-    // What a person wants is durable before the file that says so is known to be ours, and is written over.
+    // A person's edit is durable before the edited file counts as ours and is overwritten.
     let taken = conductor.take(adopted.input.into_iter().collect(), clock::now())?;
     if adopted.is_accepted {
         edits::remember(&views)?;
@@ -178,10 +178,10 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox));
     let result = dispatcher.drive(beginning);
     let Dispatcher { desk, crew, inbox, .. } = dispatcher;
-    // What was missing, if the folders are gone, is only what was needed next.
+    // If the folders are gone, the error names only the first missing file.
     let result = result.map_err(|failure| desk.must_be_there().err().unwrap_or(failure));
     drop(listening);
-    drop(inbox); // who asked too late is told so
+    drop(inbox); // late requests are refused
     drop(server); // while the lock is held
     drop(crew); // so is what ends every worker after a failure
     result

@@ -1,4 +1,4 @@
-//! What faces are told about what has become durable.
+//! Sends durable events to faces.
 
 use team_executor_core::run::{Event, Run};
 
