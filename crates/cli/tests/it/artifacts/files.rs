@@ -138,7 +138,7 @@ fn only_files_of_run_session_or_project_can_be_delivered() {
     let cases = [
         (
             "ln -s ../../../../../../secret $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(),
-            "artifacts/A/out: it is a link that leads out, and only files",
+            "artifacts/A/out: it is a link that leads out of its folder, and only files",
         ),
         (
             "ln -s nowhere $TEAM_EXECUTOR_ARTIFACTS/out".to_owned(),
