@@ -27,7 +27,7 @@ fn status(world: &World) -> Value {
 
 /// R: A-05
 #[test]
-fn a_run_stops_before_it_uses_more_than_its_budget_and_goes_on_with_a_higher_one() {
+fn run_stops_at_its_budget_and_continues_with_more() {
     let world = world(&[("A", ""), ("B", ""), ("C", ""), ("D", "")]);
     agent(&world);
     let run = world.run(&["run", "--session=S", "-y", "--budget-tokens", "3000"]);
@@ -53,7 +53,7 @@ fn a_run_stops_before_it_uses_more_than_its_budget_and_goes_on_with_a_higher_one
 }
 
 #[test]
-fn before_it_is_known_what_a_worker_uses_few_are_started_and_that_is_told_once() {
+fn few_workers_start_while_usage_is_unknown() {
     let ids = ["A", "B", "C", "D", "E", "F", "G", "H"];
     let world = world(&ids.map(|id| (id, "")));
     agent(&world);
@@ -68,7 +68,7 @@ fn before_it_is_known_what_a_worker_uses_few_are_started_and_that_is_told_once()
 }
 
 #[test]
-fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
+fn budget_stop_names_the_budget_and_the_next_command() {
     let world = world(&[("A", ""), ("B", "")]);
     agent(&world);
     let run = world.run(&["run", "--session=S", "-y", "--format", "json", "--budget-usd", "0.25"]);
@@ -86,7 +86,7 @@ fn a_program_is_told_which_budget_was_in_the_way_and_how_to_go_on() {
 }
 
 #[test]
-fn the_budget_of_a_role_or_a_task_holds_only_its_own_and_claude_is_told_what_is_left() {
+fn role_budget_holds_its_tasks_and_claude_gets_the_rest() {
     let table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error\n\
                  A,,Do it,,,csv-wave,writer,,pending,,\nB,,Do it,,,csv-wave,writer,,pending,,\n\
                  C,,Do it,,,csv-wave,tester,,pending,,\nD,,Do it,,,csv-wave,tester,,pending,,\n";
@@ -125,7 +125,7 @@ fn the_budget_of_a_role_or_a_task_holds_only_its_own_and_claude_is_told_what_is_
 
 /// The agent of B says what it used and is killed with its executor; its next attempt is done.
 #[test]
-fn what_a_killed_attempt_used_is_counted_once_and_so_is_the_next_one() {
+fn usage_of_a_killed_attempt_counts_once() {
     let world = world(&[("A", ""), ("B", "A"), ("C", "B")]);
     agent(&world);
     for pipe in ["said", "never"] {
@@ -195,7 +195,7 @@ fn a_wrong_budget_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_plan_says_who_would_do_it_with_which_model_and_what_they_may_use() {
+fn plan_shows_agents_models_and_budgets() {
     let world = world(&[("A", ""), ("B", "")]);
     world.write(
         USER,

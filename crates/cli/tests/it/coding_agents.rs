@@ -57,7 +57,7 @@ fn run(world: &World, more: &[&str]) -> Run {
 }
 
 #[test]
-fn an_agent_is_asked_in_its_own_words_and_what_it_reports_counts() {
+fn agent_gets_its_own_arguments_and_its_report_counts() {
     let mut world = world(&[("A", "")]);
     for (name, value) in [("ANTHROPIC_API_KEY", "sk"), ("OPENAI_API_KEY", "so"), ("CLAUDECODE", "1")] {
         world.env(name, value);
@@ -180,7 +180,7 @@ fn the_exit_status_of_an_agent_does_not_decide() {
 }
 
 #[test]
-fn who_is_not_logged_in_is_told_how_and_not_asked_again() {
+fn agent_without_login_stops_the_run_with_help() {
     let world = world(&[("A", ""), ("B", ""), ("C", "B")]);
     fake(&world, CODEX, "cat >/dev/null; echo 'Error: not logged in' >&2; echo x >>tries; exit 1");
     let again = run(&world, &["--agent", "codex", "-c", "1"]);
@@ -196,7 +196,7 @@ fn who_is_not_logged_in_is_told_how_and_not_asked_again() {
 
 /// The first agent is not there, the second is not logged in, the third has no quota, and the fourth does it.
 #[test]
-fn the_first_agent_that_can_be_used_does_a_task_and_that_is_told_and_recorded() {
+fn first_usable_agent_does_a_task_and_is_recorded() {
     let world = world(&[("A", ""), ("B", "")]);
     let refused = r#""subtype":"success","is_error":true,"api_error_status":429,"result":"Rate limit reached, try again in 60s","usage":{}"#;
     fake(&world, CLAUDE, &claude_says(refused));
@@ -229,7 +229,7 @@ fn the_first_agent_that_can_be_used_does_a_task_and_that_is_told_and_recorded() 
 
 /// R: A-06
 #[test]
-fn a_quota_holds_all_tasks_of_its_agent_until_the_reset_and_costs_no_attempt() {
+fn quota_holds_its_agents_tasks_and_costs_no_attempt() {
     let world = world(&[("A", ""), ("B", ""), ("C", "")]);
     let refused = r#""subtype":"success","is_error":true,"api_error_status":429,"result":"Rate limit reached, try again in 2s","usage":{}"#;
     let stamp = "echo $TEAM_EXECUTOR_TASK $(date +%s%3N) >>order";
@@ -261,7 +261,7 @@ fn a_quota_holds_all_tasks_of_its_agent_until_the_reset_and_costs_no_attempt() {
 
 /// R: A-02
 #[test]
-fn a_missing_or_old_agent_is_an_error_with_the_fix_before_anything_starts() {
+fn missing_or_old_agent_is_refused_with_the_fix() {
     let world = world(&[("A", "")]);
     fake(&world, ("claude", "1.0.9 (Claude Code)"), "touch started");
     fake(&world, ("gemini", "usage: gemini FILE"), "touch started");
@@ -333,7 +333,7 @@ fn agents_are_asked_side_by_side() {
 }
 
 #[test]
-fn a_program_that_the_project_chose_is_not_even_asked_for_its_version_before_it_is_trusted() {
+fn untrusted_program_is_not_asked_for_its_version() {
     let world = world(&[("A", "")]);
     fake(&world, ("trap", "2.1.325"), &claude_says(CLAUDE_OK));
     let script = read(world.dir().join("bin/trap")).replace("#!/bin/sh\n", "#!/bin/sh\necho started >>asked\n");

@@ -59,7 +59,7 @@ fn everything_that_is_wrong_is_said_with_its_place_and_nothing_starts() {
 }
 
 #[test]
-fn an_agent_that_nobody_defines_is_named_with_the_nearest() {
+fn undefined_agent_gets_a_suggestion() {
     let world = world();
     world.write(USER, "[agents.claude-x]\ncommand = \"true\"\n");
     world.write(PROJECT, "[roles.dev]\nagent = \"cluade-x\"\n");
@@ -73,7 +73,7 @@ fn an_agent_that_nobody_defines_is_named_with_the_nearest() {
 
 /// A mistyped name would leave a checkpoint or a check out of force without a word.
 #[test]
-fn a_section_of_a_task_or_a_role_that_the_session_does_not_have_is_told() {
+fn section_of_an_unknown_task_or_role_is_reported() {
     let world = world();
     let own = "[agents.mine]\ncommand = \"true\"\n[defaults]\nagent = \"mine\"\n";
     world.write(USER, format!("{own}[roles.devv]\nretries = 0\n[roles.elsewhere]\nretries = 0\n"));
@@ -98,7 +98,7 @@ fn a_section_of_a_task_or_a_role_that_the_session_does_not_have_is_told() {
 }
 
 #[test]
-fn variables_and_texts_that_can_never_work_are_refused_with_their_place() {
+fn impossible_variables_are_refused_with_their_place() {
     let world = world();
     for (line, message) in [
         ("pass_env = [\"OK_*\", \"A*B\"]", "'A*B' in 'pass_env' has a star that is not at its end"),
@@ -213,7 +213,7 @@ fn a_worker_that_says_nothing_at_all_is_ended_by_the_flag() {
 
 /// A file that comes with a clone runs nothing until somebody says so.
 #[test]
-fn the_project_chooses_no_program_for_a_user_who_does_not_trust_it() {
+fn untrusted_project_chooses_no_program() {
     let world = world();
     let own = "[agents.mine]\ncommand = \"echo mine\"\n";
     world.write(USER, format!("[defaults]\nagent = \"mine\"\n{own}"));
@@ -267,7 +267,7 @@ fn a_trusted_project_is_run_and_its_command_is_shown() {
 
 /// The name of a program says little if the project says where it is looked for, or to whom an agent talks.
 #[test]
-fn whoever_consents_sees_the_environment_that_the_project_chose() {
+fn consent_shows_the_projects_environment() {
     let world = world();
     world.write(
         PROJECT,
@@ -358,7 +358,7 @@ fn a_session_may_choose_among_the_agents_of_a_user_who_lets_it() {
 }
 
 #[test]
-fn the_built_in_agent_needs_no_configuration_and_says_what_it_is() {
+fn built_in_agent_needs_no_configuration() {
     let world = world();
     world.write(USER, "[agents.quick]\nkind = \"rehearsal\"\nspeed = 100000\n");
     let done = run(&world, &["--agent", "quick"]);

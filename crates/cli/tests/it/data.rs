@@ -115,7 +115,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
 ///
 /// R: X-05
 #[test]
-fn a_run_is_told_as_events() {
+fn run_is_printed_as_events() {
     let world = world();
     let events = values(&world.run(&[&RUN[..], &["--format", "json"]].concat()));
     assert!(events.iter().all(|event| event["at"].as_str().is_some_and(|at| at.ends_with('Z'))));
@@ -186,7 +186,7 @@ fn logs_and_watching_as_data() {
 
 /// R: X-05
 #[test]
-fn what_a_running_executor_is_asked_is_answered_as_data() {
+fn running_executor_answers_requests_as_json() {
     let world = world();
     let (mut alive, gate) = (Pulse::new(world.dir().join("alive")), Gate::new(world.dir().join("gate")));
     let worker = format!("printf x > {}; cat {}", alive.arg(), gate.arg());

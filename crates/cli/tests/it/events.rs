@@ -73,7 +73,7 @@ fn signal(child: &Child, signal: Signal) {
 
 /// R: X-05
 #[test]
-fn stopped_subscriber_holds_up_neither_the_run_nor_the_other_one() {
+fn stopped_subscriber_blocks_neither_run_nor_others() {
     let mut gated = Gated::new(MANY);
     let mut executor = gated.start();
     let (mut stopped, mut other) = (gated.follow("stopped", &[]), gated.follow("other", &[]));
@@ -121,7 +121,7 @@ fn run_that_goes_on_is_read_without_following_it() {
 }
 
 #[test]
-fn follower_of_a_killed_run_is_told_how_to_go_on() {
+fn follower_of_a_killed_run_sees_how_to_continue() {
     let mut gated = Gated::new(3);
     let mut executor = gated.start();
     let follower = gated.follow("before", &[]);

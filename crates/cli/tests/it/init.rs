@@ -107,7 +107,7 @@ fn nothing_that_is_there_is_touched() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_with_what_to_type() {
+fn impossible_init_is_refused_with_help() {
     let world = empty();
     for (args, said) in [
         (&["init"][..], "<REQUIREMENT>"),
@@ -143,7 +143,7 @@ fn complexity_that_is_known_leaves_out_what_is_not_needed() {
 }
 
 #[test]
-fn what_the_plan_finds_decides_who_works_in_the_enhanced_pipeline() {
+fn planned_complexity_decides_roles_of_enhanced_pipeline() {
     for (level, done) in [
         ("low", "CHECKPOINT-001 IMPL-001 PLAN-001 TEST-001"),
         ("medium", "BE-001 CHECKPOINT-001 FE-001 IMPL-001 PLAN-001 REVIEW-001 TEST-001"),
@@ -259,7 +259,7 @@ fn a_role_without_a_role_spec_does_not_join_and_an_odd_rule_is_said() {
     assert!(joined(&world.run(&["plan", session, "--format", "json"])).iter().all(|one| !one.starts_with("scribe")));
     world.write("S/role-specs/odd.md", "---\ninjection_trigger: sometimes\n---\n");
     let odd = world.run(&["validate", session]);
-    assert!(odd.code == Some(0) && odd.stdout.contains("a value of `injection_trigger` that cannot"), "{odd}");
+    assert!(odd.code == Some(0) && odd.stdout.contains("an unknown value of `injection_trigger`"), "{odd}");
     assert_eq!(world.run(&["validate", session, "--strict"]).code, Some(2));
 }
 
@@ -284,7 +284,7 @@ fn a_capability_gap_is_a_warning_with_the_ways_on_and_the_run_goes_on() {
         "The roles are: planner, supervisor, implementer, tester, reviewer.",
         "let one of them do it and retry the task",
         "run team-coordinate again with resume for a new role-spec",
-        "go on without",
+        "continue without it",
     ] {
         assert!(told.contains(part), "{part}\n{run}");
     }

@@ -354,7 +354,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn what_is_done_does_not_depend_on_a_reader() {
+fn closed_output_pipe_changes_nothing() {
     let world = world("tc-byte-order-mark");
     // Something is found and told before the run begins.
     let session = "--session=tc-byte-order-mark";

@@ -83,7 +83,7 @@ fn a_task_that_fails_shows_what_would_be_skipped() {
 }
 
 #[test]
-fn what_is_configured_counts_and_no_agent_of_it_is_run() {
+fn rehearsal_uses_settings_and_runs_no_agent() {
     let world = example();
     let toml = "[defaults]\nagent = \"evil\"\nretries = 1\ncadence = \"wave\"\n[agents.evil]\ncommand = \"touch pwned\"\n\
                 [agents.rehearsal]\ncommand = \"touch pwned\"\n[tasks.CHECK-001]\nretries = 0\nagent = \"evil\"\n";
@@ -97,7 +97,7 @@ fn what_is_configured_counts_and_no_agent_of_it_is_run() {
 }
 
 #[test]
-fn what_is_wanted_of_a_task_that_is_over_is_told_to_change_nothing() {
+fn rehearsed_trouble_for_a_finished_task_has_no_effect() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     let table = "id,title,description,deps,role,wave,status\nA,A,Do it,,dev,1,completed\nB,B,Do it,A,dev,2,pending\n";
     world.write("S/tasks.csv", table);

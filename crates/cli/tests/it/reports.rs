@@ -153,7 +153,7 @@ fn denied_call_does_not_undo_what_was_delivered_and_reported() {
 
 /// R: A-13
 #[test]
-fn retry_is_told_the_error_and_where_the_files_are() {
+fn retry_gets_the_last_error_and_the_files() {
     let world = world(&[("A", "")]);
     let fails = r#"{\"status\":\"failed\",\"error\":\"no compiler in PATH\"}"#;
     let body = format!(

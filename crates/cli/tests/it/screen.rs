@@ -114,7 +114,7 @@ fn where_it_is_not_wanted_there_is_no_live_view() {
 
 /// R: X-05
 #[test]
-fn who_wants_no_colour_still_has_a_live_view() {
+fn no_color_keeps_the_live_view() {
     let (mut world, [a, b], worker) = waiting();
     world.env("NO_COLOR", "1");
     let mut terminal = start(&world, &worker, &["-y"], (80, 24));
@@ -133,7 +133,7 @@ fn who_wants_no_colour_still_has_a_live_view() {
 
 /// R: W-17
 #[test]
-fn every_task_is_shown_with_its_wave_and_mode_and_confirmed_before_the_start() {
+fn tasks_are_shown_and_confirmed_before_the_start() {
     let world = world(&[
         ["A", "First", "", "csv-wave", "builder"],
         ["B", "Second", "A", "interactive", "tester"],
@@ -202,7 +202,7 @@ fn at_checkpoint() -> (World, Screen) {
 }
 
 #[test]
-fn what_is_typed_at_a_question_is_seen() {
+fn typed_answer_is_visible() {
     let (_world, mut terminal) = at_checkpoint();
     terminal.type_in("feedback mind the g");
     terminal.wait_for("> feedback mind the g");
@@ -231,7 +231,7 @@ fn any_byte_can_be_typed_at_a_question() {
 }
 
 #[test]
-fn who_interrupts_a_run_without_workers_is_not_told_to_wait_for_them() {
+fn interrupt_without_workers_ends_at_once() {
     let (_world, mut terminal) = at_checkpoint();
     let sent = Command::new("kill").args(["-INT", &terminal.id().to_string()]).limited_status();
     assert!(sent.success());

@@ -53,7 +53,7 @@ fn model_and_effort_are_set_by_agent_role_and_task() {
 
 /// R: A-01
 #[test]
-fn setting_that_an_agent_lacks_is_told_with_its_place() {
+fn setting_that_an_agent_lacks_is_reported_with_its_place() {
     let (_world, run) = three_agents(&[("A", "")], "[agents.g]\nkind = \"gemini\"\neffort = \"high\"\n");
     assert!(run.code == Some(2) && run.stderr.contains("is of a kind that has no 'effort'"), "{run}");
     let (_world, run) = three_agents(&[("A", "")], "[roles.worker]\nagent = \"gemini\"\neffort = \"high\"\n");

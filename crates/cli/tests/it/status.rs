@@ -86,7 +86,7 @@ fn a_bar_is_as_long_as_what_was_completed() {
 }
 
 #[test]
-fn whoever_watches_a_run_is_let_go_when_its_executor_is_gone() {
+fn watchers_end_when_the_executor_is_gone() {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("demo/tasks.json", TASKS);
     let gate = Gate::new(world.dir().join("gate"));
@@ -142,7 +142,7 @@ fn nothing_is_taken_out_of_what_goes_to_a_program() {
 }
 
 #[test]
-fn logs_of_all_tasks_are_led_by_their_tasks_and_one_that_has_not_begun_is_waited_for() {
+fn logs_of_all_tasks_are_prefixed_and_follow_waits() {
     let mut world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("demo/tasks.json", TASKS);
     let never = world.run(&["logs", "--session=demo"]);

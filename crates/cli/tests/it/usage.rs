@@ -138,7 +138,7 @@ fn the_dialect_can_be_told() {
 }
 
 #[test]
-fn what_does_not_exist_is_named_with_what_does() {
+fn unknown_name_is_answered_with_known_ones() {
     let world = empty();
     let run = world.run(&["schema", "nope"]);
     assert_eq!(run.code, Some(2), "{run}");

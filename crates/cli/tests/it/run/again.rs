@@ -66,7 +66,7 @@ fn a_task_is_skipped_while_the_run_goes_on() {
 }
 
 #[test]
-fn a_misspelt_task_is_told_with_the_one_that_was_meant() {
+fn misspelt_task_gets_a_suggestion() {
     let world = tasks(&[("IMPL-001", ""), ("TEST-001", "IMPL-001")]);
     assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
     for words in [&["retry", "IMPL-01"][..], &["skip", "IMPL-01"], &["logs", "impl-0001"], &["task", "get", "IMPL001"]]
@@ -124,7 +124,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
 }
 
 #[test]
-fn what_would_be_skipped_again_is_not_retried_and_what_is_in_its_way_is_named() {
+fn retry_of_a_task_to_be_skipped_again_names_the_cause() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
     let refused = ask(&world, &["retry", "B"]);
@@ -184,7 +184,7 @@ fn a_task_is_skipped_while_nothing_runs() {
 }
 
 #[test]
-fn the_task_that_was_at_work_when_the_executor_was_killed_can_be_skipped() {
+fn task_running_at_a_kill_can_be_skipped() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
     executor.kill().expect("it is killed");
@@ -199,7 +199,7 @@ fn the_task_that_was_at_work_when_the_executor_was_killed_can_be_skipped() {
 }
 
 #[test]
-fn what_a_worker_had_done_when_the_executor_was_killed_is_not_skipped() {
+fn task_completed_before_a_kill_is_not_skipped() {
     let world = tasks(&[("A", ""), ("B", "")]);
     // It reports that it is done, and kills the executor: the parent of its keeper.
     let kill = "k=$(cut -d' ' -f4 /proc/$PPID/stat)";

@@ -67,7 +67,7 @@ fn a_paused_run_whose_last_task_completes_is_finished() {
 }
 
 #[test]
-fn what_goes_on_can_be_resumed_and_only_shows_how_it_stands() {
+fn resume_of_a_running_run_only_shows_its_status() {
     let mut waiting = Waiting::new();
     let executor = waiting.start();
     let resumed = ask(&waiting.world, &["continue"]);
@@ -161,7 +161,7 @@ fn a_run_whose_executor_was_killed_is_not_said_to_go_on() {
 }
 
 #[test]
-fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
+fn paused_run_continues_after_its_executor_was_killed() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
     assert_eq!(ask(&waiting.world, &["pause"]).code, Some(0));
@@ -196,7 +196,7 @@ fn a_paused_run_whose_executor_is_killed_goes_on_when_it_is_started_again() {
 }
 
 #[test]
-fn nobody_is_asked_whether_to_start_what_is_finished() {
+fn finished_run_starts_without_a_question() {
     let world = tasks(&[("A", "")]);
     assert_eq!(run(&world, DID, &[]).code, Some(0));
     let args = ["run", "--session=S", "--agent-command", DID];
@@ -250,7 +250,7 @@ fn at_terminal(world: &World) -> Terminal {
 
 /// R: W-14
 #[test]
-fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
+fn failed_wave_asks_for_retry_or_abort() {
     let world = tasks(&[]);
     world.write(
         "S/tasks.csv",
@@ -281,7 +281,7 @@ fn when_every_task_of_a_wave_failed_a_person_is_asked_for_retry_or_abort() {
 }
 
 #[test]
-fn who_retried_by_hand_after_an_abort_is_not_asked_again() {
+fn retry_after_an_abort_asks_no_question() {
     let world = one_and_repair();
     let mut terminal = at_terminal(&world);
     terminal.say("a");
@@ -303,7 +303,7 @@ fn one_and_repair() -> World {
 }
 
 #[test]
-fn a_question_can_be_answered_from_elsewhere_and_when_nothing_is_left_the_run_finishes() {
+fn question_is_answered_from_another_terminal() {
     let world = tasks(&[("A", "")]);
     let terminal = at_terminal(&world);
     world.write("ok", "");

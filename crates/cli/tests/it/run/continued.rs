@@ -32,7 +32,7 @@ fn resume(world: &World, words: &[&str]) -> Run {
 }
 
 #[test]
-fn who_wants_another_cadence_for_a_run_that_goes_on_is_told_that_it_stays_in_its_own() {
+fn continued_run_keeps_its_cadence_and_says_so() {
     let warning = "warning: the run began in wave cadence and stays in it\n";
     let (world, s, _) = two_stopped();
     let other = resume(&world, &["run", "--continue", &s, "--cadence", "beat"]);
@@ -91,7 +91,7 @@ fn a_run_moves_with_its_project() {
 }
 
 #[test]
-fn a_run_that_is_copied_while_it_goes_on_leaves_the_workers_of_the_original_alone() {
+fn copied_run_leaves_the_originals_workers_alone() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.copy_tree(world.dir().join("S"), "p/.workflow/.team/S");
     let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
@@ -140,7 +140,7 @@ fn a_run_is_continued_by_its_name_or_as_the_newest_that_is_not_finished() {
 
 /// R: W-01
 #[test]
-fn three_workers_run_at_once_unless_it_is_told_otherwise_and_nobody_is_asked_with_yes() {
+fn three_workers_by_default_and_no_question_with_yes() {
     for (more, most) in [(&["-y"][..], 3), (&["--yes", "-c", "2"], 2), (&["-y", "--concurrency", "4"], 4)] {
         let world = tasks(&[("A", ""), ("B", ""), ("C", ""), ("D", ""), ("E", "")]);
         let (mut pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));

@@ -49,7 +49,7 @@ fn rule_2_no_wave_starts_before_the_one_before_is_merged() {
 
 /// R: W-19
 #[test]
-fn rule_3_the_master_table_holds_all_state_and_an_edit_of_it_counts() {
+fn rule_3_master_table_holds_all_state_and_edits_count() {
     let world = waves();
     assert_eq!(run(&world, "if [ $TEAM_EXECUTOR_TASK = B ]; then exit 4; fi; echo fine", &WAVE).code, Some(1));
     assert_eq!(column(&world, "status"), ["completed", "failed", "completed", "completed"], "both sorts of tasks");

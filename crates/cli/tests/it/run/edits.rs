@@ -47,7 +47,7 @@ fn set(world: &World, task: &str, status: &str) {
 
 /// R: W-05
 #[test]
-fn a_failed_task_that_is_set_to_pending_runs_again_with_what_was_skipped() {
+fn failed_task_set_to_pending_reruns_with_skipped_ones() {
     let world = finished();
     set(&world, "B", "pending");
     let again = run(&world, "echo second", &[]);
@@ -60,7 +60,7 @@ fn a_failed_task_that_is_set_to_pending_runs_again_with_what_was_skipped() {
 
 /// R: W-05
 #[test]
-fn a_completed_task_that_is_set_to_pending_runs_again_with_everything_behind_it() {
+fn completed_task_set_to_pending_reruns_with_dependents() {
     let world = finished();
     set(&world, "A", "pending");
     let again = run(&world, "echo second", &[]);
@@ -70,7 +70,7 @@ fn a_completed_task_that_is_set_to_pending_runs_again_with_everything_behind_it(
 
 /// R: W-05
 #[test]
-fn whoever_sets_a_task_back_may_empty_what_it_came_to_and_nothing_else() {
+fn reset_task_may_have_its_results_emptied() {
     let world = finished();
     edit(table(&world), ",failed,,exit code 1", ",pending,,");
     edit(table(&world), ",completed,first,", ",pending,,");
@@ -114,7 +114,7 @@ fn a_task_that_waits_can_be_skipped_and_be_given_another_text() {
 
 /// R: W-05
 #[test]
-fn a_task_that_was_skipped_and_never_tried_can_be_given_another_text() {
+fn untried_skipped_task_can_get_another_text() {
     let world = finished();
     set(&world, "B", "pending");
     edit(table(&world), "C,,Do it,", "C,,Do it better,");
@@ -126,7 +126,7 @@ fn a_task_that_was_skipped_and_never_tried_can_be_given_another_text() {
 
 /// R: W-05
 #[test]
-fn an_edit_that_is_no_legal_move_is_refused_with_what_it_was_and_kept() {
+fn illegal_edit_is_refused_named_and_kept() {
     let world = stopped();
     let before = read(table(&world));
     set(&world, "B", "completed");
@@ -200,7 +200,7 @@ fn the_sessions_own_file_can_be_edited_too() {
 
 /// R: W-05
 #[test]
-fn what_a_person_wrote_into_the_sessions_own_file_is_kept_before_it_is_written_over() {
+fn session_file_edits_are_copied_before_overwriting() {
     let json_file = r#"{"session_id":"s","tasks":{"A":{"title":"t","role":"r","deps":[],"status":"pending"},
         "B":{"title":"t","role":"r","deps":["A"],"status":"pending"}},"mine":1}"#;
     let csv_file = "id,title,description,deps,role,status,findings\nA,t,,,r,pending,\nB,t,,A,r,pending,\n";
@@ -225,7 +225,7 @@ fn what_a_person_wrote_into_the_sessions_own_file_is_kept_before_it_is_written_o
 ///
 /// R: W-05
 #[test]
-fn what_a_finished_run_built_on_a_task_that_is_set_back_begins_anew_with_it() {
+fn dependents_of_a_reset_task_run_again_after_the_end() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B;C"), ("E", ""), ("F", "E")]);
     let own = world.dir().join("S/tasks.csv");
     assert_eq!(run(&world, "echo v1", &[]).code, Some(0));

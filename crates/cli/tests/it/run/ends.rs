@@ -56,7 +56,7 @@ pub(super) fn resume(world: &World, said: &str) -> Run {
 
 /// Who has the program by a path only can type what it says.
 #[test]
-fn the_command_that_resumes_a_run_can_be_typed_where_the_path_does_not_lead_to_the_program() {
+fn printed_resume_command_works_outside_path() {
     let mut world = tasks(&[("A", "")]);
     let program = env!("CARGO_BIN_EXE_team-executor");
     let kept = ["--on-complete", "auto_keep"];
@@ -89,7 +89,7 @@ fn a_session_that_is_run_from_within_is_named_by_a_dot() {
 
 /// As `nohup` does it, and a shell for what it starts in the background.
 #[test]
-fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
+fn signal_ignored_at_start_stays_ignored() {
     let mut waiting = Waiting::new();
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_team-executor")]);
@@ -104,7 +104,7 @@ fn a_signal_that_was_ignored_when_the_program_started_stays_ignored() {
 
 /// Whatever takes its executor down with it is not started for ever.
 #[test]
-fn a_task_whose_worker_is_lost_again_and_again_has_failed_and_that_is_told() {
+fn task_with_repeatedly_lost_workers_fails_and_says_so() {
     let world = tasks(&[("A", "")]);
     let mut pulse = Pulse::new(world.dir().join("pulse"));
     let worker = format!("exec 9>{}; printf . >&9; sleep 600", pulse.arg());
@@ -174,7 +174,7 @@ fn second_sighup_is_ignored() {
 
 /// R: X-02
 #[test]
-fn a_second_executor_is_told_who_holds_the_session() {
+fn second_executor_sees_the_holder() {
     let mut waiting = Waiting::new();
     let first = waiting.start();
     let second = run(&waiting.world, DID, &[]);
@@ -236,7 +236,7 @@ fn every_exit_code_means_what_is_documented() {
 }
 
 #[test]
-fn a_failed_task_is_tried_again_and_then_its_dependents_are_skipped() {
+fn failed_task_is_retried_then_dependents_are_skipped() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B"), ("D", "")]);
     let worker = "if [ $TEAM_EXECUTOR_TASK = A ]; then echo x >> tries; exit 7; fi; echo fine";
     let run = run(&world, worker, &["--retries", "1"]);
@@ -279,7 +279,7 @@ fn a_task_that_fails_once_completes() {
 }
 
 #[test]
-fn what_a_session_says_wrongly_about_itself_is_put_right_and_told() {
+fn wrong_session_state_is_corrected_and_reported() {
     let world = fixture("tc-spec-literal");
     let run = world.run(&super::arguments("--session=tc-spec-literal", DID, &[]));
     let told = "put right: BUILD-001: pending -> completed (the session lists it as";

@@ -57,7 +57,7 @@ fn a_tls_session_runs_in_both_cadences() {
 }
 
 #[test]
-fn a_tasks_json_session_runs_in_both_cadences_and_every_completed_task_has_a_discovery() {
+fn tasks_json_session_runs_in_both_cadences() {
     for cadence in CADENCES {
         let world = fixture("tasks-json-spec-literal");
         let session = world.dir().join("tasks-json-spec-literal");
@@ -92,7 +92,7 @@ fn a_tasks_csv_session_runs_in_both_cadences() {
 }
 
 #[test]
-fn what_the_formats_do_not_know_survives_a_run() {
+fn unknown_fields_survive_a_run() {
     let world = fixture("tc-spec-minimal");
     let path = world.dir().join("tc-spec-minimal/team-session.json");
     let text = read(&path).replacen('{', "{\n  \"zzz\": [1,   {\"b\": 2.50}],", 1);
@@ -171,7 +171,7 @@ fn a_finished_session_is_only_looked_at() {
 /// The system counts what a process reads: the journal and the run's table once, the session's file to read it and again to
 /// see that nobody changed it since, and little else.
 #[test]
-fn a_finished_session_is_recognised_by_reading_each_file_as_often_as_needed() {
+fn finished_session_is_recognised_with_few_reads() {
     let ids: Vec<String> = (0..600).map(|nth| format!("WORK-{nth:03}")).collect();
     let mut world = tasks(&ids.iter().map(|id| (id.as_str(), "")).collect::<Vec<_>>());
     assert_eq!(run(&world, "true", &["-c", "8"]).code, Some(0));
@@ -244,7 +244,7 @@ fn a_session_in_an_odd_place_is_run_in_its_project() {
 
 /// Real work of others, where it lies beside the checkout.
 #[test]
-fn the_golden_session_runs_in_both_cadences_with_its_texts_intact() {
+fn golden_session_runs_in_both_cadences() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let golden = corpus.join("team/TC-golden-data-batch-20260324");
     if !golden.is_dir() {

@@ -44,7 +44,7 @@ const REJECT: &str = r#"{"status":"completed","findings":"not good","data":{"ver
 
 /// R: D-08
 #[test]
-fn a_reviewer_sends_work_back_twice_and_then_a_person_accepts_it() {
+fn reviewer_sends_back_twice_then_a_person_accepts() {
     let world =
         tasks(&[("PLAN-001", ""), ("IMPL-001", "PLAN-001"), ("REVIEW-001", "IMPL-001"), ("SHIP-001", "REVIEW-001")]);
     says(&world, "REVIEW-001", REJECT);
@@ -79,7 +79,7 @@ fn a_reviewer_sends_work_back_twice_and_then_a_person_accepts_it() {
 }
 
 #[test]
-fn what_was_built_on_rejected_work_is_done_again_and_says_why() {
+fn work_built_on_rejected_work_is_redone_with_reason() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B"), ("REVIEW", "A;C")]);
     let once = r#"if [ ! -e reviewed ]; then touch reviewed; echo '{"status":"completed","findings":"no","data":{"verdict":"reject","rejects":["A","SOMETHING"]}}' > "$TEAM_EXECUTOR_RESULT"; fi"#;
     world.write("REVIEW.sh", once);
@@ -144,7 +144,7 @@ fn a_supervisor_blocks_warns_or_must_say_something() {
 
 /// R: D-09
 #[test]
-fn a_person_judges_after_quality_tasks_by_command_and_every_decision_is_kept() {
+fn decisions_after_quality_tasks_are_recorded() {
     let session = || {
         let world = tasks(&[("A", ""), ("B", "A"), ("QUALITY-001", "B"), ("C", "QUALITY-001")]);
         let paused = run(&world, SCRIPTED, &[]);
@@ -186,7 +186,7 @@ fn a_person_judges_after_quality_tasks_by_command_and_every_decision_is_kept() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked_and_a_run_alone_does_what_was_chosen() {
+fn checkpoint_asks_at_a_terminal_else_takes_the_setting() {
     let session = || tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
     let world = session();
     let mut command = world.command(&[
@@ -263,7 +263,7 @@ fn the_command_that_a_run_names_at_a_checkpoint_leads_past_it() {
 
 /// What `status` offers there must be taken.
 #[test]
-fn what_was_stopped_at_a_checkpoint_can_be_decided_there() {
+fn run_stopped_at_a_checkpoint_can_be_decided() {
     let world = tasks(&[("A", ""), ("QUALITY-001", "A"), ("B", "QUALITY-001")]);
     let mut waits = world.command(&arguments("--session=S", SCRIPTED, &["--checkpoint-wait", "1h"]));
     let mut waits = waits.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -278,7 +278,7 @@ fn what_was_stopped_at_a_checkpoint_can_be_decided_there() {
 
 /// R: D-09, T-03
 #[test]
-fn a_block_is_decided_by_itself_and_not_with_the_checkpoint_that_comes_after_it() {
+fn block_and_later_checkpoint_are_decided_apart() {
     let world = tasks(&[
         ("IMPL-001", ""),
         ("CHECKPOINT-001", "IMPL-001"),
@@ -350,7 +350,7 @@ fn a_team_that_cannot_agree_revises_once_and_then_asks() {
 }
 
 #[test]
-fn killed_at_a_checkpoint_and_in_the_middle_of_a_round_it_goes_on_as_if_nothing_had_been() {
+fn kill_at_a_checkpoint_or_in_a_round_changes_nothing() {
     let world = tasks(&[("A", ""), ("REVIEW", "A"), ("QUALITY-001", "REVIEW"), ("B", "QUALITY-001")]);
     // The second attempt at A kills the executor: the parent of the keeper of the shell that runs this one. So does the first
     // look at quality.

@@ -7,7 +7,7 @@ const REPORT: &str = r#"cat > "$TEAM_EXECUTOR_ARTIFACTS/prompt"; printf '{"statu
 
 /// R: W-07
 #[test]
-fn findings_and_wisdom_reach_the_next_prompt_fenced_and_nothing_is_noted_twice_after_a_crash() {
+fn knowledge_reaches_prompts_fenced_and_once() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
     let kills = "[ $TEAM_EXECUTOR_TASK = B ] && { kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 99; }";
     assert_eq!(run(&world, &format!("{kills}; {REPORT}"), &["-c", "1"]).code, None, "the executor is killed");
@@ -47,7 +47,7 @@ fn findings_and_wisdom_reach_the_next_prompt_fenced_and_nothing_is_noted_twice_a
 
 /// R: W-07
 #[test]
-fn a_task_is_told_what_those_in_its_context_found_and_a_wave_holds_the_same() {
+fn context_findings_reach_prompts_and_wave_tables() {
     let world = tasks(&[]);
     let rows = "A,,a,,,csv-wave,r,,pending,,\nB,,b,,,csv-wave,r,,pending,,\nC,,c,,,csv-wave,r,,pending,,\nD,,d,C,A;B,csv-wave,r,,pending,,\n";
     world.write(
@@ -64,7 +64,7 @@ fn a_task_is_told_what_those_in_its_context_found_and_a_wave_holds_the_same() {
 
 /// R: T-06
 #[test]
-fn only_judges_give_scores_and_the_discoveries_of_the_context_are_loaded() {
+fn only_reviewers_score_and_context_discoveries_load() {
     let mut world = tasks(&[]);
     world.env("COLUMNS", "160");
     std::fs::remove_dir_all(world.dir().join("S")).expect("removed");

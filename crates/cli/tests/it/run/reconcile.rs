@@ -21,7 +21,7 @@ fn in_disorder() -> World {
 
 /// R: E-01
 #[test]
-fn the_state_is_put_right_in_order_told_and_written_before_anything_starts() {
+fn state_is_reconciled_in_order_before_the_start() {
     let world = in_disorder();
     let worker = "cp tc-spec-literal/team-session.json seen-$TEAM_EXECUTOR_TASK; echo did it";
     let done = world.run(&arguments("--session=tc-spec-literal", worker, &["-c", "1"]));
@@ -44,7 +44,7 @@ fn the_state_is_put_right_in_order_told_and_written_before_anything_starts() {
 
 /// R: E-01
 #[test]
-fn what_was_in_progress_or_missing_from_the_state_is_set_to_pending() {
+fn stale_or_missing_state_becomes_pending() {
     let world = tasks(&[]);
     world.write("S/tasks.csv", "id,title,deps,role,status\nA,Do A,,r,in_progress\nB,Do B,A,r,completed\nC,Do C,,r,\n");
     let done = run(&world, "echo did $TEAM_EXECUTOR_TASK", &[]);

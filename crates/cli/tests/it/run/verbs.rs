@@ -62,7 +62,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
 }
 
 #[test]
-fn a_person_sets_tasks_back_or_skips_them_and_every_other_move_is_refused() {
+fn person_may_only_reset_or_skip_tasks() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B"), ("D", "")]);
     refused(&world, &["update", "A", "--status", "skipped"], "the session was never run");
     let worker = "test $TEAM_EXECUTOR_TASK != B && echo did $TEAM_EXECUTOR_TASK";
@@ -127,7 +127,7 @@ fn looking_at_tasks_changes_nothing() {
 }
 
 #[test]
-fn a_person_adds_a_task_only_if_the_session_is_valid_with_it_and_no_run_is_open() {
+fn task_is_added_only_if_valid_and_no_run_is_open() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let new = |id: &'static str, more: &[&'static str]| -> Vec<&'static str> {
         [&["create", id, "--title", "New", "--assignee", "worker"], more].concat()
@@ -154,7 +154,7 @@ fn a_person_adds_a_task_only_if_the_session_is_valid_with_it_and_no_run_is_open(
 }
 
 #[test]
-fn a_task_is_added_in_the_words_of_its_dialect_and_only_for_a_role_that_there_is() {
+fn task_is_added_in_its_dialect_for_a_known_role() {
     for (name, file) in [("tasks-json-spec-literal", "tasks.json"), ("tls-spec-literal", "team-session.json")] {
         let world = fixture(name);
         let session = format!("--session={name}");

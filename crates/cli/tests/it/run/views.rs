@@ -48,7 +48,7 @@ fn a_wave_has_a_table_with_its_context_until_it_is_merged() {
 
 /// R: W-06
 #[test]
-fn what_a_killed_run_left_of_a_wave_is_cleaned_and_nothing_is_read_back_from_a_table() {
+fn wave_files_of_a_killed_run_are_cleaned_not_read() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     let kills = "if [ $TEAM_EXECUTOR_TASK = A ]; then kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 99; fi";
     assert_eq!(run(&world, kills, &["--cadence", "wave"]).code, None, "the executor is killed");
@@ -136,7 +136,7 @@ fn tasks_json_says_what_is_true_while_the_run_goes_on() {
 }
 
 #[test]
-fn a_tc_session_is_active_with_its_workers_while_it_runs_and_paused_when_it_stops_early() {
+fn tc_session_is_active_while_running_then_paused() {
     let world = fixture("tc-spec-minimal");
     let state = "tc-spec-minimal/team-session.json";
     let worker =
@@ -206,7 +206,7 @@ fn every_finished_task_has_a_discovery_that_agrees_with_it() {
 
 /// R: W-05
 #[test]
-fn the_master_table_is_whole_at_every_moment_and_keeps_the_columns_of_others() {
+fn master_table_is_always_whole_and_keeps_columns() {
     let world = tasks(&[]);
     let rows: String = (0..40).map(|n| format!("T{n},,worker,\"mood, {n}\"\n")).collect();
     world.write("S/tasks.csv", format!("id,deps,role,mood\n{rows}"));

@@ -20,7 +20,7 @@ fn completed_tasks_are_counted_one_by_one() {
 }
 
 #[test]
-fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input() {
+fn worker_has_contract_in_environment_and_prompt_on_stdin() {
     let mut world = tasks(&[("A", "")]);
     world.env("SECRET_TOKEN", "hush");
     let worker = "env > \"$TEAM_EXECUTOR_ARTIFACTS/env\"; cat > \"$TEAM_EXECUTOR_ARTIFACTS/stdin\"";
@@ -50,7 +50,7 @@ fn a_worker_has_its_contract_in_its_environment_and_its_prompt_on_standard_input
 }
 
 #[test]
-fn whoever_ignores_the_ends_of_children_can_start_a_run() {
+fn run_starts_with_sigchld_ignored() {
     let mut world = tasks(&[("A", "")]);
     world.through(["env", "--ignore-signal=CHLD"].map(str::to_owned).into());
     let done = run(&world, "grep SigIgn /proc/self/status", &[]);
@@ -217,7 +217,7 @@ fn long_findings_are_cut_and_kept_whole_beside() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_is_named_before_anything_starts() {
+fn missing_program_is_named_before_the_start() {
     let world = tasks(&[("A", ""), ("B", "A")]);
     world.write("notes.txt", "no program");
     let before = world.tree();
@@ -319,7 +319,7 @@ fn worker_output_cannot_steer_the_terminal() {
 
 /// The limit is there for the test to end: without the heartbeat the task is over only when its limit and more is.
 #[test]
-fn keeper_that_its_worker_stopped_is_woken_and_that_is_told() {
+fn keeper_stopped_by_its_worker_is_woken_with_a_message() {
     let world = tasks(&[("A", "")]);
     let began = std::time::Instant::now();
     let done = run(&world, &format!("kill -STOP $PPID; {DID}"), &["--time-limit", "20s", "--retries", "0"]);
