@@ -176,7 +176,7 @@ fn decisions_after_quality_tasks_are_recorded() {
     assert_eq!(decide(&world, &["feedback", "mind the gap"]).code, Some(0));
     assert_eq!(run(&world, SCRIPTED, &[]).code, Some(3), "feedback alone decides nothing");
     let refused = decide(&world, &["revise", "C"]);
-    assert!(refused.code == Some(2) && refused.stderr.contains("'C' is not over"), "{refused}");
+    assert!(refused.code == Some(2) && refused.stderr.contains("'C' has not finished"), "{refused}");
     let nobody = decide(&world, &["revise", "NO-1"]);
     assert!(nobody.code == Some(2) && nobody.stderr.contains("there is no task 'NO-1'"), "{nobody}");
     // `resume` says in so many words that it goes on.
