@@ -53,7 +53,30 @@ pub struct AgentList {
     pub agents: Vec<AgentRow>,
 }
 
+/// The agents that a run can use here.
+pub(crate) enum Agents {
+    /// The config chooses them.
+    Configured,
+    /// None is chosen; the coding agents with these names are installed.
+    Installed(Vec<String>),
+}
+
 impl App {
+    /// Looks for the programs of coding agents, and starts none. With a config that has errors there are none.
+    pub(crate) fn installed_agents(&self) -> Agents {
+        let around = self.around(None).and_then(|place| Ok((place.config()?.settings, place)));
+        let Ok((settings, place)) = around else { return Agents::Installed(Vec::new()) };
+        if settings.agents_wanted.is_some() {
+            return Agents::Configured;
+        }
+        let is_there = |agent: &Agent| match &agent.kind {
+            Kind::Agent { program, setup, .. } => installed::found(setup.adapter, program, &agent.env, &place).is_ok(),
+            Kind::Command(_) | Kind::Rehearsal { .. } => false,
+        };
+        let there = settings.agents.iter().filter(|(_, agent)| is_there(agent));
+        Agents::Installed(there.map(|(name, _)| name.clone()).collect())
+    }
+
     /// Looks for the programs of these agents, or of all, and asks them; with `test` also for a word.
     pub fn agents(
         &self,

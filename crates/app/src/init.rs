@@ -5,14 +5,14 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use team_executor_core::{Complexity, Graph, Joining, RoleName, Session, SessionId, Timestamp, joining};
-use team_executor_files::lifecycle::DEFAULT_PIPELINE;
+use team_executor_core::{Assessment, Complexity, Graph, Joining, RoleName, Session, SessionId, Timestamp, joining};
 use team_executor_files::pipeline::outline::NewFile;
 use team_executor_files::pipeline::{Head, Outline, Pipeline, Wish, from_table, naming};
 use team_executor_files::{Code, Dialect, Finding, time};
 use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{MakeError, make_folder};
 
+use crate::agents::Agents;
 use crate::error::Error;
 use crate::findings::JsonFinding;
 use crate::joining::{JsonJoining, json, no_role};
@@ -28,7 +28,7 @@ pub(crate) const SESSIONS: &str = ".team";
 pub struct NewSession<'a> {
     /// What is asked for.
     pub requirement: &'a str,
-    /// Which pipeline, if not the usual one.
+    /// The pipeline, if not the one that fits the complexity.
     pub pipeline: Option<&'a str>,
     /// The tasks, if they are there already.
     pub table: Option<&'a Table>,
@@ -52,6 +52,10 @@ pub struct Made<'a> {
     wanted: &'a NewSession<'a>,
     outline: Outline,
     files: Vec<NewFile>,
+    /// The commands to type next.
+    pub next: Vec<String>,
+    /// The reason for its pipeline, if none was named.
+    pub why: Option<String>,
     /// Its folder, as the user sees it.
     pub folder: String,
     /// How many waves it has.
@@ -86,8 +90,10 @@ impl App {
         let head = head(wanted)?;
         let usual = || PathBuf::from(WORKFLOW).join(SESSIONS).join(head.id.as_str());
         let folder = wanted.folder.map_or_else(usual, Path::to_owned);
-        let outline = match wanted.table {
-            Some(table) => from_table::outline(table.session.clone(), head, wanted.requirement, table.history()),
+        let (outline, why) = match wanted.table {
+            Some(table) => {
+                (from_table::outline(table.session.clone(), head, wanted.requirement, table.history()), None)
+            }
             None => of_pipeline(wanted, head)?,
         };
         if let Some(role) = outline.unwritable_role() {
@@ -96,12 +102,27 @@ impl App {
         }
         let graph = Graph::seal(&outline.session.tasks).graph;
         let (Some(graph), Some(files)) = (graph, outline.files(wanted.dialect)) else {
-            let finding = Finding::error(Code::Cycle, "the tasks do not hang together, so no session was made");
-            return Err(finding.help("correct their dependencies").into());
+            let finding = Finding::error(Code::Cycle, "no session was made: the dependencies have errors");
+            return Err(finding.help("correct the dependencies in the table").into());
         };
         let pairs = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
         make_folder(&self.path(&folder), pairs).map_err(|error| not_made(error, wanted, &folder))?;
-        Ok(Made { wanted, outline, files, folder: folder.display().to_string(), waves: graph.wave_count() })
+        let next = self.next_commands(&escape::session(folder.display()));
+        Ok(Made { wanted, outline, files, next, why, folder: folder.display().to_string(), waves: graph.wave_count() })
+    }
+
+    /// The commands to type after `init`: the last ones run the session with the agents that are installed here.
+    fn next_commands(&self, session: &str) -> Vec<String> {
+        let runs = match self.installed_agents() {
+            Agents::Configured => vec!["run".to_owned()],
+            Agents::Installed(names) if names.is_empty() => vec!["run --agent-command './work.sh'".to_owned()],
+            Agents::Installed(names) => {
+                names.iter().map(|name| format!("run --agent {}", escape::shell_word(name))).collect()
+            }
+        };
+        let program = self.typed();
+        let all = ["plan", "rehearse"].map(str::to_owned).into_iter().chain(runs);
+        all.map(|command| format!("{program} {command} {session}")).collect()
     }
 }
 
@@ -121,12 +142,15 @@ fn head(wanted: &NewSession<'_>) -> Result<Head, Error> {
     Ok(Head { id, name, at: wanted.at })
 }
 
-fn of_pipeline(wanted: &NewSession<'_>, head: Head) -> Result<Outline, Error> {
-    let name = wanted.pipeline.unwrap_or(DEFAULT_PIPELINE);
-    let pipeline = Pipeline::named(name).ok_or_else(|| {
-        Finding::error(Code::Usage, format!("there is no pipeline '{name}'"))
-            .help("team-executor init --help lists them")
-    })?;
+/// The outline by a pipeline, and the reason for the pipeline if none was named.
+fn of_pipeline(wanted: &NewSession<'_>, head: Head) -> Result<(Outline, Option<String>), Error> {
+    let (pipeline, why) = match wanted.pipeline {
+        Some(name) => (Pipeline::named(name).ok_or_else(|| unknown_pipeline(name))?, None),
+        None => {
+            let (level, reason) = complexity(wanted);
+            (Pipeline::fitting(level), Some(format!("{} complexity: {reason}", level.word())))
+        }
+    };
     let specialists = pipeline.specialists();
     let mut asked: Vec<RoleName> = Vec::new();
     for name in wanted.roles {
@@ -135,7 +159,26 @@ fn of_pipeline(wanted: &NewSession<'_>, head: Head) -> Result<Outline, Error> {
         asked.push(known.ok_or_else(|| no_role(name, &names()))?);
     }
     let NewSession { requirement, complexity, .. } = *wanted;
-    Ok(pipeline.outline(head, &Wish { requirement, complexity, asked: &asked }))
+    Ok((pipeline.outline(head, &Wish { requirement, complexity, asked: &asked }), why))
+}
+
+fn unknown_pipeline(name: &str) -> Error {
+    let finding = Finding::error(Code::Usage, format!("unknown pipeline `{name}`"));
+    finding.help("list the pipelines: team-executor init --help").into()
+}
+
+/// How complex the work is, and why.
+fn complexity(wanted: &NewSession<'_>) -> (Complexity, String) {
+    if let Some(given) = wanted.complexity {
+        return (given, "as given".to_owned());
+    }
+    let Assessment { level, reasons, .. } = Assessment::assess(wanted.requirement);
+    let reason = match &reasons[..] {
+        [] => "the requirement names no hard areas".to_owned(),
+        reasons if level == Complexity::Low => format!("the requirement mentions only {}", reasons.join(", ")),
+        reasons => format!("the requirement mentions {}", reasons.join(", ")),
+    };
+    (level, reason)
 }
 
 fn not_made(error: MakeError, wanted: &NewSession<'_>, folder: &Path) -> Error {
@@ -174,18 +217,6 @@ impl Made<'_> {
         self.wanted.table.and_then(Table::taken)
     }
 
-    /// What to do next, as one would type it.
-    pub fn next(&self) -> Vec<String> {
-        let session = escape::session(&self.folder);
-        let command = |before: &str, after: &str| format!("team-executor {before}{session}{after}");
-        vec![
-            command("validate ", " --strict"),
-            command("plan ", ""),
-            command("rehearse ", ""),
-            command("", " --agent-command 'CMD'"),
-        ]
-    }
-
     /// The session, for programs.
     pub fn json(&self) -> JsonMade<'_> {
         let session = self.session();
@@ -195,6 +226,7 @@ impl Made<'_> {
             path: &self.folder,
             dialect: self.wanted.dialect.name(),
             pipeline: session.pipeline.as_deref(),
+            why: self.why.as_deref(),
             requirement: &session.requirement,
             tasks: session.tasks.len(),
             waves: self.waves,
@@ -202,7 +234,7 @@ impl Made<'_> {
             injected_roles: json(&self.joining()),
             files: self.files.iter().map(|file| file.path.as_str()).collect(),
             imported: self.taken(),
-            next: self.next(),
+            next: &self.next,
             findings: self.wanted.table.map(Table::json).unwrap_or_default(),
         }
     }
@@ -216,6 +248,8 @@ pub struct JsonMade<'a> {
     path: &'a str,
     dialect: &'static str,
     pipeline: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
     requirement: &'a str,
     tasks: usize,
     waves: u32,
@@ -224,6 +258,6 @@ pub struct JsonMade<'a> {
     files: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     imported: Option<Taken<'a>>,
-    next: Vec<String>,
+    next: &'a [String],
     findings: Vec<JsonFinding<'a>>,
 }

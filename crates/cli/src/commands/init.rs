@@ -65,11 +65,15 @@ fn text(made: &Made<'_>, options: &Init, printer: &mut Printer) -> Result<(), Fa
     joined(out, &made.joining(), width)?;
     let open = session.tasks.iter().filter(|task| task.min_complexity.is_some()).count();
     if open > 0 {
-        writeln!(out, "{open} of the tasks run only if the work turns out to be complex enough")?;
+        writeln!(out, "{open} of the tasks run only if the work is complex enough")?;
     }
-    writeln!(out, "\nThe role-specs are a beginning: make them yours. Then:")?;
-    for command in made.next() {
-        writeln!(out, "  {}", escape::line(&command))?;
+    if let Some(why) = &made.why {
+        writeln!(out, "Team for {}", escape::line(why))?;
+        writeln!(out, "Another team: --complexity low|medium|high, or --pipeline NAME")?;
+    }
+    writeln!(out, "\nEdit the role-specs as you like, then:")?;
+    for command in &made.next {
+        writeln!(out, "  {}", escape::line(command))?;
     }
     Ok(())
 }

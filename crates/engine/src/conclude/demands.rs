@@ -45,6 +45,8 @@ pub(crate) struct AttemptDemands<'a> {
     pub(crate) task: &'a Task,
     pub(crate) index: TaskIndex,
     pub(crate) graph: &'a Graph,
+    /// Whether its worker is a plain command: without a result its exit decides.
+    pub(crate) is_command: bool,
     /// The job that the task is a row of, and whether its worker may be asked again.
     pub(crate) job: Option<(&'a ResultSchema, bool)>,
 }
@@ -132,8 +134,10 @@ impl Reports {
             Some((Err(error), true)) => return failed(ErrorClass::Rejected, error),
             Some((Err(error), false)) => return failed(ErrorClass::Fatal, error),
         };
-        match review(report, demands.task, demands.index, demands.graph) {
+        match review(report, demands) {
             Ok(review) => Outcome::Completed { findings, review: review.map(Box::new) },
+            // A command does the same again; an agent is told the reason.
+            Err(error) if demands.is_command => failed(ErrorClass::Fatal, error),
             Err(error) => failed(ErrorClass::Transient, error),
         }
     }

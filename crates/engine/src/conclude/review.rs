@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use team_executor_core::run::{Review, TaskPolicy};
 use team_executor_core::{Graph, Judge, Session, Task, TaskIndex, Verdict};
 
+use super::demands::AttemptDemands;
 use super::report::{Severity, WorkerReport};
 
 /// A team that cannot agree sends work back only once; then a person decides.
@@ -39,25 +40,29 @@ pub(crate) fn is_supervised(task: &Task) -> bool {
     task.judge() == Some(Judge::Supervisor)
 }
 
-/// The review in a report of a task; nothing if there is none. A supervisor without a verdict has not done the task.
-pub(super) fn review(
-    report: Option<&WorkerReport>,
-    task: &Task,
-    index: TaskIndex,
-    graph: &Graph,
-) -> Result<Option<Review>, String> {
-    let review = report.map(|report| read(report, index, graph)).unwrap_or_default();
+/// The review in a report of a task; nothing if there is none. A supervisor without a verdict has not done the task. The
+/// exit 0 of a command that reports nothing is the verdict `pass`.
+pub(super) fn review(report: Option<&WorkerReport>, demands: &AttemptDemands<'_>) -> Result<Option<Review>, String> {
+    let AttemptDemands { task, index, graph, is_command, .. } = *demands;
+    let Some(report) = report else {
+        return match is_supervised(task) {
+            true if is_command => Ok(Some(Review { verdict: Some(Verdict::Pass), ..Review::default() })),
+            true => Err(no_verdict()),
+            false => Ok(None),
+        };
+    };
+    let review = read(report, index, graph);
     if !is_supervised(task) {
         // Only supervisors can stop everything.
         let review = Review { verdict: None, ..review };
         let is_empty = review == Review { critique: review.critique.clone(), ..Review::default() };
         return Ok((!is_empty).then_some(review));
     }
-    if review.verdict.is_none() {
-        let words = Verdict::WORDS.join(", ");
-        return Err(format!("a CHECKPOINT must say supervision_verdict in its result: {words}"));
-    }
-    Ok(Some(review))
+    if review.verdict.is_some() { Ok(Some(review)) } else { Err(no_verdict()) }
+}
+
+fn no_verdict() -> String {
+    format!("the result of a CHECKPOINT task needs `supervision_verdict`: {}", Verdict::WORDS.join(", "))
 }
 
 /// That a report has a verdict in unknown words, for people.
@@ -117,7 +122,11 @@ mod tests {
         let (session, graph) = session();
         let task_of = &session.tasks[task as usize];
         let report = WorkerReport::parse(result, &task_of.id).map_err(|refused| refused.sentence())?;
-        review(Some(&report), task_of, TaskIndex(task), &graph)
+        review(Some(&report), &demands(task_of, task, &graph, false))
+    }
+
+    fn demands<'a>(task: &'a Task, index: u32, graph: &'a Graph, is_command: bool) -> AttemptDemands<'a> {
+        AttemptDemands { task, index: TaskIndex(index), graph, is_command, job: None }
     }
 
     fn unknown(result: &str) -> Option<String> {
@@ -184,6 +193,18 @@ mod tests {
             let review = reviewed(3, &format!(r#"{{"supervision_verdict":"{word}"}}"#)).unwrap().unwrap();
             assert_eq!(review.verdict, Some(verdict));
         }
+    }
+
+    #[test]
+    fn exit_0_of_a_command_without_a_report_is_the_verdict_pass() {
+        let (session, graph) = session();
+        let verdict = |task: u32, is_command| {
+            let reviewed = review(None, &demands(&session.tasks[task as usize], task, &graph, is_command))?;
+            Ok::<_, String>(reviewed.and_then(|review| review.verdict))
+        };
+        assert_eq!(verdict(3, true), Ok(Some(Verdict::Pass)));
+        assert!(verdict(3, false).unwrap_err().contains("pass, warn, block"), "an agent has to say it");
+        assert_eq!(verdict(2, true), Ok(None), "only supervisors have one");
     }
 
     /// R: T-03

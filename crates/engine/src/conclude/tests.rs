@@ -191,7 +191,7 @@ fn demanded(findings: &str, discoveries: Option<&Path>, result: Option<&str>) ->
     let disk = discoveries.map(|folder| RealDisk::open_folder(folder).unwrap());
     let discovery = Discovery::read(disk.as_ref(), &task.id).unwrap();
     let reports = Reports { result: result.map(|text| parse(text).unwrap()), discovery };
-    let demands = AttemptDemands { task: &task, index: TaskIndex(0), graph: &graph, job: None };
+    let demands = AttemptDemands { task: &task, index: TaskIndex(0), graph: &graph, is_command: false, job: None };
     reports.conclude(completed(findings), &demands, &mut Vec::new())
 }
 

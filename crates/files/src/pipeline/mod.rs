@@ -40,6 +40,10 @@ pub static ALL: [Pipeline; 4] = [
     Pipeline { name: PIPELINES[3], table: include_str!("tables/enhanced-parallel.csv") },
 ];
 
+/// The smallest team that plans, implements, tests and reviews. By its name it is `impl-only`, whose tasks it has, without
+/// the supervisor.
+pub static SMALL: Pipeline = Pipeline { name: PIPELINES[1], table: include_str!("tables/small.csv") };
+
 /// What a new session is called, and when it is made.
 #[derive(Debug, Clone)]
 pub struct Head {
@@ -77,6 +81,15 @@ pub struct Wish<'a> {
 }
 
 impl Pipeline {
+    /// The pipeline for work of this complexity, where none is named.
+    pub fn fitting(complexity: Complexity) -> &'static Self {
+        match complexity {
+            Complexity::Low => &SMALL,
+            Complexity::Medium => &ALL[1],
+            Complexity::High => &ALL[2],
+        }
+    }
+
     /// The pipeline of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|pipeline| pipeline.name == name)

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use team_executor_core::{Complexity, RoleName, Session, SessionId, Timestamp};
+use team_executor_core::{Complexity, Graph, RoleName, Session, SessionId, Timestamp};
 
-use super::{ALL, Head, Outline, Pipeline, Wish, from_table, naming, role_spec, table};
+use super::{ALL, Head, Outline, Pipeline, SMALL, Wish, from_table, naming, role_spec, table};
 use crate::dialect::Dialect;
 use crate::folder::MemoryFolder;
 use crate::load::load;
@@ -43,7 +43,7 @@ fn ids(session: &Session) -> Vec<&str> {
 /// R: D-11
 #[test]
 fn every_pipeline_is_read_back_in_every_dialect_without_a_word() {
-    for pipeline in &ALL {
+    for pipeline in ALL.iter().chain([&SMALL]) {
         for (requirement, complexity) in
             [(LOW, None), (HIGH, None), (LOW, Some(Complexity::Low)), (LOW, Some(Complexity::High))]
         {
@@ -72,6 +72,7 @@ fn every_pipeline_is_read_back_in_every_dialect_without_a_word() {
 #[test]
 fn pipeline_tables_are_valid_and_use_every_role() {
     let mut used = BTreeSet::new();
+    assert_eq!(table::rows(SMALL.table).len(), SMALL.table.lines().count() - 1);
     for pipeline in &ALL {
         let rows = table::rows(pipeline.table);
         assert_eq!(rows.len(), pipeline.table.lines().count() - 1, "{}", pipeline.name);
@@ -92,6 +93,15 @@ fn pipeline_tables_are_valid_and_use_every_role() {
     }
     let built_in: BTreeSet<_> = role_spec::BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(used, built_in);
+}
+
+#[test]
+fn small_team_tests_and_reviews_in_parallel() {
+    let small = outline(Pipeline::fitting(Complexity::Low), LOW, None, &[]).session;
+    assert_eq!(ids(&small), ["PLAN-001", "IMPL-001", "TEST-001", "REVIEW-001"]);
+    assert_eq!(Graph::seal(&small.tasks).graph.unwrap().wave_count(), 3);
+    let larger = [Complexity::Medium, Complexity::High].map(|level| Pipeline::fitting(level).name);
+    assert_eq!(larger, ["impl-only", "full-lifecycle"]);
 }
 
 #[test]

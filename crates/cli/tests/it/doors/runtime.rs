@@ -226,16 +226,18 @@ fn runtime_rule_6_a_failed_or_skipped_task_has_an_error() {
 #[test]
 fn runtime_rule_7_a_checkpoint_says_its_verdict() {
     let checkpoint = |other: Value| tasks_json(&[("CHECKPOINT-001", "", other), ("NEXT", "CHECKPOINT-001", json!({}))]);
-    let none = "a CHECKPOINT must say supervision_verdict in its result: pass, warn, block";
+    let none = "the result of a CHECKPOINT task needs `supervision_verdict`: pass, warn, block";
     let said = |verdict: Value| json!({"status": "completed", "findings": "f", "supervision_verdict": verdict});
-    let message =
-        format!("{BIN} msg log x --type state_update --data '{{\"supervision_verdict\":\"pass\"}}' || exit 8");
+    let unsaid = checkpoint(json!({}));
+    unsaid.write("CHECKPOINT-001.sh", format!("{BIN} task update --status completed --findings f || exit 8"));
+    assert_eq!(run(&unsaid, "").code, Some(1));
+    assert!(own(&unsaid, "error")[0].as_str().is_some_and(|error| error.starts_with("exit code 8")));
+    let silent = checkpoint(json!({}));
+    assert_eq!(run(&silent, "").code, Some(0), "exit 0 of a command is the verdict pass");
+    assert_eq!(own(&silent, "supervision_verdict")[0], "pass");
     for script in [
-        String::new(),
         reports(&json!({"status": "completed", "findings": "f", "data": {"supervision_verdict": "pass"}})),
         reports(&said(json!(null))),
-        format!("{BIN} task update --status completed --findings f"),
-        message,
     ] {
         let world = checkpoint(json!({}));
         world.write("CHECKPOINT-001.sh", &script);

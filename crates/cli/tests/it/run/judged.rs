@@ -111,8 +111,12 @@ fn a_supervisor_blocks_warns_or_must_say_something() {
     };
     let world = session(true);
     let silent = run(&world, SCRIPTED, &["--retries", "0"]);
-    assert_eq!(silent.code, Some(1), "{silent}");
-    assert!(silent.stderr.contains("a CHECKPOINT must say supervision_verdict"), "{silent}");
+    assert_eq!(silent.code, Some(0), "exit 0 of a command without a result is the verdict pass: {silent}");
+    let world = session(true);
+    says(&world, "CHECKPOINT-001", r#"{"status":"completed","findings":"looked"}"#);
+    let vague = run(&world, SCRIPTED, &["--retries", "3"]);
+    assert_eq!((vague.code, starts(&world, "CHECKPOINT-001")), (Some(1), 1), "not retried: {vague}");
+    assert!(vague.stderr.contains("the result of a CHECKPOINT task needs `supervision_verdict`"), "{vague}");
 
     let world = session(true);
     says(&world, "CHECKPOINT-001", r#"{"status":"completed","findings":"risky","supervision_verdict":"block"}"#);

@@ -115,7 +115,8 @@ impl RealDesk<'_> {
         let reports = Reports { result: report, discovery };
         let (index, graph, job) = (work.task, rules.graph(), self.row_demand(rules, work.task));
         let mut problems = Vec::new();
-        let outcome = reports.conclude(outcome, &AttemptDemands { task, index, graph, job }, &mut problems);
+        let is_command = self.worker(rules, work.task).is_some_and(|worker| worker.setup.is_none());
+        let outcome = reports.conclude(outcome, &AttemptDemands { task, index, graph, is_command, job }, &mut problems);
         tell_problems(problems, self.tell);
         self.end_job(work, &outcome, reports.first());
         self.reports.insert(work, reports.known());
