@@ -260,6 +260,7 @@ fn runtime_rule_7_a_checkpoint_says_its_verdict() {
     }
     // No person, no table and no file makes one completed.
     let world = checkpoint(json!({}));
+    world.write("CHECKPOINT-001.sh", reports(&json!({"status": "completed", "findings": "f"})));
     assert_eq!(run(&world, "").code, Some(1));
     refused(&world, &["task", "update", "CHECKPOINT-001", "--status", "completed"], "task cannot go from failed");
     let path = folder(&world).join("tasks.csv");
