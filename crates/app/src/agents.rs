@@ -70,8 +70,10 @@ impl App {
             return Agents::Configured;
         }
         let is_there = |agent: &Agent| match &agent.kind {
-            Kind::Agent { program, setup, .. } => installed::found(setup.adapter, program, &agent.env, &place).is_ok(),
-            Kind::Command(_) | Kind::Rehearsal { .. } => false,
+            AgentKind::Agent { program, setup, .. } => {
+                installed::found(setup.adapter, program, &agent.env, &place).is_ok()
+            }
+            AgentKind::Command(_) | AgentKind::Rehearsal { .. } => false,
         };
         let there = settings.agents.iter().filter(|(_, agent)| is_there(agent));
         Agents::Installed(there.map(|(name, _)| name.clone()).collect())

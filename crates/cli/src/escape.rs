@@ -23,15 +23,18 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     out
 }
 
-/// A text over lines of at most so many columns, broken at blanks; a word that is longer keeps its line. What a shell reads as
-/// one word is one.
+/// A text over lines of at most so many columns, broken at blanks; a word that is longer keeps its line. A quoted word, a text
+/// in backticks and a command at the end are never broken: they are there to be copied.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let text = line(text);
     let words: Vec<&str> = text.split(' ').collect();
     let mut rest = words.as_slice();
+    let mut is_introduced = false;
     while !rest.is_empty() {
-        let (word, others) = rest.split_at(quoted(rest));
+        let is_command = is_introduced && rest[0].ends_with(PROGRAM);
+        let (word, others) = rest.split_at(if is_command { rest.len() } else { quoted(rest) });
+        is_introduced = word.last().is_some_and(|word| word.ends_with(':'));
         rest = others;
         let word = word.join(" ");
         match lines.last_mut() {
@@ -45,13 +48,17 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// The end of the word that a command begins with.
+const PROGRAM: &str = "team-executor";
+
 /// How many words the first is quoted with, itself among them.
 fn quoted(words: &[&str]) -> usize {
     const MOST: usize = 64;
-    if !words.first().is_some_and(|word| word.starts_with('\'')) {
+    let Some(quote) = words.first().and_then(|word| word.chars().next()).filter(|first| ['\'', '`'].contains(first))
+    else {
         return 1;
-    }
-    let is_end = |word: &&str| word.trim_end_matches([',', '.', ';', ':', '?', ')']).ends_with('\'');
+    };
+    let is_end = |word: &&str| word.trim_end_matches([',', '.', ';', ':', '?', ')']).ends_with(quote);
     words.iter().take(MOST).position(is_end).map_or(1, |end| end + 1)
 }
 
@@ -81,5 +88,7 @@ mod tests {
         assert_eq!(wrap("", 5), [""]);
         assert_eq!(wrap("x '-s=a b c', and it's", 8), ["x", "'-s=a b c',", "and it's"]);
         assert_eq!(wrap("an 'open end", 8), ["an 'open", "end"]);
+        assert_eq!(wrap("see `a b c`, and", 8), ["see", "`a b c`,", "and"]);
+        assert_eq!(wrap("run it: x/team-executor run -y", 9), ["run it:", "x/team-executor run -y"]);
     }
 }

@@ -13,6 +13,9 @@ use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// The columns of lines that nothing limits.
+const ENDLESS: usize = 1 << 16;
+
 /// Standard output and standard error, with colours only where they are wanted.
 pub(crate) struct Printer {
     out: BufWriter<Pipe<AutoStream<std::io::Stdout>>>,
@@ -187,10 +190,12 @@ fn choice(stream: &impl IsTerminal) -> ColorChoice {
     }
 }
 
+/// How many columns lines may have. Only a terminal limits them, or `COLUMNS`: nothing is cut in a pipe.
 fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    columns.or_else(terminal).unwrap_or(80).clamp(40, 160)
+    let stream = |width: Option<(terminal_size::Width, _)>| width.map(|(width, _)| usize::from(width.0));
+    let out = || std::io::stdout().is_terminal().then(|| stream(terminal_size::terminal_size_of(std::io::stdout())));
+    columns.or_else(|| out().map(|columns| columns.unwrap_or(80))).map_or(ENDLESS, |columns| columns.clamp(40, 160))
 }
 
 /// Columns and rows of the terminal that standard error is, as it is now.

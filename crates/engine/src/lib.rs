@@ -43,6 +43,6 @@ pub use options::{Failure, Options};
 pub use prepare::job;
 pub use prepare::talk;
 pub use prepare::worker::{Worker, Workers};
-pub use render::run_report::{Report, WaveReport, seconds};
+pub use render::run_report::{FailedTask, Report, WaveReport, seconds};
 pub use render::session_status::keep;
 pub use status::{Checkpoint, Running, Status, TaskNote, prompt, status};

@@ -10,7 +10,7 @@ use std::path::Path;
 use team_executor_app::config::Program;
 use team_executor_app::event::{Event as RunEvent, Kind as What};
 use team_executor_app::run::{Prepared, Ready, RunOptions};
-use team_executor_app::{App, Error, Kind, Opened, Remark, Report, count, findings};
+use team_executor_app::{App, Error, Kind, Opened, Remark, Report, Request, count, findings};
 use team_executor_core::SessionStatus;
 use team_executor_core::run::Ending;
 
@@ -34,13 +34,13 @@ pub(crate) fn run(
     goes_on: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let mut asking = Asking { app, options, goes_on, added: 0, was_asked: false, yes: false };
+    let mut asking = Asking { app, options, goes_on, added: 0, was_asked: false, yes: false, is_retry: false };
     loop {
-        let (exit, more) = asking.once(session, printer)?;
-        if more == 0 {
-            return Ok(exit);
+        match asking.once(session, printer)? {
+            Next::End(exit) => return Ok(exit),
+            Next::Added(more) => asking.added += more,
+            Next::Retry => asking.is_retry = true,
         }
-        asking.added += more;
     }
 }
 
@@ -55,6 +55,17 @@ struct Asking<'a> {
     was_asked: bool,
     /// It starts without a question, as this start or an earlier one said.
     yes: bool,
+    /// A person wants the failed tasks to run again, and has confirmed the start before.
+    is_retry: bool,
+}
+
+/// What follows on a run.
+enum Next {
+    End(Exit),
+    /// So many tasks were added by workers: it continues with them.
+    Added(u32),
+    /// The failed tasks are to run again.
+    Retry,
 }
 
 /// A run that was begun, and what follows on its end.
@@ -67,8 +78,8 @@ struct Begun {
 }
 
 impl Asking<'_> {
-    /// Validates, asks, runs and reports; gives the number of tasks that were added.
-    fn once(&mut self, session: Option<&Path>, printer: &mut Printer) -> Result<(Exit, u32), Failure> {
+    /// Validates, asks, runs and reports.
+    fn once(&mut self, session: Option<&Path>, printer: &mut Printer) -> Result<Next, Failure> {
         let (app, options) = (self.app, self.options);
         app.can_report(&options.report)?;
         let continued = options.continued.as_ref();
@@ -82,7 +93,7 @@ impl Asking<'_> {
         tell_findings(&opened, format, printer)?;
         let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let Some((read, _)) = &opened.session else {
-            return Ok((invalid("Nothing was started", &opened, format, printer)?, 0));
+            return Ok(Next::End(invalid("Nothing was started", &opened, format, printer)?));
         };
         let start = remembered.as_ref().map(|remembered| &remembered.start);
         // A person at a terminal is asked again, unless they say yes again.
@@ -94,12 +105,12 @@ impl Asking<'_> {
         let wanted =
             RunOptions { reading, remembered, ..self.wanted(action, on_complete, continued.map(|run| run.id)) };
         let prepared = remarked(format, printer, |remarks| app.prepare(&mut opened, wanted, remarks))?;
-        let Some(prepared) = prepared else { return Ok((Exit::Invalid, 0)) };
+        let Some(prepared) = prepared else { return Ok(Next::End(Exit::Invalid)) };
         if !self.is_confirmed(&prepared, &opened.path, printer)? {
-            return Ok((Exit::Invalid, 0));
+            return Ok(Next::End(Exit::Invalid));
         }
         if options.detach && !options.background && prepared.done.is_none() {
-            return Ok((background::start(app, &prepared, options, &opened.path, printer)?, 0));
+            return Ok(Next::End(background::start(app, &prepared, options, &opened.path, printer)?));
         }
         let ready = remarked(format, printer, |remarks| prepared.ready(remarks))?;
         self.carry_out(Begun { ready, path: opened.path, action, is_open }, printer)
@@ -129,7 +140,7 @@ impl Asking<'_> {
     /// Says what will be run, and asks unless the user has said yes. There is no question about tasks that will not run.
     fn is_confirmed(&self, prepared: &Prepared, path: &str, printer: &mut Printer) -> Result<bool, Failure> {
         let format = self.options.start.format;
-        if prepared.done.is_some() {
+        if prepared.done.is_some() || self.is_retry {
             return Ok(true);
         }
         let is_agreed = prepared.is_agreed && (self.goes_on || !std::io::stdin().is_terminal());
@@ -151,7 +162,7 @@ impl Asking<'_> {
     }
 
     /// Runs, and says how it came out.
-    fn carry_out(&mut self, mut begun: Begun, printer: &mut Printer) -> Result<(Exit, u32), Failure> {
+    fn carry_out(&mut self, mut begun: Begun, printer: &mut Printer) -> Result<Next, Failure> {
         let (app, format) = (self.app, self.options.start.format);
         let result = self.shown(&mut begun.ready, printer)?;
         let command = self.goes_on_with(&begun, &result);
@@ -164,7 +175,7 @@ impl Asking<'_> {
         let added = remarked(format, printer, settled)?;
         let Begun { path, action, is_open, .. } = begun;
         if added > 0 {
-            return Ok((exit, added));
+            return Ok(Next::Added(added));
         }
         if report.ending == Ending::AllCompleted && (!report.already || is_open) {
             // Not locked: a question that was answered from elsewhere may still be waiting for its line.
@@ -175,12 +186,17 @@ impl Asking<'_> {
             }
         } else if self.asks() && !self.was_asked && format == Format::Text && report.is_complete() {
             // What is typed after a question that was answered from elsewhere is still taken for its answer.
-            ending::choices(app, &report, printer)?;
+            if ending::retries(&report, printer)? {
+                let which = team_executor_app::ToRetry::Failed;
+                let request = Request::Retry { which, downstream: false };
+                app.ask_or_note(Some(Path::new(&path)), self.options.reading.into(), &request)?.outcome?;
+                return Ok(Next::Retry);
+            }
         }
         if !self.options.is_csv {
             csv::conclude(app, Path::new(&path), exit, format, printer)?;
         }
-        Ok((exit, 0))
+        Ok(Next::End(exit))
     }
 
     /// The command that goes on with the run. It needs no options that the run remembers.

@@ -26,19 +26,21 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         Kind::RunStarted { run, resumed: true, counts, .. } => {
             (None, format!("Run {run} goes on, {} done", counts.completed))
         }
-        Kind::TaskStarted { task, role, attempt, fast_advance, agent, instead, .. } => {
+        Kind::TaskStarted { task, role, attempt, agent, instead, .. } => {
             let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
-            let fast = if *fast_advance { ", fast_advance" } else { "" };
             let instead = if *instead { format!(", by {agent}") } else { String::new() };
-            (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{fast}{instead})"))
+            (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{instead})"))
         }
         Kind::TaskCompleted { task, findings, counts } => {
             let done = format!("{task} [{}/{}] {findings}", counts.completed, counts.total);
             (Some(TaskStatus::Completed), done)
         }
+        // Never cut: the reason may stand at the end.
         Kind::TaskFailed { task, error, again, .. } => {
             let again = if *again { "; it will be tried again" } else { "" };
-            (Some(TaskStatus::Failed), format!("{task} {error}{again}"))
+            let (sign, style) = mark(TaskStatus::Failed);
+            let lines = escape::wrap(&format!("{task} {error}{again}"), width.saturating_sub(2));
+            return Some(format!("{style}{sign}{style:#} {}", lines.join("\n  ")));
         }
         Kind::QuotaHeld { agent, wait_ms } => {
             let wait = seconds(Duration::from_millis(*wait_ms));
@@ -74,7 +76,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         }
         Kind::Returned { tasks, .. } => (None, format!("To be done again: {}", tasks.join(", "))),
         Kind::Adopted { message } => (None, format!("taken over: {message}")),
-        Kind::Reconciled { message } => (None, format!("put right: {message}")),
+        Kind::Reconciled { message } => (None, format!("reconciled: {message}")),
         Kind::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),
         Kind::Draining { running: 0 } => (None, "Stopping; no worker runs".to_owned()),
         Kind::Draining { running } => {

@@ -51,4 +51,5 @@ mod status;
 mod tried;
 mod tutorial;
 mod usage;
+mod verdict;
 mod which;

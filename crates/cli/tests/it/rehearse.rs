@@ -74,7 +74,7 @@ fn a_task_that_fails_shows_what_would_be_skipped() {
         assert!(line(id).starts_with("  – ") && line(id).contains(&reason), "{run}");
     }
     assert!(
-        run.stdout.contains("Would be skipped: 3 tasks\n") && run.stdout.contains("1 failed, 3 skipped\n"),
+        run.stdout.contains("Would be skipped: 3 tasks\n") && run.stdout.contains("Run failed: 1 failed, 3 skipped, "),
         "{run}"
     );
     let table = std::fs::read_to_string(folder(&world).join("tasks.csv")).expect("a table");
@@ -157,6 +157,7 @@ fn to_its_end(world: &World, session: &str) {
     let before = Tree::read(&world.dir().join(session));
     let run = rehearse(world, session, &["-c", "8"]);
     assert!(matches!(run.code, Some(0 | 1)), "{run}");
-    assert!(run.stdout.contains("\nPipeline complete: "), "{run}");
+    let is_over = |line: &str| line.starts_with("Pipeline complete: ") || line.starts_with("Run failed: ");
+    assert!(run.stdout.lines().any(is_over), "{run}");
     assert_eq!(Tree::read(&world.dir().join(session)), before, "{session}");
 }

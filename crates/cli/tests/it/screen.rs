@@ -271,7 +271,7 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
         ["B", "Second", "", "csv-wave", "tester"],
         ["C", "Third", "B", "csv-wave", "tester"],
     ]);
-    let worker = r#"mkdir "$TEAM_EXECUTOR_ARTIFACTS/in"; echo x > "$TEAM_EXECUTOR_ARTIFACTS/in/it.txt"; test $TEAM_EXECUTOR_TASK = A"#;
+    let worker = r#"mkdir "$TEAM_EXECUTOR_ARTIFACTS/in"; echo x > "$TEAM_EXECUTOR_ARTIFACTS/in/it.txt"; test $TEAM_EXECUTOR_TASK = A || test -e go"#;
     let mut terminal = start(&world, worker, &[], (120, 50));
     terminal.wait_for("Start? [Y/n]");
     terminal.type_in("\n");
@@ -280,9 +280,10 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
     let run = run.map(|entry| entry.path()).find(|path| path.is_dir()).expect("a run");
     let near = run.strip_prefix(world.dir()).expect("below").display().to_string();
     let seen = terminal.glass().screen();
-    let begin = seen.iter().position(|line| line.starts_with("Pipeline ")).expect("a summary");
+    let begin = seen.iter().position(|line| line.starts_with("Run failed: ")).expect("a summary");
     let expected = format!(
-        "Pipeline complete: 1/3 tasks completed\n1 failed, 1 skipped\n  wave 1: 1 failed, 0 skipped\n  wave 2: 0 failed, 1 skipped\n\
+        "Run failed: 1 failed, 1 skipped, 1 of 3 completed\n✗ B (tester) exit code 1\n  team-executor logs B --session=S\n  \
+         wave 1: 1 failed, 0 skipped\n  wave 2: 0 failed, 1 skipped\n\
          Session         S\nFiles           {near}\n\
          Deliverables    artifacts/A/in/it.txt (A, builder)\n\
          Roles           builder 1/1, tester 0/2\nArtifacts       1 passed\nDuration        "
@@ -292,21 +293,22 @@ fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
 
     terminal.type_in("v\n");
     terminal.wait_for("- artifacts/A/in/it.txt by A (builder)");
-    terminal.type_in("r\n");
-    terminal.wait_for("Retry with: team-executor retry --failed --session=S");
-    terminal.type_in("d\n");
-    assert_eq!(terminal.end().code(), Some(1));
-    assert!(run.join("results.csv").is_file());
     let context = std::fs::read_to_string(run.join("context.md")).expect("a report");
     for part in [
-        "Pipeline complete: 1/3 tasks completed\n",
+        "Run failed: 1 failed, 1 skipped, 1 of 3 completed\n",
+        "- failed: B (tester): exit code 1\n",
         "- wave 1: 1 failed, 0 skipped\n",
         "- roles: builder 1/1, tester 0/2\n",
     ] {
         assert!(context.contains(part), "{part}: {context}");
     }
-    let retried = world.run(&["retry", "--failed", "--session=S"]);
-    assert_eq!(retried.code, Some(0), "what was printed can be done: {retried}");
+    world.write("go", "");
+    terminal.type_in("r\n");
+    terminal.wait_for("Pipeline complete: 3/3 tasks completed");
+    terminal.wait_for("Keep Active");
+    terminal.type_in("2\n");
+    assert_eq!(terminal.end().code(), Some(0));
+    assert!(run.join("results.csv").is_file());
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn run(world: &World, command: &str) -> String {
 fn essence(output: &str) -> Vec<String> {
     let same = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let line = |line: &str| {
-        let mut text: String = line.replace(", fast_advance", "").chars().map(same).collect();
+        let mut text: String = line.chars().map(same).collect();
         for same in ["0", "#", ".", " "] {
             while text.contains(&same.repeat(2)) {
                 text = text.replace(&same.repeat(2), same);

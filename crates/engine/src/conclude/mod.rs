@@ -48,6 +48,9 @@ const COMPLAINT_BYTES: u64 = 4096;
 /// How many characters of it the error of a command shows.
 const SHOWN: usize = 200;
 
+/// How many lines of it that are at most.
+const LINES: usize = 3;
+
 /// What an attempt ends as, before its dialect and its role demand more.
 pub(crate) struct Concluded {
     pub(crate) outcome: Outcome,
@@ -130,7 +133,7 @@ impl EndedAttempt<'_> {
     }
 }
 
-/// The last line that an agent printed as an error.
+/// The last lines that an agent printed as errors, as many as are shown.
 fn complaint(log: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = open_regular(log)?;
@@ -140,8 +143,21 @@ fn complaint(log: &Path) -> String {
         file.take(COMPLAINT_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines = text.lines().rev().map(|line| plain(line).trim().to_owned());
-    { lines }.find(|line| !line.is_empty()).unwrap_or_default()
+    last_lines(&String::from_utf8_lossy(&read().unwrap_or_default()))
+}
+
+/// The last lines of a text, in their order. Where the last one is long it is the only one.
+fn last_lines(text: &str) -> String {
+    let lines = text.lines().rev().map(|line| plain(line).trim().to_owned()).filter(|line| !line.is_empty());
+    let mut shown = String::new();
+    for line in lines.take(LINES) {
+        if shown.is_empty() {
+            shown = line;
+        } else if shown.chars().count() + line.chars().count() + 2 <= SHOWN {
+            shown = format!("{line}; {shown}");
+        } else {
+            break;
+        }
+    }
+    shown
 }

@@ -156,6 +156,14 @@ fn findings_that_were_cut_inside_of_a_character_are_read() {
 }
 
 #[test]
+fn last_lines_of_errors_are_shown_together_if_they_are_short() {
+    assert_eq!(super::last_lines("a\n\nb\n c \nd\n\n"), "b; c; d");
+    let long = "x".repeat(190);
+    assert_eq!(super::last_lines(&format!("some reason\n{long}\n")), long);
+    assert_eq!(super::last_lines(" \n"), "");
+}
+
+#[test]
 fn findings_are_whole_however_long() {
     let long = "ä".repeat(600);
     let printed = Delivery { last_line: Some(&long), ..Delivery::default() };

@@ -33,8 +33,8 @@ pub struct Report {
     pub ending: Ending,
     /// How many tasks there are of each status.
     pub counts: Counts,
-    /// The first task that failed, in the order of the session.
-    pub first_failed: Option<String>,
+    /// The tasks that failed, in the order of the session; at most [`LISTED`].
+    pub failed: Vec<FailedTask>,
     /// How many of each wave are of which status, from the first wave.
     pub waves: Vec<WaveReport>,
     /// Who had how much to do, and did.
@@ -63,6 +63,17 @@ pub struct Report {
     pub at_checkpoint: bool,
     /// It had finished before, and nothing was done.
     pub already: bool,
+}
+
+/// A task that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTask {
+    /// Its id.
+    pub task: String,
+    /// Its role.
+    pub role: String,
+    /// Why its last attempt failed.
+    pub reason: String,
 }
 
 /// How one wave came out.
@@ -103,7 +114,12 @@ impl Report {
             wave.skipped += usize::from(*status == TaskStatus::Skipped);
             last = rules.view(task).and_then(|view| view.since).map_or(last, |since| since.max(last));
         }
-        let failed = session.tasks.iter().zip(&statuses).find(|(_, status)| **status == TaskStatus::Failed);
+        let failed = (0..).map(TaskIndex).zip(&statuses).filter(|(_, status)| **status == TaskStatus::Failed);
+        let failed = failed.take(LISTED).map(|(index, _)| {
+            let task = &session.tasks[index.get()];
+            let reason = rules.view(index).and_then(|view| view.error).unwrap_or_default().to_owned();
+            FailedTask { task: task.id.to_string(), role: task.role.to_string(), reason }
+        });
         let micros = last.as_micros().saturating_sub(begun.as_micros());
         Self {
             run: String::new(),
@@ -111,7 +127,7 @@ impl Report {
             session: PathBuf::new(),
             ending,
             counts: rules.counts(),
-            first_failed: failed.map(|(task, _)| task.id.to_string()),
+            failed: failed.collect(),
             waves,
             roles: RoleLoad::all(session, &statuses),
             joining: joining(session, None, &[]),
@@ -186,10 +202,19 @@ impl Report {
         matches!(self.ending, Ending::AllCompleted | Ending::WithFailures)
     }
 
-    /// How far it got, in one line.
+    /// The verdict on the run, in one line.
     pub fn headline(&self) -> String {
-        let how = if self.is_complete() { "complete" } else { "stopped" };
-        format!("Pipeline {how}: {}/{} tasks completed", self.counts.completed, self.counts.total())
+        let Counts { completed, failed, skipped, .. } = self.counts;
+        let total = self.counts.total();
+        let how = match self.ending {
+            Ending::AllCompleted => return format!("Pipeline complete: {completed}/{total} tasks completed"),
+            Ending::WithFailures if failed > 0 => "failed",
+            Ending::WithFailures => "finished",
+            Ending::Paused | Ending::Drained | Ending::Stopped => "stopped",
+        };
+        let others = [(failed, "failed"), (skipped, "skipped")].into_iter().filter(|(count, _)| *count > 0);
+        let others: String = others.map(|(count, what)| format!("{count} {what}, ")).collect();
+        format!("Run {how}: {others}{completed} of {total} completed")
     }
 
     /// Waves in which tasks failed or were skipped, one line each.
@@ -242,6 +267,9 @@ impl Report {
     /// As a part of `context.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", self.headline());
+        for FailedTask { task, role, reason } in &self.failed {
+            writeln!(text, "- failed: {} ({}): {}", one_line(task), one_line(role), one_line(reason)).ok();
+        }
         for wave in self.troubled_waves() {
             writeln!(text, "- {wave}").ok();
         }

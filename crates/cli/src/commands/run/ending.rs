@@ -8,12 +8,13 @@ use clap::Parser as _;
 use team_executor_app::config::{Dollars, PROJECT_FILE, Time, quoted, shown};
 use team_executor_app::error::MAKE_ROOM;
 use team_executor_app::usage::{self, Sum};
-use team_executor_app::{App, Halted, Report, seconds};
+use team_executor_app::{App, FailedTask, Halted, Report, seconds};
 use team_executor_beneath::read_regular;
+use team_executor_core::TaskStatus;
 use team_executor_core::run::{Ending, Halt, Measure, Scope};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::plan::{joined, list};
+use super::super::plan::{joined, list, mark};
 use crate::args::{Args, Command, Format};
 use crate::escape;
 use crate::exit::Exit;
@@ -23,6 +24,10 @@ use crate::printer::Printer;
 
 /// How many deliverables are shown; the report has all.
 const SHOWN: usize = 20;
+/// How many failed tasks are shown.
+const FAILED: usize = 10;
+/// How many lines of a report leave room for the verdict and the next commands on one screen of 24.
+const SCREEN: usize = 18;
 const LABEL: usize = 16;
 
 /// What a user can type when a run was stopped, or when tasks of it failed.
@@ -58,19 +63,46 @@ pub(in crate::commands) fn tell(
     Ok(exit)
 }
 
+/// The verdict first, then the reasons, then the rest. Behind a report that does not fit on a screen the verdict comes again.
 fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Result<(), Failure> {
-    let width = printer.width();
-    let out = printer.out();
+    let mut body = Vec::new();
     if report.already {
-        writeln!(out, "Run {} is finished; nothing was done", escape::line(&report.run))?;
+        writeln!(body, "Run {} is finished; nothing was done", escape::line(&report.run))?;
     }
-    writeln!(out, "{}", report.headline())?;
-    if report.counts.failed + report.counts.skipped > 0 {
-        writeln!(out, "{} failed, {} skipped", report.counts.failed, report.counts.skipped)?;
+    writeln!(body, "{}", report.headline())?;
+    failures(report, again.as_ref(), &mut body)?;
+    details(report, printer.width(), &mut body)?;
+    if body.iter().filter(|byte| **byte == b'\n').count() > SCREEN {
+        writeln!(body, "{}", report.headline())?;
+    }
+    if let Some(again) = again {
+        next(report, &again, &mut body)?;
+    }
+    Ok(printer.out().write_all(&body)?)
+}
+
+/// The tasks that failed, each with its reason and the command that shows more.
+fn failures(report: &Report, again: Option<&Again<'_>>, out: &mut impl Write) -> std::io::Result<()> {
+    let (sign, style) = mark(TaskStatus::Failed);
+    for failed in report.failed.iter().take(FAILED) {
+        let line = format!("{} ({}) {}", failed.task, failed.role, failed.reason);
+        writeln!(out, "{style}{sign}{style:#} {}", escape::line(&line))?;
+        if let Some(Again { app, session, .. }) = again {
+            let logs = format!("{} logs {} {session}", app.typed(), escape::shell_word(&failed.task));
+            writeln!(out, "  {}", escape::line(&logs))?;
+        }
+    }
+    if report.failed.len() > FAILED {
+        writeln!(out, "  … and {} more in context.md", report.counts.failed - FAILED)?;
     }
     for wave in report.troubled_waves() {
         writeln!(out, "  {wave}")?;
     }
+    Ok(())
+}
+
+/// Where everything is, what was delivered, and what was used.
+fn details(report: &Report, width: usize, out: &mut impl Write) -> Result<(), Failure> {
     field(out, "Session", &near(&report.session))?;
     field(out, "Files", &near(&report.folder))?;
     delivered(report, out)?;
@@ -91,9 +123,6 @@ fn text(report: &Report, again: Option<Again<'_>>, printer: &mut Printer) -> Res
         if let Some(help) = more(halted) {
             writeln!(out, "help: {}", escape::line(&help))?;
         }
-    }
-    if let Some(again) = again {
-        next(report, &again, out)?;
     }
     Ok(())
 }
@@ -121,16 +150,12 @@ fn delivered(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
 /// What can be typed next.
 fn next(report: &Report, again: &Again<'_>, out: &mut impl Write) -> std::io::Result<()> {
     let Again { app, resume, session } = again;
-    if let Some(task) = report.first_failed.as_ref().filter(|_| report.is_complete()) {
-        let (typed, task) = (app.typed(), escape::shell_word(task));
-        let tried = format!("{typed} logs {task} {session} shows what it printed");
-        let again = format!("{typed} retry --failed {session} lets what failed run again");
-        let last = report.used.iter().rev().find(|one| report.first_failed.as_ref() == Some(&one.task));
-        let joins =
-            last.and_then(|one| one.used.attach.as_deref()).map(|attach| format!("{attach} opens its conversation"));
-        for help in [tried, again].into_iter().chain(joins) {
-            writeln!(out, "help: {}", escape::line(&help))?;
+    if let Some(FailedTask { task, .. }) = report.failed.first().filter(|_| report.is_complete()) {
+        let last = report.used.iter().rev().find(|one| one.task == *task);
+        if let Some(attach) = last.and_then(|one| one.used.attach.as_deref()) {
+            writeln!(out, "Open the conversation of {} with: {}", escape::line(task), escape::line(attach))?;
         }
+        writeln!(out, "Retry with: {} retry --failed {}", app.typed(), escape::line(session))?;
     }
     if !report.is_complete() {
         writeln!(out, "Resume with: {}", escape::line(resume))?;
@@ -166,8 +191,8 @@ fn field(out: &mut impl Write, label: &str, text: &str) -> std::io::Result<()> {
     writeln!(out, "{BOLD}{}{BOLD:#}{}", escape::pad(label, LABEL), escape::line(text))
 }
 
-/// Offers to look at the results and to try again what failed, until somebody has enough.
-pub(super) fn choices(app: &App, report: &Report, printer: &mut Printer) -> Result<(), Failure> {
+/// Offers to view the results and to retry failed tasks, until the person is done. Whether to retry.
+pub(super) fn retries(report: &Report, printer: &mut Printer) -> Result<bool, Failure> {
     let failed = report.counts.failed > 0;
     let question =
         if failed { "View results, retry failed, or done? [v/r/D] " } else { "View results, or done? [v/D] " };
@@ -175,12 +200,8 @@ pub(super) fn choices(app: &App, report: &Report, printer: &mut Printer) -> Resu
         printer.flush()?;
         match printer.ask(question)?.as_deref() {
             Some("v" | "view" | "view results") => results(report, printer)?,
-            Some("r" | "retry" | "retry failed") if failed => {
-                let session = format!("--session={}", near(&report.session));
-                let command = [app.program(), "retry".to_owned(), "--failed".to_owned(), session];
-                writeln!(printer.out(), "Retry with: {}", escape::line(&shown(&command)))?;
-            }
-            _ => return Ok(()),
+            Some("r" | "retry" | "retry failed") if failed => return Ok(true),
+            _ => return Ok(false),
         }
     }
 }

@@ -77,9 +77,15 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         let since = of_worker.map(|running| format!("  attempt {}{}", running.attempt, lasts(status, running)));
         let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
         let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
-        let note = note(&status.judged[task.get()]);
+        let is_failed = status.statuses[task.get()] == TaskStatus::Failed;
+        let mut judged = status.judged[task.get()].clone();
+        let reason = if is_failed { judged.why.take() } else { None };
+        let note = note(&judged);
         let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
+        if let Some(reason) = reason {
+            writeln!(out, "      {}", escape::line(&reason))?; // never cut: the reason may stand at the end
+        }
         if let Some(running) = of_worker {
             worker(shown, status, running, width, out)?;
         }

@@ -89,9 +89,9 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     assert!(never.stderr.starts_with("error: the session was never run\nhelp: run it with: "), "{never}");
     let failed = run(&world, "false", &["--retries", "0"]);
     assert_eq!(failed.code, Some(1), "{failed}");
-    let help = "help: team-executor logs A --session=S shows what it printed\n\
-                help: team-executor retry --failed --session=S lets what failed run again\n";
-    assert!(failed.stdout.ends_with(help), "{failed}");
+    let reason = "\n✗ A (worker) exit code 1\n  team-executor logs A --session=S\n";
+    assert!(failed.stdout.contains(reason), "{failed}");
+    assert!(failed.stdout.ends_with("\nRetry with: team-executor retry --failed --session=S\n"), "{failed}");
     for request in ["pause", "stop"] {
         let over = ask(&world, &[request]);
         assert_eq!(over.code, Some(2), "{over}");

@@ -260,7 +260,7 @@ fn failed_wave_asks_for_retry_or_abort() {
     terminal.say("abort");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(3), "{shown}");
-    assert!(shown.contains("Pipeline stopped: 0/4 tasks completed\n"), "{shown}");
+    assert!(shown.contains("Run stopped: 2 failed, 1 skipped, 0 of 4 completed\n"), "{shown}");
     assert_eq!(column(&world, "status"), ["failed", "failed", "skipped", "pending"]);
 
     // The question is still open.
@@ -289,7 +289,7 @@ fn retry_after_an_abort_asks_no_question() {
     assert_eq!(ask(&world, &["retry", "--failed"]).code, Some(0));
     let args = ["run", "--session=S", "--agent-command", DID, "--cadence", "wave"];
     let mut terminal = Terminal::start(world.command(&args));
-    terminal.wait_for("Start? [Y/n]").say("y").wait_for("Pipeline complete: 1/2 tasks completed\n");
+    terminal.wait_for("Start? [Y/n]").say("y").wait_for("Run finished: 1 skipped, 1 of 2 completed\n");
     terminal.wait_for("done? [v/D]").say("");
     assert_eq!(terminal.end().0, Some(1));
     assert_eq!(column(&world, "status"), ["completed", "skipped"]);

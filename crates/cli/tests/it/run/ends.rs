@@ -244,7 +244,7 @@ fn failed_task_is_retried_then_dependents_are_skipped() {
     assert_eq!(read(world.dir().join("tries")), "x\nx\n");
     assert!(run.stderr.contains("✗ A exit code 7; it will be tried again\n"), "{run}");
     assert!(run.stderr.contains("▶ A (worker, attempt 2"), "{run}");
-    assert!(run.stdout.contains("Pipeline complete: 1/4 tasks completed\n1 failed, 2 skipped\n"), "{run}");
+    assert!(run.stdout.contains("Run failed: 1 failed, 2 skipped, 1 of 4 completed\n"), "{run}");
     assert_eq!(column(&world, "status"), ["failed", "skipped", "skipped", "completed"]);
     assert_eq!(column(&world, "error"), ["exit code 7", "dependency A failed", "dependency B was skipped", ""]);
 }
@@ -261,7 +261,7 @@ fn a_wave_of_which_every_task_failed_stops_the_run() {
     let first = run(&world, "false", &wave);
     assert_eq!(first.code, Some(3), "{first}");
     assert!(first.stderr.contains("warning: every task of wave 1 failed, so the run stops here\n"), "{first}");
-    assert!(first.stdout.starts_with("Pipeline stopped: 0/3 tasks completed\n"), "{first}");
+    assert!(first.stdout.starts_with("Run stopped: 1 failed, 1 skipped, 0 of 3 completed\n"), "{first}");
     assert_eq!(column(&world, "status"), ["failed", "skipped", "pending"]);
     let second = run(&world, DID, &wave);
     assert_eq!(second.code, Some(1), "{second}");
@@ -282,7 +282,7 @@ fn a_task_that_fails_once_completes() {
 fn wrong_session_state_is_corrected_and_reported() {
     let world = fixture("tc-spec-literal");
     let run = world.run(&super::arguments("--session=tc-spec-literal", DID, &[]));
-    let told = "put right: BUILD-001: pending -> completed (the session lists it as";
+    let told = "reconciled: BUILD-001: pending -> completed (the session lists it as";
     assert!(run.stderr.contains(told), "{run}");
     assert!(!run.stderr.contains("▶ BUILD-001"), "{run}");
 }
@@ -305,16 +305,16 @@ fn a_session_that_was_changed_under_its_run_is_refused() {
 
 /// R: W-18
 #[test]
-fn failed_command_is_shown_with_the_last_line_of_its_errors() {
+fn failed_command_is_shown_with_the_last_lines_of_its_errors() {
     let world = tasks(&[("A", "")]);
     let worker = "echo almost; echo one >&2; printf 'no such \\033[31mfile\\033[0m: x.rs\\n\\n' >&2; exit 7";
     let done = run(&world, worker, &["--retries=0"]);
     assert_eq!(done.code, Some(1), "{done}");
-    assert!(done.stderr.contains("✗ A exit code 7: no such "), "{done}");
+    assert!(done.stderr.contains("✗ A exit code 7: one; no such "), "{done}");
     assert!(done.stderr.contains("file"), "{done}");
     let error = &column(&world, "error")[0];
-    assert!(error.starts_with("exit code 7: no such ") && error.ends_with(": x.rs"), "{error}");
+    assert!(error.starts_with("exit code 7: one; no such ") && error.ends_with(": x.rs"), "{error}");
     assert!(!error.contains('\u{1b}'), "{error}");
-    assert!(read(folder(&world).join("context.md")).contains("exit code 7: no such "));
-    assert!(world.run(&["status", "--session=S"]).stdout.contains("exit code 7: no such "));
+    assert!(read(folder(&world).join("context.md")).contains("exit code 7: one; no such "));
+    assert!(world.run(&["status", "--session=S"]).stdout.contains("exit code 7: one; no such "));
 }
