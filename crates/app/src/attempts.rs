@@ -121,7 +121,9 @@ impl App {
         let mut events = self.subscribe(opened, 0, false)?;
         let mut reading = Reading::new(session, events.run_name());
         events.run(false, &mut |event| {
-            event.map(|event| reading.take(event));
+            if let Some(event) = event {
+                reading.take(event);
+            }
             true
         })?;
         Ok(reading.course)

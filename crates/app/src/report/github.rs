@@ -76,7 +76,7 @@ fn row(told: &Told<'_>, task: &Task, course: &TaskCourse, out: &mut String) {
         None => ("⏸️", ""),
     };
     let took = seconds(course.length(told.now));
-    let (id, role) = (cell(&task.id.to_string()), cell(task.role.as_str()));
+    let (id, role) = (cell(task.id.as_str()), cell(task.role.as_str()));
     writeln!(out, "| {mark} | {id} | {role} | {} | {took} | {} |", course.attempts.len(), cell(words)).ok();
 }
 
