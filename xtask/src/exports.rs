@@ -31,7 +31,7 @@ fn exported(path: &str) -> Outcome<Vec<String>> {
         } else if let Some((used, _)) = item.strip_prefix("use ").and_then(|used| used.split_once(';')) {
             found.extend(used_names(path, used)?);
         } else {
-            return Err(format!("{path}: `pub {}` is not understood", item.lines().next().unwrap_or_default()).into());
+            return Err(format!("{path}: `pub {}` is not understood", item.lines().next().unwrap_or_default()));
         }
     }
     Ok(found)
