@@ -204,7 +204,7 @@ fn checkpoint_asks_at_a_terminal_else_takes_the_setting() {
     ]);
     command.stdin(std::process::Stdio::null());
     let mut terminal = Terminal::start(command);
-    terminal.wait_for("Start?").say("y").wait_for("or stop").say("what?").wait_for("not understood");
+    terminal.wait_for("Start?").say("y").wait_for("or stop").say("what?").wait_for("unknown answer");
     terminal.say("revise A with care").wait_for("To be done again: A, QUALITY-001");
     terminal.wait_for("or stop").say("resume").wait_for("Pipeline complete: 3/3");
     let (code, shown) = terminal.end();
