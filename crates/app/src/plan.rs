@@ -2,6 +2,7 @@
 
 mod json;
 mod means;
+mod standing;
 
 use std::collections::HashSet;
 
@@ -18,6 +19,7 @@ use crate::words::count;
 
 pub use self::json::JsonPlan;
 pub use self::means::Means;
+pub use self::standing::Standing;
 pub use crate::config::held_back::HeldBack;
 
 /// What a run would do.
@@ -35,12 +37,16 @@ pub struct Planned {
     pub unused: Vec<String>,
     /// Which variables are set here, wanted by who does the tasks, and not passed.
     pub held_back: Vec<HeldBack>,
+    /// Where the newest run of the session stands, if there is one.
+    pub standing: Option<Standing>,
 }
 
 impl App {
     /// Plans a session that was read, with these roles besides; nothing if it has errors.
     pub fn plan(&self, opened: &mut Opened, roles: &[String]) -> Result<Option<Planned>, Error> {
-        let Some((session, graph)) = opened.session.take() else { return Ok(None) };
+        let standing = if opened.session.is_some() { self.status(opened).ok().flatten() } else { None };
+        let Some((mut session, graph)) = opened.session.take() else { return Ok(None) };
+        let standing = standing.map(|status| Standing::take_over(&status, &mut session, &opened.path));
         let plan = Plan::make(&session, graph);
         let place = self.around(opened.named())?;
         let joining = joining::decide(&session, roles, &place)?;
@@ -48,7 +54,7 @@ impl App {
         let (means, workers) = Means::collect(&session, &config, self.exe()?);
         let held_back = held_back::find(&workers, &place);
         let unused = check::unused(&config, &session);
-        Ok(Some(Planned { session, plan, joining, means, unused, held_back }))
+        Ok(Some(Planned { session, plan, joining, means, unused, held_back, standing }))
     }
 }
 

@@ -3,11 +3,12 @@
 mod json;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use team_executor_engine::{self as engine, Status, runs};
 use team_executor_files::{Code, Finding};
-use team_executor_store::JournalError;
-use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
+use team_executor_store::run_folder::{EXECUTOR, JOURNAL, RUNS, WORKFLOW};
+use team_executor_store::{Changes, JournalError};
 
 use crate::environment::Place;
 use crate::error::{Error, Kind, UNDO};
@@ -15,6 +16,9 @@ use crate::open::Opened;
 use crate::{App, escape};
 
 pub use self::json::{JsonStatus, json};
+
+/// How often is looked whether there is a run.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Where a run keeps what happened.
 pub fn journal(status: &Status) -> PathBuf {
@@ -28,6 +32,15 @@ impl App {
         let place = self.place(opened.named())?;
         let status = engine::status(session, graph, (&place.folder, &place.current), opened.run.as_deref());
         status.map_err(|failure| unknown(&failure, &place, &opened.path))
+    }
+
+    /// Waits until a session that was never run has a run, or nobody wants that any more.
+    pub fn wait_for_run(&self, opened: &Opened, is_given_up: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        let workflow = self.place(opened.named())?.project.join(WORKFLOW);
+        while self.status(opened)?.is_none() && !is_given_up() {
+            Changes::adding_to(&[&workflow, &workflow.join(RUNS)]).wait(Some(LOOK));
+        }
+        Ok(())
     }
 
     /// The same after watching it: where no executor is heard any more, all that the last one did is in it.

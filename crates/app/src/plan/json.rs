@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use team_executor_core::{Judge, TaskIndex};
 
-use super::Planned;
+use super::{Planned, Standing};
 use crate::config::held_back::HeldBack;
 use crate::findings::{self, JsonFinding, JsonHidden};
 use crate::joining::{self, JsonJoining};
@@ -33,6 +33,8 @@ pub struct JsonPlan<'a> {
     budgets: Value,
     /// Variables that are set here, wanted by who does the tasks, and not passed.
     held_back: &'a [HeldBack],
+    /// Where the newest run stands, and what `run` would do with it.
+    run: Option<&'a Standing>,
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
     hidden: Vec<JsonHidden>,
@@ -64,7 +66,7 @@ struct JsonRole<'a> {
 
 /// The whole plan of a session that was read so.
 pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a> {
-    let Planned { session, plan, joining, means, held_back, .. } = planned;
+    let Planned { session, plan, joining, means, held_back, standing, .. } = planned;
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     let ids = |tasks: &[TaskIndex]| -> Vec<_> { tasks.iter().map(id).collect() };
     let critical: HashSet<_> = plan.critical_path.iter().collect();
@@ -104,6 +106,7 @@ pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a>
         agents,
         budgets,
         held_back,
+        run: standing.as_ref(),
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: findings::findings(opened),
         hidden: findings::hidden(opened),

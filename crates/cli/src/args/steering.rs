@@ -119,6 +119,7 @@ pub(crate) struct Checkpoint {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointDecision {
     /// Approve the work and continue
+    #[command(visible_alias = "approve")]
     Resume {
         /// Reason to record
         #[arg(value_name = "TEXT")]
@@ -128,6 +129,12 @@ pub(crate) enum CheckpointDecision {
     Improve {
         /// Feedback for the tasks
         #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+    },
+    /// Send the reviewed tasks back, with or without feedback
+    Reject {
+        /// Feedback for the tasks
+        #[arg(value_name = "TEXT")]
         text: Vec<String>,
     },
     /// Redo one task and everything built on it

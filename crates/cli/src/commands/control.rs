@@ -74,7 +74,9 @@ pub(crate) fn checkpoint(
     };
     let (action, tasks, text) = match decision {
         CheckpointDecision::Resume { text } => (CheckpointAction::Resume, Vec::new(), text),
-        CheckpointDecision::Improve { text } => (CheckpointAction::Improve, Vec::new(), text),
+        CheckpointDecision::Improve { text } | CheckpointDecision::Reject { text } => {
+            (CheckpointAction::Improve, Vec::new(), text)
+        }
         CheckpointDecision::Revise { task, text } => (CheckpointAction::Revise, vec![task.clone()], text),
         CheckpointDecision::Recheck { text } => (CheckpointAction::Recheck, Vec::new(), text),
         CheckpointDecision::Feedback { text } => (CheckpointAction::Feedback, Vec::new(), text),

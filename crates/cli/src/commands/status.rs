@@ -56,6 +56,9 @@ fn show_opened(
         return Ok(Exit::Invalid);
     }
     let (session, graph) = opened.runnable()?;
+    if watch {
+        app.wait_for_run(opened, &mut || printer.nobody_reads())?;
+    }
     let watched = Watched { app, opened, session, graph, path: &opened.path, format };
     let width = printer.width();
     match (app.status(opened)?, format) {

@@ -197,7 +197,7 @@ fn at_checkpoint() -> (World, Screen) {
     let mut terminal = start(&world, "true", &["--on-complete", "auto_keep"], (90, 24));
     terminal.wait_for("Start? [Y/n]");
     terminal.type_in("y\n");
-    terminal.wait_for("feedback TEXT, or stop\n>");
+    terminal.wait_for("? for help\n>");
     (world, terminal)
 }
 
@@ -225,8 +225,10 @@ fn any_byte_can_be_typed_at_a_question() {
     assert!(terminal.glass().to_string().ends_with("Nothing was started"), "{}", terminal.glass());
     let (_world, mut terminal) = at_checkpoint();
     terminal.type_in(b"\xe9\n");
-    terminal.wait_for("unknown answer; type resume, improve TEXT, revise TASK TEXT,");
-    terminal.type_in("resume\n");
+    terminal.wait_for("unknown answer; type y to approve, improve TEXT, revise TASK");
+    terminal.type_in("?\n");
+    terminal.wait_for("y, approve or resume continues");
+    terminal.type_in("y\n");
     assert_eq!(terminal.end().code(), Some(0), "{}", terminal.glass());
 }
 

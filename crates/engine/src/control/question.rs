@@ -8,7 +8,40 @@ use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus, Timestamp};
 use super::Request;
 
 /// What can be typed at a checkpoint.
-pub const ANSWERS: &str = "resume, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, or stop";
+pub const ANSWERS: &str = "y to approve, improve TEXT, revise TASK TEXT, recheck, feedback TEXT, stop, or ? for help";
+/// What that means.
+pub(crate) const MEANINGS: &str = "y, approve or resume continues; improve TEXT or reject TEXT redoes the reviewed tasks with this feedback; \
+     revise TASK TEXT redoes one task and everything built on it; recheck repeats the review; feedback TEXT adds a note for \
+     later workers; stop ends here, and the next start asks again";
+/// The words, each with its short form, and what it stands for.
+const WORDS: [(&str, &str, Word); 10] = [
+    ("yes", "y", Word::Act(CheckpointAction::Resume)),
+    ("approve", "a", Word::Act(CheckpointAction::Resume)),
+    ("resume", "r", Word::Act(CheckpointAction::Resume)),
+    ("improve", "i", Word::Act(CheckpointAction::Improve)),
+    ("reject", "reject", Word::Act(CheckpointAction::Improve)),
+    ("revise", "v", Word::Act(CheckpointAction::Revise)),
+    ("recheck", "c", Word::Act(CheckpointAction::Recheck)),
+    ("feedback", "f", Word::Act(CheckpointAction::Feedback)),
+    ("stop", "s", Word::Stop),
+    ("help", "?", Word::Help),
+];
+
+/// What a word of an answer stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Act(CheckpointAction),
+    Stop,
+    Help,
+}
+
+/// What a word stands for, by itself, its short form or a unique begin.
+fn meant(word: &str) -> Option<Word> {
+    let exact = WORDS.iter().find(|(name, short, _)| *name == word || *short == word);
+    let mut begun = WORDS.iter().filter(|(name, ..)| !word.is_empty() && name.starts_with(word));
+    let only = begun.next().filter(|(.., first)| begun.all(|(.., other)| other == first));
+    exact.or(only).map(|(.., meaning)| *meaning)
+}
 
 /// What happens at a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +60,9 @@ pub(crate) enum Reply {
     Retry,
     /// The run stops here.
     Stop,
-    /// The decision at the checkpoint.
+    /// What can be typed is to be explained.
+    Help,
+    /// What is to be done at the checkpoint.
     Decide(Request),
 }
 
@@ -56,24 +91,23 @@ pub(crate) fn understood(line: Option<&str>, run: &Run) -> Option<Reply> {
     let (word, rest) = (word.to_lowercase(), rest.trim());
     if !is_checkpoint(run) {
         return match word.as_str() {
-            "r" | "retry" => Some(Reply::Retry),
-            "a" | "abort" => Some(Reply::Stop),
+            "?" | "help" => Some(Reply::Help),
+            word if !word.is_empty() && "retry".starts_with(word) => Some(Reply::Retry),
+            word if !word.is_empty() && "abort".starts_with(word) => Some(Reply::Stop),
             _ => None,
         };
     }
     let decide =
         |action, tasks, text: &str| Some(Reply::Decide(Request::Decide { action, tasks, text: text.to_owned() }));
-    match word.as_str() {
-        "s" | "stop" => Some(Reply::Stop),
-        "r" | "resume" => decide(CheckpointAction::Resume, Vec::new(), rest),
-        "i" | "improve" => decide(CheckpointAction::Improve, Vec::new(), rest),
-        "c" | "recheck" => decide(CheckpointAction::Recheck, Vec::new(), rest),
-        "f" | "feedback" if !rest.is_empty() => decide(CheckpointAction::Feedback, Vec::new(), rest),
-        "v" | "revise" if !rest.is_empty() => {
+    match meant(&word)? {
+        Word::Stop => Some(Reply::Stop),
+        Word::Help => Some(Reply::Help),
+        Word::Act(CheckpointAction::Feedback | CheckpointAction::Revise) if rest.is_empty() => None,
+        Word::Act(CheckpointAction::Revise) => {
             let (task, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             decide(CheckpointAction::Revise, vec![task.to_owned()], text.trim())
         }
-        _ => None,
+        Word::Act(action) => decide(action, Vec::new(), rest),
     }
 }
 
@@ -95,4 +129,30 @@ fn failed(run: &Run, wave: u32) -> Vec<TaskIndex> {
     let of_wave = |task: &TaskIndex| run.graph().wave(*task) == wave;
     let failed = |task: &TaskIndex| run.status(*task) == Some(TaskStatus::Failed);
     run.graph().order().iter().copied().filter(of_wave).filter(failed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_understood_by_a_unique_begin() {
+        for (word, expected) in [
+            ("y", Some(CheckpointAction::Resume)),
+            ("ap", Some(CheckpointAction::Resume)),
+            ("r", Some(CheckpointAction::Resume)),
+            ("res", Some(CheckpointAction::Resume)),
+            ("rej", Some(CheckpointAction::Improve)),
+            ("imp", Some(CheckpointAction::Improve)),
+            ("rev", Some(CheckpointAction::Revise)),
+            ("rec", Some(CheckpointAction::Recheck)),
+            ("feed", Some(CheckpointAction::Feedback)),
+            ("re", None),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            assert_eq!(meant(word), expected.map(Word::Act), "{word}");
+        }
+        assert_eq!((meant("?"), meant("st")), (Some(Word::Help), Some(Word::Stop)));
+    }
 }

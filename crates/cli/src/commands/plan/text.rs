@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-use team_executor_app::plan::Planned;
+use team_executor_app::plan::{Planned, Standing};
 use team_executor_app::{Opened, count};
 use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
@@ -29,6 +29,9 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
         field(out, "Goal", &session.requirement, width)?;
     }
     field(out, "Tasks", &planned.summary(), width)?;
+    if let Some(standing) = &planned.standing {
+        field(out, "Run", &standing.words(), width)?;
+    }
     for (nth, wave) in plan.waves.iter().enumerate() {
         writeln!(out, "\n{BOLD}Wave {}{BOLD:#}, {}", nth + 1, count(wave.len(), "task"))?;
         for task in wave {
@@ -66,6 +69,9 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
         if changes.len() > SHOWN {
             writeln!(out, "  … and {} more", changes.len() - SHOWN)?;
         }
+    }
+    if let Some(help) = planned.standing.as_ref().and_then(Standing::help) {
+        writeln!(out, "help: {}", escape::line(&help))?;
     }
     Ok(())
 }

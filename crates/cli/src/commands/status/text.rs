@@ -14,6 +14,10 @@ use crate::escape;
 use crate::failure::Failure;
 use team_executor_app::usage::so_far;
 
+/// How many tasks are shown. Where there are more, only those that failed or run.
+const SHOWN: usize = 200;
+/// How many names a list has.
+const NAMES: usize = 20;
 /// How many conversations are shown.
 const CONVERSATIONS: usize = 10;
 
@@ -64,10 +68,17 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
     let Watched { session, graph, .. } = *shown;
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
     let mut wave = 0;
+    let is_many = session.tasks.len() > SHOWN;
     let is_shown = |task: &&TaskIndex| {
-        !brief || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
+        !(brief || is_many) || matches!(status.statuses[task.get()], TaskStatus::InProgress | TaskStatus::Failed)
     };
+    let (mut room, mut left) = (SHOWN, 0_usize);
     for task in graph.order().iter().filter(is_shown) {
+        if room == 0 {
+            left += 1;
+            continue;
+        }
+        room -= 1;
         if graph.wave(*task) != wave {
             wave = graph.wave(*task);
             writeln!(out, "\nWave {wave}")?;
@@ -75,7 +86,7 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         let (sign, style) = mark(status.statuses[task.get()]);
         let of_worker = status.running.iter().find(|running| running.task == *task);
         let since = of_worker.map(|running| format!("  attempt {}{}", running.attempt, lasts(status, running)));
-        let waits = graph.dependencies(*task).iter().map(|task| id(*task)).collect::<Vec<_>>().join(", ");
+        let waits = names(graph.dependencies(*task).iter().map(|task| id(*task)));
         let after = if waits.is_empty() { String::new() } else { format!("  after {waits}") };
         let is_failed = status.statuses[task.get()] == TaskStatus::Failed;
         let mut judged = status.judged[task.get()].clone();
@@ -89,6 +100,13 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         if let Some(running) = of_worker {
             worker(shown, status, running, width, out)?;
         }
+    }
+    if is_many && !brief {
+        let more = if left > 0 { format!("and {left} more that failed or run") } else { String::new() };
+        let others = session.tasks.len() - (SHOWN - room) - left;
+        let others = format!("{} are completed, skipped or wait", count(others, "other task"));
+        let what = [more, others].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        writeln!(out, "\n… {what}: {} status {} --format json", shown.app.typed(), escape::session(shown.path))?;
     }
     Ok(())
 }
@@ -146,12 +164,20 @@ fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl 
         }
         let named = escape::session(path);
         let program = shown.app.typed();
-        writeln!(out, "Decide with: {program} checkpoint resume|improve|revise|recheck|feedback {named}")?;
+        writeln!(out, "Decide with: {program} checkpoint approve|reject|revise|recheck|feedback {named}")?;
     }
     if !status.finished && !status.is_heard {
         writeln!(out, "\nNo executor has it. Go on with: {} resume {}", shown.app.typed(), escape::session(path))?;
     }
     Ok(())
+}
+
+/// The first names of a list, and how many more there are.
+fn names(mut all: impl ExactSizeIterator<Item = String>) -> String {
+    let mut shown: Vec<String> = all.by_ref().take(NAMES).collect();
+    let more = all.len();
+    shown.extend((more > 0).then(|| format!("and {more} more")));
+    shown.join(", ")
 }
 
 /// How a task was judged, in a few words.

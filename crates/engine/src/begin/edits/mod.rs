@@ -4,6 +4,7 @@
 //! a copy of it is kept.
 
 mod table;
+mod unheard;
 mod wanted;
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use team_executor_files::Dialect;
 use team_executor_store::run_folder::{DERIVED, EXECUTOR};
 use team_executor_store::{Derived, Disk, Durability, Rendered, Standing};
 
+pub(crate) use self::unheard::unheard;
 use self::wanted::WantedEdits;
 use crate::options::Failure;
 use crate::render::views::{OwnFile, PagePlace, TASKS, Views, state};

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use team_executor_agents::Ended;
 use team_executor_beneath::ours;
 use team_executor_core::run::{Ending, Input, Live, Outcome, Run, Stage, Work};
-use team_executor_core::{Session, TaskIndex, Timestamp};
+use team_executor_core::{CheckpointAction, Session, TaskIndex, Timestamp};
 use team_executor_store::RealDisk;
 
 use super::tell_problems;
+use crate::begin::edits::unheard;
 use crate::begin::hold::Hold;
 use crate::begin::run_at::RunAt;
 use crate::conclude::artifacts::Looked;
@@ -218,6 +219,12 @@ impl Desk for RealDesk<'_> {
             Request::Ask(asked) => Some(self.agent_asks(rules, asked)),
             Request::Progress { attempt, words } => Some(self.progressed(rules, attempt, words)),
             Request::Activity => Some(self.tell_activity(rules)),
+            // A pause is when people edit.
+            Request::Resume | Request::Decide { action: CheckpointAction::Resume, .. } => {
+                let is_paused = matches!(rules.stage(), Stage::Paused(_));
+                let why = is_paused.then(|| unheard(self.options, rules)).flatten()?;
+                Some(Answer::refused(rules.stage().word(), why))
+            }
             _ => None,
         }
     }

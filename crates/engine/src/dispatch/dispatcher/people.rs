@@ -97,6 +97,16 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
                 self.listen();
                 Ok(())
             }
+            (Some(Reply::Help), Some(wave)) => {
+                self.desk.tell(Event::live(Kind::WaveFailed { wave }));
+                self.listen();
+                Ok(())
+            }
+            (Some(Reply::Help), None) => {
+                self.desk.tell(event::warning(question::MEANINGS.to_owned()));
+                self.listen();
+                Ok(())
+            }
             (Some(Reply::Decide(request)), _) => {
                 let answer = self.obey(&request)?;
                 if let Err(why) = answer.outcome {
