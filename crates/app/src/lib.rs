@@ -18,6 +18,7 @@ pub mod artifacts;
 pub mod asking;
 pub mod attempts;
 pub mod caller;
+mod completing;
 pub mod config;
 pub mod continued;
 pub mod csv;

@@ -74,7 +74,7 @@ impl App {
     }
 
     /// The sessions of the nearest project that has any: the current folder, or one above it.
-    fn sessions_around(&self, current: &Path) -> Vec<PathBuf> {
+    pub(crate) fn sessions_around(&self, current: &Path) -> Vec<PathBuf> {
         let levels = current.ancestors().count();
         let of_level = |up: usize| -> Vec<PathBuf> {
             let found = self.candidates(&above(up).join(WORKFLOW)).into_iter();

@@ -31,6 +31,9 @@ fn main() -> ExitCode {
     }
     process::settle();
     let app = App::new(environment());
+    if first.is_some_and(|first| first == commands::completions::CANDIDATES) {
+        return commands::completions::candidates(&app, std::env::args_os().skip(2));
+    }
     let mut printer = Printer::new();
     let parsed = (!mcp::is_plain(std::env::args_os().skip(1))).then(|| Args::read(std::env::args_os()));
     let (result, is_json) = match parsed {

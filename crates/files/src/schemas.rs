@@ -1,4 +1,4 @@
-//! The published JSON Schemas, by name. They come from the shapes that the readers use.
+//! The published JSON Schemas, by name. Those of a session's files come from the shapes that the readers use.
 
 use crate::shape::{self, Type};
 use crate::{
@@ -12,31 +12,78 @@ pub struct Schema {
     pub name: &'static str,
     /// Which file it is about.
     pub title: &'static str,
-    shape: &'static Type,
+    source: Source,
+}
+
+/// Where a schema comes from.
+#[derive(Debug)]
+enum Source {
+    /// The shape that the reader of the file uses.
+    Shape(&'static Type),
+    /// A text; a test compares it with its reader.
+    Text(&'static str),
 }
 
 impl Schema {
     /// The JSON Schema.
     pub fn text(&self) -> String {
-        shape::schema(self.name, self.title, self.shape)
+        match self.source {
+            Source::Shape(shape) => shape::schema(self.name, self.title, shape),
+            Source::Text(text) => text.to_owned(),
+        }
+    }
+
+    /// The schema of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|schema| schema.name == name)
     }
 }
 
 /// Every schema.
 pub static ALL: &[Schema] = &[
-    Schema { name: "team-session", title: "team-session.json", shape: &tc::team_session::SHAPE },
-    Schema { name: "task-analysis", title: "task-analysis.json", shape: &tc::task_analysis::SHAPE },
-    Schema { name: "role-spec", title: "front matter of role-specs/<role>.md", shape: &tc::role_spec::SHAPE },
-    Schema { name: "lifecycle", title: "team-session.json or session.json with a task_list", shape: &lifecycle::SHAPE },
-    Schema { name: "tasks", title: "tasks.json", shape: &tasks_json::SHAPE },
-    Schema { name: "tasks-list", title: "tasks.json that is an array", shape: &tasks_json::list::SHAPE },
-    Schema { name: "tasks-csv", title: "a row of tasks.csv and results.csv", shape: &tasks_csv::SHAPE },
-    Schema { name: "task-file", title: ".task/<task>.json or tasks/<task>.json", shape: &task_files::SHAPE },
-    Schema { name: "chain", title: "session.json with a chain", shape: &chain::SHAPE },
-    Schema { name: "discovery", title: "discoveries/<task>.json", shape: &discovery::SHAPE },
-    Schema { name: "board", title: "a line of discoveries.ndjson", shape: &board::SHAPE },
-    Schema { name: "message", title: "a line of .msg/messages.jsonl", shape: &messages::SHAPE },
-    Schema { name: "role-state", title: ".msg/meta.json", shape: &role_state::SHAPE },
-    Schema { name: "registry", title: "agents/registry.json", shape: &registry::SHAPE },
-    Schema { name: "artifact", title: "artifacts/<task>/artifact-manifest.json", shape: &manifest::SHAPE },
+    Schema { name: "team-session", title: "team-session.json", source: Source::Shape(&tc::team_session::SHAPE) },
+    Schema { name: "task-analysis", title: "task-analysis.json", source: Source::Shape(&tc::task_analysis::SHAPE) },
+    Schema {
+        name: "role-spec",
+        title: "front matter of role-specs/<role>.md",
+        source: Source::Shape(&tc::role_spec::SHAPE),
+    },
+    Schema {
+        name: "lifecycle",
+        title: "team-session.json or session.json with a task_list",
+        source: Source::Shape(&lifecycle::SHAPE),
+    },
+    Schema { name: "tasks", title: "tasks.json", source: Source::Shape(&tasks_json::SHAPE) },
+    Schema {
+        name: "tasks-list",
+        title: "tasks.json that is an array",
+        source: Source::Shape(&tasks_json::list::SHAPE),
+    },
+    Schema { name: "tasks-csv", title: "a row of tasks.csv and results.csv", source: Source::Shape(&tasks_csv::SHAPE) },
+    Schema {
+        name: "task-file",
+        title: ".task/<task>.json or tasks/<task>.json",
+        source: Source::Shape(&task_files::SHAPE),
+    },
+    Schema { name: "chain", title: "session.json with a chain", source: Source::Shape(&chain::SHAPE) },
+    Schema { name: "discovery", title: "discoveries/<task>.json", source: Source::Shape(&discovery::SHAPE) },
+    Schema { name: "board", title: "a line of discoveries.ndjson", source: Source::Shape(&board::SHAPE) },
+    Schema { name: "message", title: "a line of .msg/messages.jsonl", source: Source::Shape(&messages::SHAPE) },
+    Schema { name: "role-state", title: ".msg/meta.json", source: Source::Shape(&role_state::SHAPE) },
+    Schema { name: "registry", title: "agents/registry.json", source: Source::Shape(&registry::SHAPE) },
+    Schema {
+        name: "artifact",
+        title: "artifacts/<task>/artifact-manifest.json",
+        source: Source::Shape(&manifest::SHAPE),
+    },
+    Schema {
+        name: "result",
+        title: "the result of a worker, at $TEAM_EXECUTOR_RESULT",
+        source: Source::Text(include_str!("schemas/result.schema.json")),
+    },
+    Schema {
+        name: "config",
+        title: "team-executor.toml and config.toml",
+        source: Source::Text(include_str!("schemas/config.schema.json")),
+    },
 ];

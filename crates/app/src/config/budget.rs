@@ -20,7 +20,7 @@ use super::show::quoted;
 use super::values::{Reader, get};
 use super::{Config, Origin, Own, Set, Settings, Time};
 
-const KEYS: &[&str] = &["usd", "tokens", "turns", "wall"];
+pub(super) const KEYS: &[&str] = &["usd", "tokens", "turns", "wall"];
 
 /// What may be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

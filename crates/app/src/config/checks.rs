@@ -15,8 +15,9 @@ use super::{Own, Set, Settings, Time, command};
 
 /// How long a command may take, unless that is set.
 const LIMIT: Time = Time::seconds(10 * 60);
-const KEYS: &[&str] = &["not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
-const KEYS_OF_ALL: &[&str] = &["files", "not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
+pub(super) const KEYS: &[&str] = &["not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
+pub(super) const KEYS_OF_ALL: &[&str] =
+    &["files", "not_empty", "schema", "sections", "verify", "limit", "max_mb", "max_time"];
 
 /// What one section demands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 use super::values::{Reader, get, list};
 use super::{Origin, Set};
 
-const KEYS: &[&str] = &["event", "run", "desktop", "webhook"];
+pub(super) const KEYS: &[&str] = &["event", "run", "desktop", "webhook"];
 const EXPECTED: &str = "needs, failed, finished, all, or the type of an event";
 
 /// What is done when something happens in a run.

@@ -11,7 +11,7 @@ use super::show::{List, quoted};
 use super::values::{Reader, get};
 use super::{Dollars, Set, Settings};
 
-const KEYS: &[&str] = &["input", "cached", "stored", "output"];
+pub(super) const KEYS: &[&str] = &["input", "cached", "stored", "output"];
 const EXPECTED: &str = "dollars a million tokens, as 3 or 0.25";
 
 /// Reads all prices of a file.

@@ -411,3 +411,45 @@ fn trusted(reader: &mut Reader<'_>, table: &DeTable<'_>, home: Option<&str>) -> 
     }
     Some(Set { value: paths, from: texts.from })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+    use team_executor_files::schemas::Schema;
+
+    use super::*;
+
+    #[test]
+    fn published_schema_has_the_keys_that_are_read() {
+        let text = Schema::named("config").unwrap().text();
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        for (place, keys) in [
+            ("", SECTIONS),
+            ("/properties/defaults", DEFAULTS),
+            ("/$defs/agent", AGENT),
+            ("/$defs/task", OWN),
+            ("/$defs/role", OF_ROLE),
+            ("/$defs/limits", LIMITS),
+            ("/$defs/budget", budget::KEYS),
+            ("/$defs/price", prices::KEYS),
+            ("/$defs/mcp_server", servers::KEYS),
+            ("/$defs/checks", checks::KEYS_OF_ALL),
+            ("/$defs/artifact", checks::KEYS),
+            ("/$defs/on", on::KEYS),
+        ] {
+            let section = schema.pointer(place).unwrap();
+            assert_eq!(section["additionalProperties"], Value::Bool(false), "{place}");
+            let known: BTreeSet<&str> = section["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(known, keys.iter().copied().collect(), "{place}");
+        }
+        let kinds: Vec<&str> = schema["$defs"]["agent"]["properties"]["kind"]["enum"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert_eq!(kinds, KINDS);
+    }
+}

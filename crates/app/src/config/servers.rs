@@ -21,7 +21,7 @@ const FILE: &str = ".mcp.json";
 /// A longer one is refused.
 const MAX_BYTES: u64 = 1 << 20;
 /// What can be set of a server.
-const KEYS: &[&str] = &["command", "args", "env", "url", "headers"];
+pub(super) const KEYS: &[&str] = &["command", "args", "env", "url", "headers"];
 
 /// Reads all servers, by their names.
 pub(super) fn read_all<'t, 'd: 't>(

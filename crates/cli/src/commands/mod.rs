@@ -5,7 +5,7 @@ mod archive;
 mod artifacts;
 mod attach;
 mod completion;
-mod completions;
+pub(crate) mod completions;
 mod config;
 mod continued;
 mod control;

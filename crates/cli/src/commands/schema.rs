@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Schema, printer: &mut Printer) -> Result<Exit, Failu
                 writeln!(printer.out(), "{:18}  {}", schema.name, schema.title)?;
             }
         }
-        Some(name) => match schemas::ALL.iter().find(|schema| schema.name == name) {
+        Some(name) => match schemas::Schema::named(name) {
             Some(schema) => write!(printer.out(), "{}", schema.text())?,
             None => {
                 let names: Vec<_> = schemas::ALL.iter().map(|schema| schema.name).collect();

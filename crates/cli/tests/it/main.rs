@@ -22,6 +22,7 @@ mod doctor;
 mod doors;
 mod environment;
 mod events;
+mod everyday;
 mod fallbacks;
 mod faults;
 mod fixtures;

@@ -7,6 +7,7 @@ use team_executor_core::{Assessment, Graph, RoleName, Session, Task, TaskStatus,
 use super::role_spec;
 use crate::dialect::Dialect;
 use crate::discovery::{self, FOLDER, TaskDiscovery};
+use crate::schemas::Schema;
 use crate::tasks_csv;
 use crate::tc::LAYOUT;
 use crate::write::{self, Capability};
@@ -74,6 +75,8 @@ impl Outline {
             Dialect::TasksCsv => vec![file("tasks.csv", tasks_csv::write(None, &with_requirement(session), &graph))],
             Dialect::TaskFiles | Dialect::Chain => return None,
         };
+        let schemas: Vec<NewFile> = files.iter_mut().filter_map(|file| with_schema(file, dialect)).collect();
+        files.extend(schemas);
         files.extend(self.roles.iter().map(|role| file(&role_spec::path(role.name.as_str()), role.text.to_string())));
         if dialect == Dialect::Tc {
             files.extend(LAYOUT.iter().map(|(path, text)| file(path, (*text).to_owned())));
@@ -88,6 +91,20 @@ impl Outline {
     fn score(&self) -> u32 {
         Assessment::assess(&self.session.requirement).points
     }
+}
+
+/// Lets a file name its schema, for editors; gives the file of that schema.
+fn with_schema(file: &mut NewFile, dialect: Dialect) -> Option<NewFile> {
+    let name = match (dialect, file.path.as_str()) {
+        (Dialect::Tc, "team-session.json") => "team-session",
+        (Dialect::Tc, "task-analysis.json") => "task-analysis",
+        (Dialect::Tls, "team-session.json") => "lifecycle",
+        (Dialect::TasksJson, "tasks.json") => "tasks",
+        _ => return None,
+    };
+    let path = format!(".schema/{name}.json");
+    file.text = file.text.replacen('{', &format!("{{\n  \"$schema\": \"./{path}\","), 1);
+    Some(NewFile { path, text: Schema::named(name)?.text() })
 }
 
 /// The discovery file of a completed task; `None` if its id cannot be a file name.

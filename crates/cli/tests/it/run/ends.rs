@@ -12,15 +12,15 @@ use super::{DID, arguments, column, folder, interrupt, read, rows, run, start, t
 use crate::fixtures::world as fixture;
 
 /// A task that shows that it runs and then waits, and one behind it.
-pub(super) struct Waiting {
-    pub(super) world: World,
-    pub(super) pulse: Pulse,
-    pub(super) gate: Gate,
-    pub(super) worker: String,
+pub(crate) struct Waiting {
+    pub(crate) world: World,
+    pub(crate) pulse: Pulse,
+    pub(crate) gate: Gate,
+    pub(crate) worker: String,
 }
 
 impl Waiting {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = tasks(&[("A", ""), ("B", "A")]);
         let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
         let (alive, wait) = (pulse.arg(), gate.arg());
@@ -30,7 +30,7 @@ impl Waiting {
     }
 
     /// A run whose first task is at work.
-    pub(super) fn start(&mut self) -> Child {
+    pub(crate) fn start(&mut self) -> Child {
         let child = start(&self.world, &self.worker);
         self.pulse.wait_alive(1);
         child

@@ -204,9 +204,9 @@ fn checkpoint_asks_at_a_terminal_else_takes_the_setting() {
     ]);
     command.stdin(std::process::Stdio::null());
     let mut terminal = Terminal::start(command);
-    terminal.wait_for("Start?").say("y").wait_for("or stop").say("what?").wait_for("unknown answer");
+    terminal.wait_for("Start?").say("y").wait_for("? for help").say("what?").wait_for("unknown answer");
     terminal.say("revise A with care").wait_for("To be done again: A, QUALITY-001");
-    terminal.wait_for("or stop").say("resume").wait_for("Pipeline complete: 3/3");
+    terminal.wait_for("? for help").say("res").wait_for("Pipeline complete: 3/3");
     let (code, shown) = terminal.end();
     assert_eq!((code, ["A", "QUALITY-001", "B"].map(|task| starts(&world, task))), (Some(0), [2, 2, 1]), "{shown}");
 
