@@ -159,7 +159,7 @@ impl App {
 fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Error> {
     let named = match request {
         Request::Retry { which: ToRetry::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
-        Request::Skip { task, .. } => std::slice::from_ref(task),
+        Request::Skip { task, .. } | Request::Cancel { task, .. } => std::slice::from_ref(task),
         _ => return Ok(()),
     };
     if opened.session.is_none() {

@@ -32,6 +32,7 @@ pub mod init;
 pub mod joining;
 pub mod logs;
 pub mod open;
+pub mod part;
 pub mod plan;
 pub mod process;
 pub mod putting_away;

@@ -23,6 +23,7 @@ use crate::environment::Place;
 use crate::error::Error;
 use crate::hooks::{self, Around, Hooks};
 use crate::open::{Opened, Reading, runs_can_be_read};
+use crate::part::Part;
 use crate::remark::{Remark, warn};
 use crate::remembered::{Remembered, Start};
 use crate::{App, escape, joining};
@@ -38,6 +39,8 @@ pub struct RunOptions {
     pub reading: Reading,
     /// What wins over every configuration file.
     pub flags: Flags,
+    /// Which part of the plan is run.
+    pub part: Part,
     /// Specialists who join.
     pub roles: Vec<String>,
     /// Which run is continued, if not the newest.
@@ -186,6 +189,11 @@ impl Prepared {
         if self.done.is_none() {
             warn(remarks, check::agents_are_new_enough(&mut self.chosen.workers, &self.place)?);
         }
+        let part = self.wanted.part.tasks(&self.session, &self.graph)?;
+        if let Some(part) = part.as_ref().filter(|_| self.done.is_none()) {
+            let (chosen, all) = (part.len(), self.session.tasks.len());
+            remarks.push(Remark::Note(format!("{chosen} of {all} tasks are chosen; the others stay pending")));
+        }
         let fallbacks = self.chosen.fallbacks(&self.session);
         let defaults = Defaults::choose(&self.config, &self.wanted.flags);
         let budgets = budget::budgets(&self.config, &self.wanted.flags, &self.session);
@@ -219,6 +227,7 @@ impl Prepared {
             backoff: Backoff::default(),
             fallbacks,
             quota_wait: defaults.quota_wait.value.0.map(Millis),
+            part,
             budgets,
             prices,
             tasks: chosen.tasks,

@@ -147,7 +147,7 @@ impl<'a> JsonHalted<'a> {
         let no_room = halted.why == Halt::NoRoom;
         let bound = match &halted.why {
             Halt::Budget(bound) => bound,
-            Halt::NotLoggedIn(_) | Halt::NoRoom => {
+            Halt::NotLoggedIn(_) | Halt::NoRoom | Halt::PartDone => {
                 return Self { reason, not_logged_in: halted.name.as_deref(), no_room, budget: None };
             }
         };

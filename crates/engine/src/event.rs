@@ -18,7 +18,7 @@ pub use subscription::{End, Subscription};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use team_executor_core::run::{self, Cause};
+use team_executor_core::run::{self, Cancel, Cause};
 use team_executor_core::{CheckpointAction, TaskStatus, Timestamp};
 use team_executor_store::Seq;
 
@@ -184,6 +184,30 @@ pub enum Kind {
     },
     /// Tasks that were over begin anew, because a person wants it.
     TasksReset {
+        /// The ids of the tasks.
+        tasks: Vec<String>,
+        /// How many tasks there are of each status.
+        counts: Counts,
+    },
+    /// A person ends the worker of a task; what its attempt comes to counts no more.
+    TaskCancelled {
+        /// The id of the task.
+        task: String,
+        /// What becomes of it: `fail`, `skip` or `retry`.
+        #[serde(with = "words::cancel")]
+        then: Cancel,
+        /// Why.
+        reason: String,
+    },
+    /// A person says something to the next workers of tasks.
+    TasksAdvised {
+        /// The ids of the tasks.
+        tasks: Vec<String>,
+        /// In the person's words.
+        text: String,
+    },
+    /// The run has new tasks.
+    TasksAdded {
         /// The ids of the tasks.
         tasks: Vec<String>,
         /// How many tasks there are of each status.

@@ -1,6 +1,6 @@
 //! What is run and how, and why it may not go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use team_executor_agents::Lack;
@@ -59,6 +59,8 @@ pub struct Options {
     pub fallbacks: BTreeMap<TaskIndex, Vec<u32>>,
     /// How long it waits at most until an agent has quota again; without it, as long as it takes.
     pub quota_wait: Option<Millis>,
+    /// Only these tasks start; all, where none are named.
+    pub part: Option<BTreeSet<TaskIndex>>,
     /// What may be used.
     pub budgets: Budgets,
     /// What models cost.

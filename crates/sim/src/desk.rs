@@ -246,6 +246,7 @@ impl Desk for SimDesk<'_, '_, '_> {
         }
         match rules.halt() {
             _ if is_finished => {}
+            Some(Halt::PartDone) => return Ok(Ended::PartDone),
             Some(Halt::NoRoom) => return Ok(Ended::Full),
             Some(Halt::Budget(_)) => return Ok(Ended::Spent),
             Some(Halt::NotLoggedIn(_)) => return Ok(Ended::LoggedOut),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use team_executor_core::run::Run;
+use team_executor_core::run::{Input, Run, Stage};
 use team_executor_engine::seam::Conductor;
 use team_executor_engine::seam::inbox;
 use team_executor_engine::seam::{Beginning, Dispatcher};
@@ -39,6 +39,8 @@ pub(crate) enum Ended {
     Full,
     /// It stopped because a budget is in the way.
     Spent,
+    /// It stopped because the chosen part of the plan is done.
+    PartDone,
     /// It stopped because no agent is logged in.
     LoggedOut,
 }
@@ -84,13 +86,19 @@ fn drive(shared: &Shared<'_, '_>) -> Result<Result<Ended, Stop>, Failure> {
         journal.sync_beside(Box::new(syncer.clone()));
     }
     let scenario = shared.borrow().scenario;
-    let conductor = Conductor::new(scenario.tasks(), rules, journal);
+    // As the program does: what the session has besides is added before anything starts.
+    let new = rules.absent();
+    let adds = !new.is_empty() && *rules.stage() != Stage::Finished && shared.borrow_mut().chance.once_in(2);
+    let mut conductor = Conductor::new(scenario.tasks(), rules, journal);
+    let now = shared.borrow().time();
+    let add = adds.then_some(Input::Add { now, tasks: new });
+    let edited = conductor.take(add.into_iter().collect(), now)?.effects;
     let (outbox, inbox) = inbox::open().map_err(|error| Failure::InTheWay(error.to_string()))?;
     let crew = SimCrew::new(shared, outbox.clone(), syncer);
     let desk = SimDesk::new(shared, hold, scenario.session.clone());
     let mut dispatcher = Dispatcher::new(&scenario.options, conductor, crew, desk, (outbox, inbox));
     let has_begun = history.records().count() > 1;
-    dispatcher.drive(Beginning { has_begun, rebooted, ..Beginning::default() })
+    dispatcher.drive(Beginning { has_begun, rebooted, edited, ..Beginning::default() })
 }
 
 /// The rules, fed with what the journal held.

@@ -83,6 +83,10 @@ fn drive(world: &mut World<'_>, operation: Option<u64>, report: &mut Report) -> 
                 world.raise_budgets();
                 end(world, false)?;
             }
+            Ok(Ended::PartDone) => {
+                world.run_all();
+                end(world, false)?;
+            }
             Ok(Ended::Full) => {
                 if fault != Some(Fault::Full) {
                     return Err("I12: the disk is said to be full, and it is not".to_owned());

@@ -70,7 +70,7 @@ impl Scenario {
         let mut chance = Chance::new(&[seed, 1]);
         let mut more = Chance::new(&[seed, 5]);
         let weather = Weather { money: more.once_in(3), fallbacks: more.once_in(3), ..Weather::new(&mut chance) };
-        let tasks = tasks(&mut chance);
+        let mut tasks = tasks(&mut chance);
         let graph = Graph::seal(&tasks).graph?;
         let mut policy = policy(&mut chance, &weather, tasks.len(), seed);
         if weather.money {
@@ -80,6 +80,16 @@ impl Scenario {
         if weather.fallbacks {
             let tasks = (0..).map(TaskIndex).take(tasks.len());
             policy.fallbacks = tasks.filter_map(|task| Some((task, fallbacks(&mut more)?))).collect();
+        }
+        let mut other = Chance::new(&[seed, 6]);
+        if other.once_in(5) {
+            let tasks = (0..).map(TaskIndex).take(tasks.len());
+            policy.part = Some(tasks.filter(|_| other.once_in(2)).collect());
+        }
+        if other.once_in(4) && !weather.steady && policy.cadence == Cadence::Beat && tasks.len() > 2 {
+            let first = 1 + other.index(tasks.len() - 1);
+            tasks.iter_mut().skip(first).for_each(|task| task.status = TaskStatus::Pending);
+            policy.begun_with = u32::try_from(first).ok();
         }
         policy.agents = agents(&policy, tasks.len());
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
@@ -115,6 +125,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         environment: Vec::new(),
         slots: policy.slots,
         limit: None,
+        part: None,
         cadence: policy.cadence,
         retries: policy.retries,
         rounds: policy.rounds,

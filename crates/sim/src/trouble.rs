@@ -1,6 +1,6 @@
 //! What comes from outside while an executor lives: requests of people, a second executor, a clock that is set.
 
-use team_executor_core::run::Group;
+use team_executor_core::run::{Cancel, Group};
 use team_executor_core::{CheckpointAction, RoleName};
 use team_executor_engine::control::{Request, ToRetry};
 
@@ -30,7 +30,7 @@ impl World<'_> {
         let tasks = u32::try_from(self.scenario.tasks().len()).unwrap_or(1);
         let chance = &mut self.chance;
         let task = format!("T{}", chance.count(tasks + 1));
-        match chance.below(12) {
+        match chance.below(15) {
             0 => Request::Pause { reason: "lunch".to_owned() },
             1 => Request::Resume,
             2 => Request::Drain,
@@ -41,6 +41,11 @@ impl World<'_> {
                 let tasks = if chance.once_in(2) { vec![task] } else { Vec::new() };
                 Request::Decide { action, tasks, text: "better".to_owned() }
             }
+            12..=14 => {
+                let (then, reason) = (chance.pick(Cancel::ALL), "too slow".to_owned());
+                let feedback = if chance.once_in(2) { "faster".to_owned() } else { String::new() };
+                Request::Cancel { task, then, reason, feedback }
+            }
             10 | 11 => {
                 let most = if chance.once_in(4) { None } else { Some(chance.count(5)) };
                 let group = match chance.below(4) {
@@ -50,8 +55,12 @@ impl World<'_> {
                 };
                 Request::Limit { group, most }
             }
-            8 => Request::Retry { which: ToRetry::Failed, downstream: chance.once_in(2) },
-            _ => Request::Retry { which: ToRetry::Tasks(vec![task]), downstream: chance.once_in(2) },
+            8 => Request::Retry { which: ToRetry::Failed, downstream: chance.once_in(2), feedback: String::new() },
+            _ => Request::Retry {
+                which: ToRetry::Tasks(vec![task]),
+                downstream: chance.once_in(2),
+                feedback: String::new(),
+            },
         }
     }
 }

@@ -140,6 +140,12 @@ impl<'s> World<'s> {
         }
     }
 
+    /// A person lets all of the plan run.
+    pub(crate) fn run_all(&mut self) {
+        self.policy.part = None;
+        self.audit.choices_are(&self.policy);
+    }
+
     /// A person lets the run use more.
     pub(crate) fn raise_budgets(&mut self) {
         let more = |amount: &mut Option<u64>| *amount = amount.map(|amount| 2 * amount + 50);
@@ -148,7 +154,7 @@ impl<'s> World<'s> {
         for Budget { usd, tokens, turns, wall } in all {
             [usd, tokens, turns, wall].into_iter().for_each(more);
         }
-        self.audit.budgets_are(&self.policy.budgets);
+        self.audit.choices_are(&self.policy);
     }
 
     /// What the clock on the wall says.

@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    Agents, Archive, Artifacts, Attach, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit, Logs, Mcp,
-    Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Retry, Run, Runs, Schema, Sessions, ShowConfig, Skip, StatusOf, Stop,
-    Talk, TaskOf, Validate,
+    Agents, Archive, Artifacts, Attach, Cancel, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit,
+    Logs, Mcp, Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions, ShowConfig,
+    Skip, StatusOf, Stop, Talk, TaskOf, Validate,
 };
 
 /// What to do.
@@ -129,6 +129,28 @@ Examples:
 
 Tasks that depend on it are skipped too, unless they run after failures.")]
     Skip(Skip),
+
+    /// End the worker of one task; the others go on
+    #[command(after_help = "\
+Examples:
+  team-executor cancel IMPL-001 --session=.
+  team-executor cancel IMPL-001 --skip --reason 'not needed' --session=.
+  team-executor cancel IMPL-001 --retry --session=.
+
+The worker is asked to end, and killed after its grace. The task fails; with
+--skip it is skipped, with --retry it begins a new attempt. What the attempt
+came to in the meantime counts no more.")]
+    Cancel(Cancel),
+
+    /// End the worker of a task and begin a new attempt
+    #[command(after_help = "\
+Examples:
+  team-executor restart IMPL-001 --session=.
+  team-executor restart IMPL-001 --feedback 'use the new API' --session=.
+
+The next attempt spends no retry, and its prompt has the feedback. A task that
+failed is started again by `retry`.")]
+    Restart(Restart),
 
     /// Change how many workers run at a time
     #[command(after_help = "\

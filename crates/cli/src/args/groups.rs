@@ -48,6 +48,8 @@ pub(crate) const GROUPS: [Group; 6] = [
             ("stop", Session),
             ("retry", Session),
             ("skip", Session),
+            ("cancel", Session),
+            ("restart", Session),
             ("limit", Session),
             ("checkpoint", Session),
             ("talk", Session),

@@ -29,6 +29,9 @@ pub(crate) struct Run {
     pub(crate) role: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) part: Part,
+
+    #[command(flatten)]
     pub(crate) start: Start,
 
     /// What to do when all tasks are completed [default: as the session says]
@@ -54,6 +57,44 @@ pub(crate) struct Run {
     /// Whether `csv` runs the session and writes the table itself.
     #[arg(skip)]
     pub(crate) is_csv: bool,
+}
+
+/// The heading of the options that choose a part of the plan.
+const PART: &str = "Part of the plan";
+
+/// Which part of the plan is run. Several of these narrow it down.
+#[derive(Debug, Clone, Default, ClapArgs)]
+pub(crate) struct Part {
+    /// Run only these tasks; the others stay pending
+    #[arg(long, help_heading = PART, value_name = "TASK", num_args = 1..)]
+    pub(crate) only: Vec<String>,
+
+    /// Run also everything that the chosen tasks depend on
+    #[arg(long, help_heading = PART)]
+    pub(crate) with_deps: bool,
+
+    /// Run only this task and everything that it depends on
+    #[arg(long, help_heading = PART, value_name = "TASK")]
+    pub(crate) until: Option<String>,
+
+    /// Run only this task and everything that depends on it
+    #[arg(long, help_heading = PART, value_name = "TASK")]
+    pub(crate) from: Option<String>,
+
+    /// Run only the tasks of this role
+    #[arg(long, help_heading = PART, value_name = "NAME")]
+    pub(crate) only_role: Option<String>,
+
+    /// Run only the tasks of this wave
+    #[arg(long, help_heading = PART, value_name = "N")]
+    pub(crate) wave: Option<u32>,
+}
+
+impl From<&Part> for team_executor_app::part::Part {
+    fn from(Part { only, with_deps, until, from, only_role, wave }: &Part) -> Self {
+        let (only, until, from) = (only.clone(), until.clone(), from.clone());
+        Self { only, with_deps: *with_deps, until, from, role: only_role.clone(), wave: *wave }
+    }
 }
 
 /// How a run is started and shown.

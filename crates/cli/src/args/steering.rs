@@ -40,6 +40,10 @@ pub(crate) struct Retry {
     #[arg(long)]
     pub(crate) downstream: bool,
 
+    /// What to do differently: the next attempt at each of these tasks is told so
+    #[arg(long, value_name = "TEXT", default_value_t)]
+    pub(crate) feedback: String,
+
     #[command(flatten)]
     pub(crate) reading: Reading,
 
@@ -57,6 +61,50 @@ pub(crate) struct Skip {
     /// Reason to show and record
     #[arg(long, value_name = "TEXT", default_value = "skipped by hand")]
     pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Cancel {
+    /// ID of the task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// The task is skipped instead of failed
+    #[arg(long, conflicts_with = "retry")]
+    pub(crate) skip: bool,
+
+    /// The task begins a new attempt instead of failing
+    #[arg(long)]
+    pub(crate) retry: bool,
+
+    /// Reason to show and record
+    #[arg(long, value_name = "TEXT", default_value = "cancelled by hand")]
+    pub(crate) reason: String,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Restart {
+    /// ID of the task
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// What to do differently: the next attempt is told so
+    #[arg(long, value_name = "TEXT", default_value_t)]
+    pub(crate) feedback: String,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -1,4 +1,4 @@
-//! `pause`, `stop`, `retry`, `skip`, `limit` and `checkpoint`: asks the executor of a session's newest run. Without one, all but the
+//! `pause`, `stop`, `retry`, `skip`, `cancel`, `restart`, `limit` and `checkpoint`: asks the executor of a session's newest run. Without one, all but the
 //! first two are noted in the run itself.
 
 use std::io::Write;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use team_executor_app::asking::{Asked, named};
 use team_executor_app::{App, Request, ToRetry};
-use team_executor_core::CheckpointAction;
+use team_executor_core::{CheckpointAction, run};
 
 use super::run::warn;
 use super::status::stage;
-use crate::args::{Checkpoint, CheckpointDecision, Format, Limit, Pause, Reading, Retry, Skip, Stop};
+use crate::args::{Cancel, Checkpoint, CheckpointDecision, Format, Limit, Pause, Reading, Restart, Retry, Skip, Stop};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -39,13 +39,41 @@ pub(crate) fn retry(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let which = if options.failed { ToRetry::Failed } else { ToRetry::Tasks(options.tasks.clone()) };
-    let request = Request::Retry { which, downstream: options.downstream };
+    let request = Request::Retry { which, downstream: options.downstream, feedback: options.feedback.clone() };
     anyway(app, session, options.reading, &request, options.format, printer)
 }
 
 /// A task does not run.
 pub(crate) fn skip(app: &App, session: Option<&Path>, options: &Skip, printer: &mut Printer) -> Result<Exit, Failure> {
     let request = Request::Skip { task: options.task.clone(), reason: options.reason.clone() };
+    anyway(app, session, options.reading, &request, options.format, printer)
+}
+
+/// The worker of a task is ended.
+pub(crate) fn cancel(
+    app: &App,
+    session: Option<&Path>,
+    options: &Cancel,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let then = match options {
+        Cancel { skip: true, .. } => run::Cancel::Skip,
+        Cancel { retry: true, .. } => run::Cancel::Retry,
+        Cancel { .. } => run::Cancel::Fail,
+    };
+    let (task, reason, feedback) = (options.task.clone(), options.reason.clone(), String::new());
+    anyway(app, session, options.reading, &Request::Cancel { task, then, reason, feedback }, options.format, printer)
+}
+
+/// The worker of a task is ended, and the task begins a new attempt.
+pub(crate) fn restart(
+    app: &App,
+    session: Option<&Path>,
+    options: &Restart,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let (task, reason, feedback) = (options.task.clone(), "restarted by hand".to_owned(), options.feedback.clone());
+    let request = Request::Cancel { task, then: run::Cancel::Retry, reason, feedback };
     anyway(app, session, options.reading, &request, options.format, printer)
 }
 

@@ -8,7 +8,7 @@ use team_executor_app::{App, findings};
 use team_executor_files::Dialect;
 
 use super::run as running;
-use crate::args::{Csv, Format, OnComplete, Reading, Run, Settings};
+use crate::args::{Csv, Format, OnComplete, Part, Reading, Run, Settings};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
@@ -93,6 +93,7 @@ fn run_options(options: &Csv) -> Run {
     let settings = &options.settings;
     let time_limit = options.max_runtime_seconds.map(Time::seconds).or(settings.time_limit);
     Run {
+        part: Part::default(),
         reading: Reading { dialect: Some(Dialect::TasksCsv), strict: false, ignore_results: false },
         settings: Settings { time_limit, ..settings.clone() },
         continued: None,

@@ -117,10 +117,11 @@ impl Asking<'_> {
     }
 
     fn wanted(&self, action: Action, on_complete: Option<OnComplete>, run: Option<String>) -> RunOptions {
-        let Run { reading, settings, role, start, is_csv, .. } = self.options;
+        let Run { reading, settings, role, part, start, is_csv, .. } = self.options;
         RunOptions {
             reading: (*reading).into(),
             flags: settings.into(),
+            part: part.into(),
             roles: role.clone(),
             run,
             goes_on: self.goes_on,

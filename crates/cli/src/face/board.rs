@@ -123,6 +123,9 @@ impl Board {
             Kind::Limited { role: None, agent: None, workers: Some(workers) } => self.slots = *workers,
             Kind::Reconciled { .. }
             | Kind::Limited { .. }
+            | Kind::TaskCancelled { .. }
+            | Kind::TasksAdvised { .. }
+            | Kind::TasksAdded { .. }
             | Kind::Checkpoint { .. }
             | Kind::Asks { .. }
             | Kind::Decided { .. }

@@ -49,6 +49,11 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         Kind::TaskInterrupted { task, .. } => (Some(TaskStatus::Skipped), format!("{task} was interrupted")),
         Kind::TaskSkipped { task, reason, .. } => (Some(TaskStatus::Skipped), format!("{task} skipped: {reason}")),
         Kind::Paused { reason } => (None, format!("Paused: {reason}; no new workers start until `resume`")),
+        Kind::TaskCancelled { task, then, reason } => {
+            (Some(TaskStatus::Skipped), format!("{task} cancelled ({then}): {reason}"))
+        }
+        Kind::TasksAdded { tasks, .. } => (None, format!("New tasks: {}", tasks.join(", "))),
+        Kind::TasksAdvised { tasks, text } => (None, format!("Feedback for {}: {text}", tasks.join(", "))),
         Kind::Limited { role, agent, workers } => (None, limited(role.as_deref(), agent.as_deref(), *workers)),
         Kind::Resumed => (None, "Going on".to_owned()),
         Kind::WaveFailed { wave } => {

@@ -1,5 +1,6 @@
 //! Applies each event to a run. Total: impossible events are ignored.
 
+use super::cancel::Cancel;
 use super::decision::Decision;
 use super::event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 use super::input::{ErrorClass, Work};
@@ -48,6 +49,9 @@ impl Run {
                 let (tasks, text) = (tasks.clone(), text.clone());
                 self.decided(Decision { checkpoint, action, tasks, text, at });
             }
+            Event::Cancelled { work, then, reason, .. } => self.cancel(*work, *then, reason),
+            Event::Advised { tasks, text, .. } => self.advise(tasks, text),
+            Event::Added { tasks, .. } => self.add(tasks),
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
             Event::Limited { group, most, .. } => self.limited(group, *most),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
@@ -94,8 +98,10 @@ impl Run {
         let Some(state) = self.state.tasks.get(task.get()) else { return false };
         let facts = &self.facts.tasks[task.get()];
         let free = (slot as usize) < self.graph.len() && self.state.slots.task(slot).is_none();
-        let allowed = gate(facts.run_on, state.open, state.bad) == Gate::Run
+        let allowed = !state.is_absent
+            && gate(facts.run_on, state.open, state.bad) == Gate::Run
             && self.needless(task).is_none()
+            && state.cancelled.is_none()
             && self.state.recalled.is_empty()
             && !self.state.queue.is_busy(facts)
             && (self.policy.cadence == Cadence::Beat || self.has_its_turn(task));
@@ -115,6 +121,11 @@ impl Run {
     /// A worker has ended, and its task took these moves.
     fn left(&mut self, work: Work, path: &[TaskStatus], at: Timestamp) -> bool {
         let Some(slot) = self.running(work).map(|task| task.slot) else { return false };
+        // What is to be skipped is skipped when it is pending again.
+        let cancelled = &mut self.state.tasks[work.task.get()].cancelled;
+        if cancelled.as_ref().is_some_and(|cancelled| cancelled.then != Cancel::Skip) {
+            *cancelled = None;
+        }
         self.state.slots.leave(slot);
         self.state.queue.set_busy(&self.facts.tasks[work.task.get()], false);
         self.moved(work.task, path, at)
@@ -127,6 +138,7 @@ impl Run {
         // What depends on it is judged by what it found.
         let task = &mut self.state.tasks[work.task.get()];
         (task.findings, task.error, task.check_only, task.objection) = (findings.cloned(), None, false, None);
+        task.advice = None;
         (task.verdict, task.complexity) =
             reviewed.map_or((None, None), |reviewed| (reviewed.verdict, reviewed.complexity));
         self.left(work, &[TaskStatus::Completed], at);
@@ -295,7 +307,8 @@ impl Run {
         if self.running(work).is_none() {
             return;
         }
-        let counts = !self.ends_workers();
+        let task = &self.state.tasks[work.task.get()];
+        let counts = !self.ends_workers() && task.cancelled.is_none();
         let task = &mut self.state.tasks[work.task.get()];
         task.interruptions += u32::from(counts);
         if then == Then::Over {
@@ -322,6 +335,7 @@ impl Run {
         self.state.tasks[task.get()].not_needed = not_needed;
         self.state.not_needed += usize::from(not_needed);
         let error = self.explain(reason);
+        self.state.tasks[task.get()].cancelled = None;
         self.moved(task, &[TaskStatus::Skipped], at);
         let task = &mut self.state.tasks[task.get()];
         task.error = Some(error);

@@ -22,7 +22,7 @@ impl Run {
                 self.state.clock // time never goes back within an incarnation
             }
         };
-        let at_rest = matches!(input, Input::Edited { .. } | Input::Used { .. });
+        let at_rest = matches!(input, Input::Edited { .. } | Input::Add { .. } | Input::Used { .. });
         let mut turn = Turn { run: self, now, events: Vec::new(), standings: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {
@@ -56,6 +56,9 @@ impl Turn<'_> {
 
     /// A worker ended; the attempt is running.
     pub(super) fn ended(&mut self, work: Work, outcome: Outcome) {
+        if self.cancelled_ended(work) {
+            return;
+        }
         let at = self.now;
         let (class, error) = match outcome {
             Outcome::Completed { findings, review } => {
@@ -89,6 +92,7 @@ impl Turn<'_> {
         match input {
             Input::Recovered { alive, harvested, rebooted, .. } => self.recover(alive, harvested, rebooted),
             Input::Start { .. } if !begun => self.emit(Event::Began { at }),
+            Input::Add { tasks, .. } => self.person_adds(tasks)?,
             _ if !begun => return Err(Refused::NotBegun),
             Input::Start { .. } => return Err(self.wrong_stage()),
             Input::Woke { .. } => {}
@@ -100,11 +104,11 @@ impl Turn<'_> {
             }
             Input::Ended { ended, .. } => {
                 let slot = self.run.running(ended.work).ok_or(Refused::NotRunning(ended.work))?.slot;
-                let completed = matches!(ended.outcome, Outcome::Completed { .. });
+                let work = ended.work;
                 let before = self.run.checkpoint();
                 self.ended(ended.work, ended.outcome);
-                if completed {
-                    self.fast_advance(ended.work.task, slot);
+                if self.run.state.tasks[work.task.get()].status == TaskStatus::Completed {
+                    self.fast_advance(work.task, slot);
                 }
                 if self.run.checkpoint() != before {
                     self.ask();
@@ -136,12 +140,13 @@ impl Turn<'_> {
                 }
                 _ => return Err(self.wrong_stage()),
             },
-            Input::Retry { which, downstream, .. } => self.retry(which, downstream)?,
+            Input::Retry { which, downstream, feedback, .. } => self.retry(which, downstream, feedback)?,
+            Input::Cancel { task, then, reason, feedback, .. } => self.person_cancels(task, then, reason, feedback)?,
             Input::Edited { again, skip, reason, .. } => self.edited(&again, &skip, &reason)?,
             Input::Limit { group, most, .. } => self.limit(group, most)?,
             Input::Skip { task, reason, .. } => {
-                let status = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?.status;
-                status.moved(TaskStatus::Skipped)?;
+                let state = self.run.state.tasks.get(task.get()).filter(|task| !task.is_absent);
+                state.ok_or(Refused::NoSuchTask(task))?.status.moved(TaskStatus::Skipped)?;
                 self.emit(Event::Skipped { task, reason: SkipReason::Person(reason), at });
             }
         }
@@ -155,6 +160,7 @@ impl Turn<'_> {
         self.merge_waves();
         self.start_all();
         self.stop_if_stuck();
+        self.stop_after_part();
         self.finish();
     }
 

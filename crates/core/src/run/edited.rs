@@ -17,7 +17,13 @@ impl Turn<'_> {
         let mut anew: BTreeSet<_> = self.run.to_reset(Which::Tasks(completed), true)?.into_iter().collect();
         anew.extend(self.run.to_reset(Which::Tasks(others), false)?);
         for task in skip {
-            let state = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(*task))?;
+            let state = self
+                .run
+                .state
+                .tasks
+                .get(task.get())
+                .filter(|task| !task.is_absent)
+                .ok_or(Refused::NoSuchTask(*task))?;
             state.status.moved(TaskStatus::Skipped)?;
         }
         let at = self.now;

@@ -4,6 +4,7 @@
 //! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
 
 use super::budget::Bound;
+use super::cancel::Cancel;
 use super::input::{ErrorClass, Work};
 use super::limit::Group;
 use super::review::{Cause, Reviewed};
@@ -130,6 +131,33 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A person ends the worker of a task; what its attempt comes to counts no more.
+    Cancelled {
+        /// Which attempt at which task.
+        work: Work,
+        /// What becomes of the task when the worker has ended.
+        then: Cancel,
+        /// For people.
+        reason: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person says something about tasks; whoever does them from now on is told.
+    Advised {
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
+        /// In the person's words.
+        text: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// Tasks are there from now on that the plan did not have when the run began.
+    Added {
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
+        /// When.
+        at: Timestamp,
+    },
     /// Every task of a wave is over.
     WaveMerged {
         /// Which wave, from 1.
@@ -201,6 +229,9 @@ impl Event {
             | Self::Reset { at, .. }
             | Self::Returned { at, .. }
             | Self::Decided { at, .. }
+            | Self::Cancelled { at, .. }
+            | Self::Advised { at, .. }
+            | Self::Added { at, .. }
             | Self::WaveMerged { at, .. }
             | Self::Limited { at, .. }
             | Self::Paused { at, .. }
@@ -219,6 +250,7 @@ impl Event {
             | Self::Used { work, .. }
             | Self::Completed { work, .. }
             | Self::Failed { work, .. }
+            | Self::Cancelled { work, .. }
             | Self::Interrupted { work, .. } => Some(work.task),
             Self::Skipped { task, .. } => Some(*task),
             _ => None,
@@ -258,6 +290,8 @@ pub enum Halt {
     NotLoggedIn(TaskIndex),
     /// The disk is full.
     NoRoom,
+    /// Only a part of the plan was to be run, and nothing of it can start any more.
+    PartDone,
 }
 
 /// Why a run is paused.

@@ -173,6 +173,11 @@ impl Facts {
         });
     }
 
+    /// Puts the tasks in the order of their waves, after some of these have changed.
+    pub(super) fn sort_waves(&mut self) {
+        (self.by_wave, self.wave_starts) = by_wave(&self.tasks);
+    }
+
     /// How many waves there are.
     pub(super) fn wave_count(&self) -> u32 {
         u32::try_from(self.wave_starts.len()).unwrap_or(u32::MAX)

@@ -25,7 +25,7 @@ impl Run {
 
     /// How the run stands, if nothing runs and nothing will by itself.
     fn ending(&self) -> Option<Ending> {
-        let all_completed = self.state.counts.completed + self.state.not_needed == self.graph.len();
+        let all_completed = self.state.counts.completed + self.state.not_needed == self.state.counts.total();
         match self.state.stage {
             _ if self.state.slots.running() > 0 => None,
             Stage::NotBegun | Stage::Going => None,

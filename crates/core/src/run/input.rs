@@ -1,5 +1,6 @@
 //! What a run can be told, and why it may refuse to listen.
 
+use super::cancel::Cancel;
 use super::limit::Group;
 use super::review::Review;
 use super::state::NEVER;
@@ -83,6 +84,21 @@ pub enum Input {
         which: Which,
         /// Also everything that depends on them and is over, whatever became of it.
         downstream: bool,
+        /// What the person says to whoever does these tasks next; may be empty.
+        feedback: String,
+    },
+    /// A person ends the worker of a task.
+    Cancel {
+        /// When.
+        now: Timestamp,
+        /// Which task.
+        task: TaskIndex,
+        /// What becomes of it.
+        then: Cancel,
+        /// For people.
+        reason: String,
+        /// What the person says to whoever does it next; may be empty.
+        feedback: String,
     },
     /// Between two incarnations a person changed the tasks. Comes before [`Input::Recovered`]: nothing starts
     /// yet. All of it is taken, or none.
@@ -95,6 +111,14 @@ pub enum Input {
         skip: Vec<TaskIndex>,
         /// For people.
         reason: String,
+    },
+    /// Tasks are added that the session has and the run does not yet. Told before [`Input::Recovered`]: nothing starts yet. All
+    /// of them, or none.
+    Add {
+        /// When.
+        now: Timestamp,
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
     },
     /// A person wants a task not to run.
     Skip {
@@ -143,6 +167,8 @@ impl Input {
             | Self::Drain { now }
             | Self::Stop { now }
             | Self::Retry { now, .. }
+            | Self::Cancel { now, .. }
+            | Self::Add { now, .. }
             | Self::Edited { now, .. }
             | Self::Skip { now, .. }
             | Self::Limit { now, .. }
@@ -284,6 +310,12 @@ pub enum Refused {
     /// There is nothing that could be done again.
     #[error("no completed task can be done again")]
     NothingToRevise,
+    /// What is added cannot come before a task that was begun.
+    #[error("task number {} has begun, and cannot wait for a new task", .0.0)]
+    HasBegun(TaskIndex),
+    /// No worker has the task.
+    #[error("no worker has task number {}", .0.0)]
+    NotAtWork(TaskIndex),
     /// A limit that lets nothing start.
     #[error("a limit of 0 workers lets nothing start")]
     NoWorkers,

@@ -53,7 +53,7 @@ pub fn check(run: &Run) -> Result<(), Broken> {
     for task in run.graph.order() {
         check_task(run, *task)?;
     }
-    let statuses = || run.state.tasks.iter().map(|task| task.status);
+    let statuses = || run.state.tasks.iter().filter(|task| !task.is_absent).map(|task| task.status);
     let counts = run.state.counts;
     let right =
         TaskStatus::ALL.iter().all(|status| counts.count(*status) == statuses().filter(|s| s == status).count());
@@ -94,10 +94,14 @@ pub(super) fn after(run: &Run, event: &Event) -> Result<(), Broken> {
 
 fn check_task(run: &Run, index: TaskIndex) -> Result<(), Broken> {
     let (task, facts) = (&run.state.tasks[index.get()], &run.facts.tasks[index.get()]);
-    let dependencies = || run.graph.dependencies(index).iter().map(|on| &run.state.tasks[on.get()]);
+    let there = |on: &&TaskIndex| run.has(**on);
+    let dependencies = || run.graph.dependencies(index).iter().filter(there).map(|on| &run.state.tasks[on.get()]);
     let open = dependencies().filter(|on| !on.status.is_over()).count();
     let is_bad = |on: &&TaskState| on.status.is_over() && on.status != TaskStatus::Completed && !on.not_needed;
     let bad = dependencies().filter(is_bad).count();
+    if task.is_absent {
+        return if task.place == Place::Nowhere { Ok(()) } else { Err(Broken::Place(index)) };
+    }
     let gate_now = gate(facts.run_on, task.open, task.bad);
     let is_running = task.status == TaskStatus::InProgress;
     if (task.open as usize, task.bad as usize) != (open, bad) || is_running && gate_now != Gate::Run {
@@ -148,5 +152,9 @@ fn check_waves(run: &Run) -> Result<(), Broken> {
         }
     }
     let merged = run.facts.tasks.iter().zip(&run.state.tasks).filter(|(facts, _)| facts.wave <= run.state.merged);
-    if merged.into_iter().any(|(_, task)| !task.status.is_over()) { Err(Broken::Counts) } else { Ok(()) }
+    if merged.into_iter().any(|(_, task)| !task.is_absent && !task.status.is_over()) {
+        Err(Broken::Counts)
+    } else {
+        Ok(())
+    }
 }

@@ -8,11 +8,13 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `skip`, `review`, `decision`, `reset`, `edited`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added`, `recover`, `finish`. `view` is what others see, [`invariants`] what
 //! always holds.
 
+mod added;
 mod apply;
 mod budget;
+mod cancel;
 mod decide;
 mod decision;
 mod edited;
@@ -24,6 +26,7 @@ mod halt;
 mod input;
 pub mod invariants;
 mod limit;
+mod part;
 mod policy;
 mod queue;
 mod recover;
@@ -39,6 +42,7 @@ mod view;
 mod wave_cadence;
 
 pub use budget::{AT_FIRST, Bound, Budget, Budgets, Live, Measure, Scope};
+pub use cancel::Cancel;
 pub use decision::Decision;
 pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};

@@ -1,7 +1,7 @@
 //! The settings of a run. Chosen before it begins; a later incarnation may choose anew, except for the
 //! cadence and the seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Budgets;
 use crate::complexity::Complexity;
@@ -94,6 +94,10 @@ pub struct Policy {
     pub agents: Agents,
     /// How long a run waits at most until an agent has quota again; without it, as long as it takes.
     pub quota_wait: Option<Millis>,
+    /// So many tasks, the first ones, were there when the run began; all, unless that is said.
+    pub begun_with: Option<u32>,
+    /// Only these tasks start; all, where none are named.
+    pub part: Option<BTreeSet<TaskIndex>>,
     /// What may be used.
     pub budgets: Budgets,
     /// What differs for single tasks.
@@ -116,6 +120,8 @@ impl Default for Policy {
             fallbacks: BTreeMap::new(),
             agents: Agents::default(),
             quota_wait: None,
+            begun_with: None,
+            part: None,
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
         }

@@ -33,6 +33,7 @@ impl Turn<'_> {
                 None => self.ended(work, Outcome::Interrupted),
             }
         }
+        self.end_what_is_cancelled();
         let strangers = alive.into_iter().filter(|work| !at_work.contains(work));
         self.effects.extend(strangers.map(|work| Effect::EndWorker { work }));
         if matches!(self.run.state.stage, Stage::Draining | Stage::Stopping) {

@@ -13,11 +13,16 @@ use crate::moves::{IllegalMove, Moves};
 use crate::task::TaskStatus;
 
 impl Turn<'_> {
-    pub(super) fn retry(&mut self, which: Which, downstream: bool) -> Result<(), Refused> {
+    pub(super) fn retry(&mut self, which: Which, downstream: bool, feedback: String) -> Result<(), Refused> {
         let named = if let Which::Tasks(tasks) = &which { tasks.clone() } else { Vec::new() };
+        let first =
+            if feedback.is_empty() { Vec::new() } else { self.run.first_to_reset(which.clone(), downstream)? };
         let tasks = self.run.to_reset(which, downstream)?;
         if let Some(refused) = named.into_iter().find_map(|task| self.run.skipped_again(task, &tasks)) {
             return Err(refused);
+        }
+        if !feedback.is_empty() {
+            self.emit(Event::Advised { tasks: first, text: feedback, at: self.now });
         }
         self.emit(Event::Reset { tasks, at: self.now });
         Ok(())

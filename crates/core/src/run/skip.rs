@@ -46,6 +46,9 @@ impl Run {
     /// The next task that will never run, and why; nothing if there is no more. Each skip can bring forth others.
     pub(super) fn next_skip(&self) -> Option<(TaskIndex, SkipReason)> {
         let task = *self.state.doomed.first()?;
+        if let Some(reason) = self.skipped_at_end(task) {
+            return Some((task, reason));
+        }
         let state = &self.state.tasks[task.get()];
         if gate(self.facts.tasks[task.get()].run_on, state.open, state.bad) == Gate::Run {
             return self.needless(task).map(|reason| (task, reason));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cancel::Cancelled;
 use super::decision::Decision;
 use super::event::{Halt, PauseReason};
 use super::facts::Facts;
@@ -146,6 +147,12 @@ pub(super) struct TaskState {
     pub(super) complexity: Option<Complexity>,
     /// The work that it did not accept, where a person must decide.
     pub(super) objection: Option<Box<Objection>>,
+    /// The run does not have it yet.
+    pub(super) is_absent: bool,
+    /// A person ends its worker, or has.
+    pub(super) cancelled: Option<Box<Cancelled>>,
+    /// What a person says to whoever does it next.
+    pub(super) advice: Option<String>,
     /// Only what it delivered is to be checked again.
     pub(super) check_only: bool,
 }
@@ -230,14 +237,18 @@ impl Run {
 
     /// Gives each task the status that the plan says.
     fn settle_in(&mut self) {
-        let dependencies = (0..).map(TaskIndex).take(self.graph.len()).map(|task| self.graph.dependencies(task).len());
+        let first = self.policy.begun_with.map_or(self.graph.len(), |first| first as usize).min(self.graph.len());
+        let is_there = |task: &&TaskIndex| task.get() < first;
+        let dependencies = (0..).map(TaskIndex).take(self.graph.len());
+        let dependencies = dependencies.map(|task| self.graph.dependencies(task).iter().filter(is_there).count());
         let tasks = dependencies.map(|open| TaskState::new(u32::try_from(open).unwrap_or(u32::MAX)));
         self.state.tasks = tasks.collect();
-        self.state.counts.pending = self.state.tasks.len();
-        for facts in &self.facts.tasks {
+        self.state.tasks.iter_mut().skip(first).for_each(|task| task.is_absent = true);
+        self.state.counts.pending = first;
+        for facts in self.facts.tasks.iter().take(first) {
             self.state.waves[facts.wave as usize - 1].open[facts.turn as usize] += 1;
         }
-        for task in (0..).map(TaskIndex).take(self.graph.len()) {
+        for task in (0..).map(TaskIndex).take(first) {
             let status = self.facts.tasks[task.get()].initially;
             if status == TaskStatus::Pending { self.put_in_place(task) } else { self.put(task, status) }
         }
@@ -292,6 +303,9 @@ impl Run {
         let (task, facts) = (&self.state.tasks[index.get()], &self.facts.tasks[index.get()]);
         match gate(facts.run_on, task.open, task.bad) {
             _ if task.status != TaskStatus::Pending => Place::Nowhere,
+            _ if task.is_absent => Place::Nowhere,
+            _ if task.cancelled.is_some() => Place::Doomed,
+            _ if self.is_left_out(index) => Place::Nowhere,
             Gate::Wait => Place::Nowhere,
             Gate::Skip => Place::Doomed,
             Gate::Run if self.needless(index).is_some() => Place::Doomed,
@@ -350,6 +364,9 @@ impl TaskState {
             verdict: None,
             complexity: None,
             objection: None,
+            is_absent: false,
+            cancelled: None,
+            advice: None,
             check_only: false,
         }
     }

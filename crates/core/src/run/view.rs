@@ -1,5 +1,6 @@
 //! What can be seen of a run from outside.
 
+use super::cancel::Cancel;
 use super::event::{Halt, PauseReason};
 use super::input::Work;
 use super::review::Cause;
@@ -101,6 +102,10 @@ pub struct TaskView<'a> {
     pub rounds: u32,
     /// What was wrong with it the last time.
     pub critique: Option<&'a str>,
+    /// What a person says to whoever does it next.
+    pub advice: Option<&'a str>,
+    /// What becomes of it when its worker has ended, if a person ends that.
+    pub cancelled: Option<Cancel>,
     /// What it said about the work of others.
     pub verdict: Option<Verdict>,
     /// How much it found there to be to the work.
@@ -142,6 +147,8 @@ impl Run {
             error: state.error.as_deref(),
             rounds: state.rounds,
             critique: state.critique.as_deref(),
+            advice: state.advice.as_deref(),
+            cancelled: state.cancelled.as_ref().map(|cancelled| cancelled.then),
             verdict: state.verdict,
             complexity: state.complexity,
             not_needed: state.not_needed,

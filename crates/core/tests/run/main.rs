@@ -2,8 +2,10 @@
 //! decisions; and what the schedule costs.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod added;
 mod beats;
 mod budgets;
+mod cancels;
 mod chains;
 mod cost;
 mod drive;
@@ -11,6 +13,7 @@ mod edits;
 mod judging;
 mod limits;
 mod oracle;
+mod parts;
 mod plan;
 mod random;
 mod shortage;

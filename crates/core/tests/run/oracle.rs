@@ -5,7 +5,7 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed,
+    Cadence, Cancel, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed,
     WaveThen, Work,
 };
 use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskIndex, TaskStatus};
@@ -64,6 +64,8 @@ pub(crate) struct Seen {
     pub(crate) not_needed: bool,
     pub(crate) rounds: u32,
     complexity: Option<Complexity>,
+    /// A person ends its worker, or has.
+    cancelled: Option<Cancel>,
 }
 
 /// Says what is wrong, unless it holds.
@@ -91,6 +93,7 @@ impl<'a> Oracle<'a> {
             not_needed: false,
             rounds: 0,
             complexity: None,
+            cancelled: None,
         };
         Self {
             plan,
@@ -130,6 +133,9 @@ impl<'a> Oracle<'a> {
             Event::Intended { works, .. } => self.intended(works)?,
             Event::Doubted { .. } => self.doubted(),
             Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
+            Event::Completed { work, .. } if self.tasks[work.task.get()].cancelled.is_some() => {
+                return Err(format!("{work:?} was cancelled, and completes"));
+            }
             Event::Completed { work, reviewed, .. } => self.done(*work, reviewed.as_deref())?,
             Event::Failed { work, class, then, .. } => self.failed(*work, *class, *then)?,
             Event::Interrupted { work, then, .. } => self.interrupted(*work, *then)?,
@@ -138,6 +144,15 @@ impl<'a> Oracle<'a> {
             Event::Returned { tasks, .. } => self.returned(tasks)?,
             Event::Decided { checkpoint, action, tasks, .. } => self.decided(*checkpoint, *action, tasks)?,
             Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then)?,
+            Event::Cancelled { work, then, .. } => {
+                let seen = &mut self.tasks[work.task.get()];
+                must!(seen.slot.is_some() && seen.attempt == work.attempt, "{work:?} is cancelled and does not run");
+                seen.cancelled = Some(*then);
+            }
+            Event::Added { .. } => return Err("no plan here grows".to_owned()),
+            Event::Advised { tasks, .. } => {
+                must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "told to nobody");
+            }
             Event::Limited { group, most, .. } => {
                 must!(*most != Some(0) && self.stage != Stage::Finished, "limited to {most:?} while {:?}", self.stage);
                 let key = match group {
@@ -300,6 +315,10 @@ impl<'a> Oracle<'a> {
 
     fn failed(&mut self, work: Work, class: ErrorClass, then: Then) -> Result<(), String> {
         let task = work.task.get();
+        if let Some(cancel) = self.tasks[task].cancelled.take() {
+            must!(cancel == Cancel::Fail && then == Then::Over, "{task} is to {cancel:?}, and fails: {then:?}");
+            return self.ended(work, TaskStatus::Failed);
+        }
         let failures = self.tasks[task].failures;
         let left = failures < self.plan.retries(task);
         let bound = self.own(task).rounds.unwrap_or(self.plan.policy.rounds);
@@ -351,6 +370,13 @@ impl<'a> Oracle<'a> {
     }
 
     fn interrupted(&mut self, work: Work, then: Then) -> Result<(), String> {
+        let own = &mut self.tasks[work.task.get()].cancelled;
+        if let Some(cancel) = *own {
+            let again = Then::Again { not_before: team_executor_core::Timestamp::from_micros(self.clock) };
+            must!(cancel != Cancel::Fail && then == again, "{work:?} is to {cancel:?}, and {then:?}");
+            *own = own.filter(|cancel| *cancel == Cancel::Skip);
+            return self.ended(work, TaskStatus::Pending);
+        }
         let lost = self.tasks[work.task.get()].lost;
         let ends = self.stage == Stage::Stopping || !self.recalled.is_empty();
         let again = ends || lost < self.plan.policy.interruptions;
@@ -383,6 +409,8 @@ impl<'a> Oracle<'a> {
             SkipReason::Person(_) => true,
         };
         let by_rule = !matches!(reason, SkipReason::Person(_));
+        must!(!by_rule || self.tasks[task].cancelled.is_none(), "{task} is skipped by a person, not by {reason:?}");
+        self.tasks[task].cancelled = None;
         must!(right && (!by_rule || self.verdict(task) == Some(false)), "{task} skipped: {reason:?}");
         (self.tasks[task].status, self.tasks[task].by_rule) = (TaskStatus::Skipped, by_rule);
         self.tasks[task].not_needed = matches!(reason, SkipReason::SwitchedOff | SkipReason::TooSimple(..));
@@ -456,6 +484,7 @@ impl<'a> Oracle<'a> {
         let runs = || over.then_some(!needless);
         match self.plan.tasks[task].run_on {
             _ if self.tasks[task].status != TaskStatus::Pending => None,
+            _ if self.tasks[task].cancelled.is_some() => Some(false),
             RunOn::Success if bad => Some(false),
             RunOn::Failure if !bad => over.then_some(false),
             _ => runs(),

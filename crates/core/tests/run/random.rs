@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use team_executor_core::run::{
-    Agents, Backoff, Cadence, Ending, ErrorClass, Event, Group, KeptWaves, Outcome, Policy, Review, TaskPolicy,
+    Agents, Backoff, Cadence, Cancel, Ending, ErrorClass, Event, Group, KeptWaves, Outcome, Policy, Review, TaskPolicy,
     WaveFailed,
 };
 use team_executor_core::{
@@ -120,6 +120,7 @@ fn acts() -> impl Strategy<Value = Act> {
             1 => Just(Act::Stop),
             2 => (any::<Option<usize>>(), any::<bool>()).prop_map(|(which, downstream)| Act::Retry { which, downstream }),
             1 => any::<usize>().prop_map(|which| Act::Skip { which }),
+            3 => (any::<usize>(), prop::sample::select(Cancel::ALL)).prop_map(|(which, then)| Act::Cancel { which, then }),
             2 => (groups(), prop::option::weighted(0.8, 0..4_u32)).prop_map(|(group, most)| Act::Limit { group, most }),
             3 => (prop::sample::select(CheckpointAction::ALL), any::<Option<usize>>())
                 .prop_map(|(action, which)| Act::Decide { action, which }),

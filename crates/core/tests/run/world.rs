@@ -1,7 +1,9 @@
 //! A world around a run: workers that end as chance wills, people who interfere, crashes at any point of a step.
 
 use proptest::prelude::TestCaseError;
-use team_executor_core::run::{Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants};
+use team_executor_core::run::{
+    Cancel, Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants,
+};
 use team_executor_core::{CheckpointAction, TaskStatus};
 
 use crate::oracle::{Oracle, Stage};
@@ -30,6 +32,10 @@ pub(crate) enum Act {
     },
     Skip {
         which: usize,
+    },
+    Cancel {
+        which: usize,
+        then: Cancel,
     },
     Limit {
         group: Group,
@@ -129,9 +135,13 @@ impl<'a> World<'a> {
             Act::Stop => Input::Stop { now },
             Act::Retry { which, downstream } => {
                 let which = which.map_or(Which::AllFailed, |which| Which::Tasks(vec![task(which)]));
-                Input::Retry { now, which, downstream: *downstream }
+                Input::Retry { now, which, downstream: *downstream, feedback: String::new() }
             }
             Act::Skip { which } => Input::Skip { now, task: task(*which), reason: "not needed".to_owned() },
+            Act::Cancel { which, then } => {
+                let (reason, feedback) = ("too slow".to_owned(), if which % 2 == 0 { "faster" } else { "" }.to_owned());
+                Input::Cancel { now, task: task(*which), then: *then, reason, feedback }
+            }
             Act::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Act::Decide { action, which } => {
                 let tasks = which.map(task).into_iter().collect();

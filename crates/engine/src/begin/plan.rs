@@ -1,10 +1,10 @@
 //! The first record of a journal: what is decided once, when a run is made, and never changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cadence, KeptWaves, Policy};
-use team_executor_core::{Session, Task, TaskStatus, Timestamp, fnv};
+use team_executor_core::{Session, Task, TaskId, TaskStatus, Timestamp, fnv};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// How often work had been sent back before the run.
     pub(crate) rounds: u32,
+    /// How many tasks there were; an older run has those that the session has.
+    pub(crate) tasks: Option<u32>,
     /// Tasks that were over before the run.
     pub(crate) over: Vec<(String, TaskStatus)>,
     pub(crate) at: Timestamp,
@@ -54,6 +56,10 @@ impl Plan {
             out.key(key);
             out.plain(number);
         }
+        if let Some(tasks) = self.tasks {
+            out.key("tasks");
+            out.plain(tasks);
+        }
         out.key("seed");
         out.text(&self.seed.to_string());
         out.key("over");
@@ -76,9 +82,19 @@ impl Plan {
         Some(plan)
     }
 
-    /// Whether the session still has the tasks that the run was made for.
+    /// Whether the session still has the tasks that the run was made for. Others may have come behind them.
     pub(crate) fn is_of(&self, session: &Session) -> bool {
-        self.digest == digest(session) && self.planned.as_ref().is_none_or(|planned| *planned == planned_waves(session))
+        let first = self.tasks.map_or(session.tasks.len(), |tasks| tasks as usize);
+        let is_planned = |planned: &String| *planned == planned_waves(session, first);
+        first <= session.tasks.len()
+            && self.digest == digest(session, first)
+            && self.planned.as_ref().is_none_or(is_planned)
+    }
+
+    /// Whether the session has exactly the tasks that the run has by these records.
+    pub(crate) fn is_all_of<'r>(&self, session: &Session, records: impl Iterator<Item = &'r str>) -> bool {
+        let first = self.tasks.map_or(session.tasks.len(), |tasks| tasks as usize);
+        self.is_of(session) && first + records::added(records) == session.tasks.len()
     }
 
     /// Gives tasks the status that they had before the run.
@@ -96,6 +112,7 @@ impl Plan {
             waves: self.waves,
             seed: self.seed,
             rounds_before: self.rounds,
+            begun_with: self.tasks,
             tasks: conclude::with_checkpoints(BTreeMap::new(), session),
             ..Policy::default()
         }
@@ -118,6 +135,7 @@ impl Plan {
             planned: text("planned_waves"),
             seed: text("seed")?.parse().ok()?,
             rounds: number("rounds").and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(0),
+            tasks: number("tasks").and_then(|tasks| u32::try_from(tasks).ok()),
             over: root
                 .get("over")?
                 .entries()
@@ -128,23 +146,25 @@ impl Plan {
     }
 }
 
-/// What makes tasks the same tasks: their ids, roles and dependencies, in order.
-pub(crate) fn digest(session: &Session) -> String {
+/// What makes the first tasks the same tasks: their ids, roles and dependencies on each other, in order.
+pub(crate) fn digest(session: &Session, first: usize) -> String {
     let mut hash = Hash::default();
-    for task in &session.tasks {
+    let later: HashSet<&TaskId> = session.tasks.iter().skip(first).map(|task| &task.id).collect();
+    for task in session.tasks.iter().take(first) {
         hash.add(task.id.as_str());
         hash.add(task.role.as_str());
-        task.dependencies.iter().for_each(|dependency| hash.add(dependency.as_str()));
+        let known = task.dependencies.iter().filter(|dependency| later.is_empty() || !later.contains(*dependency));
+        known.for_each(|dependency| hash.add(dependency.as_str()));
         hash.add("");
     }
     hash.text()
 }
 
-/// What makes planned waves the same waves: those of all tasks, in order.
-pub(crate) fn planned_waves(session: &Session) -> String {
+/// What makes planned waves the same waves: those of the first tasks, in order.
+pub(crate) fn planned_waves(session: &Session, first: usize) -> String {
     let mut hash = Hash::default();
     hash.add(if session.waves_are_barriers { "barriers" } else { "" });
-    for task in &session.tasks {
+    for task in session.tasks.iter().take(first) {
         hash.add(&task.declared_wave.unwrap_or(0).to_string());
     }
     hash.text()
@@ -182,12 +202,13 @@ mod tests {
             planned: Some("ff00".to_owned()),
             seed: u64::MAX,
             rounds: 3,
+            tasks: Some(2),
             over: vec![("任务".to_owned(), TaskStatus::Completed), ("2".to_owned(), TaskStatus::Skipped)],
             at: Timestamp::from_micros(5),
         };
         assert_eq!(Plan::read(&plan.write()), Some(plan.clone()));
-        let older = Plan { waves: KeptWaves::Computed, planned: None, ..plan };
-        assert!(!older.write().contains("waves"));
+        let older = Plan { waves: KeptWaves::Computed, planned: None, tasks: None, ..plan };
+        assert!(!older.write().contains("waves") && !older.write().contains("tasks"));
         assert_eq!(Plan::read(&older.write()), Some(older));
         assert_eq!(Plan::read("{}"), None);
     }

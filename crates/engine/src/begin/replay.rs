@@ -65,6 +65,8 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         budgets: options.budgets.clone(),
         fallbacks: options.fallbacks.clone(),
         agents: options.workers.names(),
+        begun_with: plan.tasks,
+        part: options.part.clone(),
         quota_wait: options.quota_wait,
         seed: plan.seed,
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },

@@ -187,7 +187,7 @@ mod tests {
             ["A", "B"].map(|id| Task::new(TaskId::parse(id).unwrap(), RoleName::parse("r").unwrap())).into();
         let graph = Graph::seal(&session.tasks).graph.unwrap();
         let at = Timestamp::from_micros(5);
-        let (cadence, digest) = (Cadence::Beat, digest(&session));
+        let (cadence, digest) = (Cadence::Beat, digest(&session, 2));
         let plan = Plan {
             session: place.clone(),
             digest,
@@ -196,6 +196,7 @@ mod tests {
             planned: None,
             seed: 1,
             rounds: 0,
+            tasks: Some(2),
             over: vec![],
             at,
         };

@@ -1,4 +1,4 @@
-//! A person adds a task to a session that no run has open: to its own file, through the writer of its dialect, and only if
+//! A person adds a task to a session that no executor has: to its own file, through the writer of its dialect, and only if
 //! the session is valid with it.
 
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use team_executor_beneath::io_error;
 use team_executor_core::{RoleName, Session, Task, TaskId};
 use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load};
-use team_executor_store::run_folder::{folder_name, project_root};
+use team_executor_store::run_folder::{folder_name, project_root, run_path};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
 use crate::begin::run_at;
 use crate::render::views::{OwnFile, own_file};
-use crate::{clock, runs, shell};
+use crate::{clock, control, shell};
 
 /// The task that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -50,17 +50,15 @@ pub fn create(
         let help = format!("add it to {path}/{file}, then: team-executor validate {named}");
         return Err(Refusal::new(format!("tasks of this session are {how}"), help));
     }
-    let open = || run_at::newest(&run_at::runs(&project_root(folder, current)), folder);
-    if let Some(run) = open() {
-        let is_finished =
-            runs::known(&project_root(folder, current)).iter().any(|known| known.id == run && known.finished);
-        if !is_finished {
-            let help = format!("run it to its end first: team-executor run {named}");
-            return Err(Refusal::new(
-                format!("the run {run} is open, and a run keeps the tasks that it began with"),
-                help,
-            ));
-        }
+    let project = project_root(folder, current);
+    if let Some(run) = run_at::newest(&run_at::runs(&project), folder)
+        && control::holder(&run_path(&project, &run)).is_some()
+    {
+        let help = format!("end it first: team-executor stop {named}; `resume` goes on with the new task");
+        return Err(Refusal::new(
+            format!("an executor has the run {run}, and takes new tasks over at its start"),
+            help,
+        ));
     }
     let (mut with, name) = (session.clone(), own_file::name(dialect, folder));
     with.tasks.push(task(session, new)?);

@@ -1,7 +1,7 @@
 //! What came of a request, in words and as a line of JSON.
 
-use team_executor_core::run::{Event, Group, PauseReason, Refused, Run};
-use team_executor_core::{CheckpointAction, TaskIndex};
+use team_executor_core::run::{Cancel, Event, Group, PauseReason, Refused, Run};
+use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus};
 use team_executor_files::json::{self, Layout, Value, Writer};
 
 use super::VERSION;
@@ -35,7 +35,7 @@ impl Answer {
     ) -> Self {
         let stage = run.stage().word();
         if let Some(refused) = refused {
-            return Self::refused(stage, in_words(request, refused, id));
+            return Self::refused(stage, in_words(request, refused, run, id));
         }
         let mut did: Vec<String> = events.iter().flat_map(|event| told(event, run, &id)).collect();
         if did.len() > TOLD {
@@ -105,6 +105,18 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
             return tasks.iter().map(|task| format!("{} will run again", id(*task))).collect();
         }
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
+        Event::Cancelled { work, then, .. } => {
+            let becomes = match then {
+                Cancel::Fail => "fails",
+                Cancel::Skip => "is skipped",
+                Cancel::Retry => "begins anew",
+            };
+            format!("the worker of {0} is ended; when it has, {0} {becomes}", id(work.task))
+        }
+        Event::Advised { tasks, .. } => {
+            let ids: Vec<_> = tasks.iter().map(|task| id(*task)).collect();
+            format!("the next attempt at {} is told so", ids.join(", "))
+        }
         Event::Limited { group, most, .. } => limited(group, *most, run),
         Event::Finished { .. } => "every task is over".to_owned(),
         _ => return Vec::new(),
@@ -142,7 +154,7 @@ fn next<'i>(run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> String {
 }
 
 /// Why the rules refused, with the names that a person knows.
-fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &'i str) -> String {
+fn in_words<'i>(request: &Request, refused: Refused, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> String {
     match (refused, request) {
         (Refused::Move(refused), Request::Skip { task, .. }) => {
             format!("'{task}' is {} and cannot be skipped", refused.from)
@@ -162,6 +174,13 @@ fn in_words<'i>(request: &Request, refused: Refused, id: impl Fn(TaskIndex) -> &
         }
         (Refused::DependentRuns(task), _) => format!("'{}', which depends on it, is running", id(task)),
         (Refused::LaterWaveRuns(task), _) => format!("'{}' of a later wave is running", id(task)),
+        (Refused::NoSuchTask(task), _) if run.absent().contains(&task) => {
+            format!("'{}' was added since, and the run takes it over at its next start", id(task))
+        }
+        (Refused::NotAtWork(task), _) => {
+            let status = run.status(task).map_or("gone", TaskStatus::word);
+            format!("no worker has '{}': it is {status}", id(task))
+        }
         (Refused::NoSuchRole, Request::Limit { group: Group::Role(role), .. }) => {
             format!("no task has the role '{role}'")
         }

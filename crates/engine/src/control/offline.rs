@@ -180,9 +180,13 @@ mod tests {
     fn requests() -> Vec<Request> {
         let mut all = vec![Request::Pause { reason: String::new() }, Request::Resume, Request::Drain, Request::Stop];
         for downstream in [false, true] {
-            all.push(Request::Retry { which: ToRetry::Failed, downstream });
+            all.push(Request::Retry { which: ToRetry::Failed, downstream, feedback: String::new() });
             for (task, _) in TASKS {
-                all.push(Request::Retry { which: ToRetry::Tasks(vec![task.to_owned()]), downstream });
+                all.push(Request::Retry {
+                    which: ToRetry::Tasks(vec![task.to_owned()]),
+                    downstream,
+                    feedback: String::new(),
+                });
             }
         }
         all.extend(TASKS.map(|(task, _)| Request::Skip { task: task.to_owned(), reason: String::new() }));

@@ -117,7 +117,10 @@ pub(crate) fn inputs(retry: bool, wave: u32, run: &Run, now: Timestamp) -> Vec<I
     let is_over = counts.pending + counts.ready + counts.in_progress == 0;
     match (retry, failed(run, wave)) {
         (true, tasks) if !tasks.is_empty() => {
-            vec![Input::Retry { now, which: Which::Tasks(tasks), downstream: false }, Input::Resume { now }]
+            vec![
+                Input::Retry { now, which: Which::Tasks(tasks), downstream: false, feedback: String::new() },
+                Input::Resume { now },
+            ]
         }
         (false, _) if !is_over => vec![Input::Stop { now }],
         // Nothing is left that could be retried or stopped.

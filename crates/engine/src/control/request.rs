@@ -1,6 +1,6 @@
 //! Requests to a run as lines of JSON. Any other line is refused.
 
-use team_executor_core::run::{Group, Input, Which};
+use team_executor_core::run::{Cancel, Group, Input, Which};
 use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
@@ -26,6 +26,19 @@ pub enum Request {
         which: ToRetry,
         /// Also everything that depends on them.
         downstream: bool,
+        /// What the person says to whoever does them next; may be empty.
+        feedback: String,
+    },
+    /// The worker of a task is ended.
+    Cancel {
+        /// The id of the task.
+        task: String,
+        /// What becomes of it.
+        then: Cancel,
+        /// For people.
+        reason: String,
+        /// What the person says to whoever does it next; may be empty.
+        feedback: String,
     },
     /// A task is not to run.
     Skip {
@@ -155,7 +168,16 @@ impl Request {
                 out.key("live");
                 out.plain(live);
             }
-            Self::Retry { which, downstream } => {
+            Self::Cancel { task, then, reason, feedback } => {
+                text("task", task);
+                text("then", then.word());
+                text("reason", reason);
+                text("feedback", feedback);
+            }
+            Self::Retry { which, downstream, feedback } => {
+                if !feedback.is_empty() {
+                    text("feedback", feedback);
+                }
                 if let ToRetry::Tasks(tasks) = which {
                     out.key("tasks");
                     out.texts(tasks);
@@ -196,7 +218,15 @@ impl Request {
             "retry" => {
                 let downstream = fields.root.get("downstream").and_then(Value::as_bool);
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
-                (Self::Retry { which: fields.wanted()?, downstream }, &["tasks", "downstream"])
+                let feedback =
+                    fields.root.get("feedback").map_or(Ok(String::new()), |_| fields.words("feedback", TEXT_CHARS))?;
+                (Self::Retry { which: fields.wanted()?, downstream, feedback }, &["tasks", "downstream", "feedback"])
+            }
+            "cancel" => {
+                let then = Cancel::from_word(&fields.text("then")?).ok_or("the request has no readable `then`")?;
+                let (task, reason) = (fields.text("task")?, fields.reason()?);
+                let feedback = fields.words("feedback", TEXT_CHARS)?;
+                (Self::Cancel { task, then, reason, feedback }, &["task", "then", "reason", "feedback"])
             }
             "limit" => (fields.limit()?, &["role", "agent", "workers"]),
             "decide" => {
@@ -246,14 +276,18 @@ impl Request {
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
                 return Err("no executor is running, so no question is open".to_owned());
             }
+            Self::Cancel { task, then, reason, feedback } => {
+                let (task, reason, feedback) = (index(task)?, reason.clone(), feedback.clone());
+                Input::Cancel { now, task, then: *then, reason, feedback }
+            }
             Self::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
-            Self::Retry { which: ToRetry::Failed, downstream } => {
-                Input::Retry { now, which: Which::AllFailed, downstream: *downstream }
+            Self::Retry { which: ToRetry::Failed, downstream, feedback } => {
+                Input::Retry { now, which: Which::AllFailed, downstream: *downstream, feedback: feedback.clone() }
             }
-            Self::Retry { which: ToRetry::Tasks(ids), downstream } => {
+            Self::Retry { which: ToRetry::Tasks(ids), downstream, feedback } => {
                 let tasks = ids.iter().map(index).collect::<Result<_, _>>()?;
-                Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream }
+                Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream, feedback: feedback.clone() }
             }
         })
     }
@@ -279,6 +313,7 @@ impl Request {
             Self::Stop => "stop",
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
+            Self::Cancel { .. } => "cancel",
             Self::Limit { .. } => "limit",
             Self::Decide { .. } => "decide",
             Self::Ask(_) => "ask",
@@ -362,8 +397,14 @@ mod tests {
             Request::Activity,
             Request::Subscribe { from: 7, live: true },
             Request::Progress { attempt: "r/A/1".to_owned(), words: "half done (50 %)".to_owned() },
-            Request::Retry { which: ToRetry::Failed, downstream: false },
-            Request::Retry { which: ToRetry::Tasks(ids()), downstream: true },
+            Request::Retry { which: ToRetry::Failed, downstream: false, feedback: String::new() },
+            Request::Retry { which: ToRetry::Tasks(ids()), downstream: true, feedback: "smaller\nsteps".to_owned() },
+            Request::Cancel {
+                task: "A".to_owned(),
+                then: Cancel::Retry,
+                reason: "it hangs".to_owned(),
+                feedback: "smaller \"steps\"\n".to_owned(),
+            },
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
             Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },

@@ -29,6 +29,7 @@ impl Halted {
                     "the disk is full, so nothing more was started; workers that ran were let finish".to_owned();
                 return Self { words, name: None, why: why.clone() };
             }
+            Halt::PartDone => return Self { words: of_part(rules, session), name: None, why: why.clone() },
             Halt::NotLoggedIn(task) => {
                 let said = rules.view(*task).and_then(|view| view.error);
                 let said = said.unwrap_or("its agent is not logged in");
@@ -39,6 +40,21 @@ impl Halted {
         };
         let name = name_of(bound, session);
         Self { words: words(bound, name.as_deref()), name, why: why.clone() }
+    }
+}
+
+/// What became of the chosen part of the plan, and what is left out.
+fn of_part(rules: &Run, session: &Session) -> String {
+    let id = |task: TaskIndex| session.tasks.get(task.get()).map_or("", |task| task.id.as_str());
+    let Some(part) = rules.part() else {
+        return "only a part of the plan was run".to_owned(); // who only looks does not know which
+    };
+    let (counts, over) = (rules.counts(), part.completed + part.failed + part.skipped);
+    let left = counts.pending + counts.ready - (part.total() - over);
+    let words = format!("{over} of the {} chosen tasks are over; {left} others stay pending", part.total());
+    match rules.waits_for_left_out() {
+        Some((task, on)) => format!("{words}; {} waits for {}, which was left out", id(task), id(on)),
+        None => words,
     }
 }
 

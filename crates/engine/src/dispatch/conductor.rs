@@ -404,7 +404,9 @@ mod tests {
         let b = Work { task: TaskIndex(2), attempt: 1 };
         assert!(conductor.rules().is_intended(b));
         let which = Which::Tasks(vec![TaskIndex(1)]);
-        let taken = conductor.take(vec![Input::Retry { now: later, which, downstream: true }], later).unwrap();
+        let taken = conductor
+            .take(vec![Input::Retry { now: later, which, downstream: true, feedback: String::new() }], later)
+            .unwrap();
         assert_eq!((taken.refused, conductor.rules().is_intended(b)), (vec![None], false));
         conductor.take(ended(0, 2, done()), later).unwrap();
         let taken = conductor.take(ended(1, 2, done()), later).unwrap();

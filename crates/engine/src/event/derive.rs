@@ -90,6 +90,9 @@ impl Scene<'_> {
                 Kind::Warning { message: format!("every task of wave {wave} failed, so the run stops here") }
             }
             E::Paused { reason: run::PauseReason::Told(reason), .. } => Kind::Paused { reason },
+            E::Cancelled { work, then, reason, .. } => Kind::TaskCancelled { task: self.id(work.task), then, reason },
+            E::Added { tasks, .. } => Kind::TasksAdded { tasks: self.ids(tasks), counts },
+            E::Advised { tasks, text, .. } => Kind::TasksAdvised { tasks: self.ids(tasks), text },
             E::Limited { group, most, .. } => {
                 let (role, agent) = match group {
                     Group::All => (None, None),

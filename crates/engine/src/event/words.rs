@@ -55,6 +55,20 @@ pub(super) mod action {
     }
 }
 
+/// What becomes of a cancelled task, by its word.
+pub(super) mod cancel {
+    use super::{Deserializer, Serialize as _, Serializer, word};
+    use team_executor_core::run::Cancel;
+
+    pub(in super::super) fn serialize<S: Serializer>(cancel: &Cancel, to: S) -> Result<S::Ok, S::Error> {
+        cancel.word().serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Cancel, D::Error> {
+        word(Cancel::from_word, from)
+    }
+}
+
 /// Millionths of a dollar, written as dollars.
 pub(super) mod dollars {
     use super::{Deserialize as _, Deserializer, Serialize as _, Serializer};

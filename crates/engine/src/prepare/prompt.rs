@@ -94,6 +94,10 @@ fn rounds(rules: &Run, task: TaskIndex, left: &dyn Fn(u32) -> Option<PathBuf>) -
             writeln!(text, "\nThe earlier delivery is in {}: reuse what is good.", folder.display()).ok();
         }
     }
+    if let Some(advice) = rules.view(task).and_then(|view| view.advice) {
+        text.push_str("\n## What the user said about this task\n\n");
+        quote(&mut text, advice);
+    }
     let feedback = |decision: &&Decision| decision.action == CheckpointAction::Feedback;
     let said: Vec<_> = rules.decisions().iter().filter(feedback).map(|decision| decision.text.as_str()).collect();
     if !said.is_empty() {

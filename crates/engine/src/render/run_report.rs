@@ -59,6 +59,8 @@ pub struct Report {
     pub used: Vec<Spent>,
     /// Why it stopped by itself, if it did.
     pub halt: Option<Halted>,
+    /// How many tasks of the chosen part there are of each status, where only a part was run.
+    pub part: Option<Counts>,
     /// Whoever goes on with it finds it at a checkpoint, where a person is to decide.
     pub at_checkpoint: bool,
     /// It had finished before, and nothing was done.
@@ -139,6 +141,7 @@ impl Report {
             decisions: rules.decisions().iter().map(|decision| described(decision, session)).collect(),
             artifacts: Vec::new(),
             used: usage::collect(rules, session),
+            part: rules.part(),
             halt: rules.halt().map(|why| Halted::describe(why, rules, session)),
             at_checkpoint: rules.checkpoint().is_some(),
             already: false,

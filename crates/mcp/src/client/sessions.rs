@@ -73,7 +73,7 @@ struct OfSession {
 }
 
 /// What is run, and how long to wait for it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
     /// The session's folder
@@ -81,6 +81,12 @@ pub(super) struct Run {
     /// How many workers at once
     #[schemars(range(min = 1))]
     pub(super) concurrency: Option<u32>,
+    /// Run only these tasks; the others stay pending
+    #[serde(default)]
+    pub(super) only: Vec<String>,
+    /// Run also everything that the tasks of `only` depend on
+    #[serde(default)]
+    pub(super) with_deps: bool,
     /// How long to wait for its end; the run goes on afterwards. Without it as long as it takes
     pub(super) wait_seconds: Option<u64>,
 }
@@ -97,6 +103,9 @@ struct Retry {
     /// Also everything that depends on them
     #[serde(default)]
     downstream: bool,
+    /// What to do differently; the next attempt at each of these tasks is told so
+    #[serde(default)]
+    feedback: String,
 }
 
 /// Why a run is paused.
@@ -172,14 +181,14 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
             rehearse(call, &session).await?
         }
         "run" | "resume" => {
-            let Run { session, concurrency, wait_seconds } = tool::arguments(name, given)?;
-            let patience = wait_seconds.map(Duration::from_secs);
-            run(call, name, session, concurrency, patience, Until::Ended("run_ended")).await?
+            let wanted: Run = tool::arguments(name, given)?;
+            let patience = wanted.wait_seconds.map(Duration::from_secs);
+            run(call, name, wanted, patience, Until::Ended("run_ended")).await?
         }
         "retry" => {
-            let Retry { session, tasks, downstream } = tool::arguments(name, given)?;
+            let Retry { session, tasks, downstream, feedback } = tool::arguments(name, given)?;
             let which = if tasks.is_empty() { ToRetry::Failed } else { ToRetry::Tasks(tasks) };
-            ask_or_note(call, &session, Request::Retry { which, downstream }).await?
+            ask_or_note(call, &session, Request::Retry { which, downstream, feedback }).await?
         }
         "pause" => {
             let Pause { session, reason } = tool::arguments(name, given)?;
@@ -242,7 +251,7 @@ async fn rehearse(call: &Call<'_>, session: &str) -> Result<Value, Refusal> {
 
 /// Starts a run or lets one go on, and waits for its begin only: the answer says that it goes on, or how it ended at once.
 pub(super) async fn begin(call: &Call<'_>, name: &str, wanted: Run) -> Result<Value, Refusal> {
-    let answer = run(call, name, wanted.session, wanted.concurrency, None, Until::Begun).await?;
+    let answer = run(call, name, wanted, None, Until::Begun).await?;
     // A run that another executor has, or that was only told to go on, does not say so itself.
     let goes_on_by_now = answer["stage"] == "going on" || answer["goes_on"] == true;
     Ok(if goes_on_by_now { goes_on(&answer["run"], &answer["counts"]) } else { answer })
@@ -251,11 +260,11 @@ pub(super) async fn begin(call: &Call<'_>, name: &str, wanted: Run) -> Result<Va
 async fn run(
     call: &Call<'_>,
     name: &str,
-    session: String,
-    concurrency: Option<u32>,
+    wanted: Run,
     patience: Option<Duration>,
     until: Until,
 ) -> Result<Value, Refusal> {
+    let Run { session, concurrency, only, with_deps, .. } = wanted;
     let Inside { path, root } = call.roots.session(&session)?;
     if name == "resume" {
         let is_held = status(call, &session).await?["executor"] == true;
@@ -268,6 +277,8 @@ async fn run(
     words.extend(["-y".to_owned(), "--format=json".to_owned()]);
     let settled: &[&str] = if concurrency.is_some() { &["concurrency"] } else { &[] };
     words.extend(concurrency.map(|workers| format!("--concurrency={workers}")));
+    words.extend(only.iter().map(|task| format!("--only={task}")));
+    words.extend(with_deps.then(|| "--with-deps".to_owned()));
     words.extend(call.flags(settled));
     let began = Instant::now();
     loop {

@@ -124,7 +124,7 @@ pub(super) async fn update(call: &Call<'_>, id: &str, responses: InputResponses)
         }
     }
     if decided && status["executor"] != true {
-        let wanted = Run { session: id.session.clone(), concurrency: None, wait_seconds: None };
+        let wanted = Run { session: id.session.clone(), ..Run::default() };
         sessions::begin(call, "resume", wanted).await.map_err(failed)?;
     }
     Ok(())

@@ -27,6 +27,12 @@ impl Model {
             "resumed" => demand!(self.open.is_empty(), "I15: it goes on, and {:?} are to be judged", self.open),
             "halted" => return self.judge_halt(record),
             "used" => return Ok(()),
+            "added" => {
+                let tasks = record.tasks();
+                let new = tasks.iter().all(|(task, _)| self.tasks.get(*task).is_some_and(|task| task.absent));
+                demand!(new && !tasks.is_empty(), "I19: what is there is added again: {}", record.0);
+                demand!(self.stage != Stage::Finished, "I19: a finished run grows: {}", record.0);
+            }
             "limited" => {
                 demand!(record.number("most") != Some(0), "I12: nothing may start any more: {}", record.0);
                 demand!(self.stage != Stage::Finished, "a finished run is limited: {}", record.0);
@@ -42,6 +48,12 @@ impl Model {
         match kind {
             "claimed" => self.judge_claim(task, record, at),
             "skipped" => self.judge_skip(task, record),
+            "cancelled" => {
+                let own = &self.tasks[task];
+                let runs = own.status == TaskStatus::InProgress && own.attempt == attempt(record);
+                demand!(runs, "I5: an attempt is cancelled that does not run: {}", record.0);
+                Ok(())
+            }
             _ => self.judge_end(kind, task, record, truth),
         }
     }
@@ -86,6 +98,7 @@ impl Model {
             demand!(right, "I9: said not to be needed, and it is: {}", record.0);
             return Ok(());
         }
+        demand!(!by_rule || self.tasks[task].cancelled.is_none(), "I17: a person wants it skipped: {}", record.0);
         demand!(!by_rule || self.admits(task) == Some(false), "skipped without a reason: {}", record.0);
         for (key, status) in [("dependency_failed", TaskStatus::Failed), ("dependency_skipped", TaskStatus::Skipped)] {
             let Some(on) = record.task(key) else { continue };
@@ -121,6 +134,13 @@ impl Model {
             None if self.is_full || self.stage == Stage::Stopping => "shortage",
             Some(End::Interrupted) | None => "interrupted",
         };
+        if let Some(then) = &own.cancelled {
+            let (kinds, class) = if then == "fail" { ("failed", Some("fatal")) } else { ("interrupted", None) };
+            let again = record.number("again").is_some();
+            let right = (kind, record.text("class"), again) == (kinds, class, then != "fail");
+            demand!(right, "I17: T{task} was to {then} when its worker had ended: {}", record.0);
+            return Ok(());
+        }
         let said = if kind == "failed" { record.text("class").unwrap_or_default() } else { kind };
         demand!(said == "interrupted" || said == class, "I1: said {said}, it really was {class}: {}", record.0);
         if said == "completed" {

@@ -1,8 +1,9 @@
 //! What the auditor works out by itself about the tasks: who waits for whom, the waves, whose quota.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use team_executor_core::run::{Budgets, Cadence, WaveFailed};
+use team_executor_core::run::{Budgets, Cadence, Policy, WaveFailed};
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskIndex, TaskStatus};
 
 use crate::scenario::Scenario;
@@ -16,6 +17,10 @@ pub(crate) struct Facts {
     pub(crate) interruptions: u32,
     pub(crate) wave_failed: WaveFailed,
     pub(crate) budgets: Budgets,
+    /// So many tasks were there when the run began.
+    pub(crate) begun_with: usize,
+    /// Only these tasks start.
+    pub(crate) part: Option<BTreeSet<usize>>,
     /// In microseconds: after the first failure, at most, and how much more by chance in percent.
     pub(crate) backoff: (i64, i64, i64),
 }
@@ -47,8 +52,8 @@ pub(crate) struct TaskFacts {
 }
 
 impl Facts {
-    /// The budgets may have changed since the scenario was made.
-    pub(crate) fn from_scenario(scenario: &Scenario, budgets: &Budgets) -> Self {
+    /// Budgets and the part that is run may have changed since the scenario was made.
+    pub(crate) fn from_scenario(scenario: &Scenario, chosen: &Policy) -> Self {
         let mut tasks: Vec<TaskFacts> = Vec::new();
         for (index, task) in (0..).zip(scenario.tasks()) {
             let needs = task.dependencies.iter().filter_map(|id| super::reader::task(id.as_str()));
@@ -97,7 +102,9 @@ impl Facts {
             slots: policy.slots as usize,
             interruptions: policy.interruptions,
             wave_failed: policy.wave_failed,
-            budgets: budgets.clone(),
+            budgets: chosen.budgets.clone(),
+            begun_with: chosen.begun_with.map_or(usize::MAX, |first| first as usize),
+            part: chosen.part.as_ref().map(|part| part.iter().map(|task| task.get()).collect()),
             backoff: (micros(policy.backoff.first.0), micros(policy.backoff.cap.0), i64::from(policy.backoff.jitter)),
         }
     }

@@ -1,5 +1,5 @@
 //! The auditor: keeps its own books of what the outside world saw, and finds what is broken. It decides nothing by asking
-//! the code that is under test. The names I1 to I16 are those of the invariants in docs/internals/simulator.md.
+//! the code that is under test. The names I1 to I19 are those of the invariants in docs/internals/simulator.md.
 
 mod allowed;
 mod facts;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use team_executor_core::TaskStatus;
-use team_executor_core::run::{Budgets, Event, Run, Used, Work};
+use team_executor_core::run::{Event, Policy, Run, Used, Work};
 use team_executor_store::run_folder::{JOURNAL, RESERVE};
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{History, records};
@@ -96,7 +96,7 @@ impl Book {
 impl<'s> Auditor<'s> {
     /// Empty books.
     pub fn new(scenario: &'s Scenario) -> Self {
-        let facts = Rc::new(Facts::from_scenario(scenario, &scenario.policy.budgets));
+        let facts = Rc::new(Facts::from_scenario(scenario, &scenario.policy));
         Self {
             scenario,
             written: Book::new(&facts),
@@ -115,9 +115,9 @@ impl<'s> Auditor<'s> {
         }
     }
 
-    /// From the next executor on there are these budgets.
-    pub fn budgets_are(&mut self, budgets: &Budgets) {
-        self.facts = Rc::new(Facts::from_scenario(self.scenario, budgets));
+    /// From the next executor on this is chosen.
+    pub fn choices_are(&mut self, chosen: &Policy) {
+        self.facts = Rc::new(Facts::from_scenario(self.scenario, chosen));
     }
 
     /// Reads what was added to the journal.
@@ -253,6 +253,9 @@ impl<'s> Auditor<'s> {
         let model = &self.written.model;
         if let Some(task) = model.neglected() {
             return Err(format!("I12: T{task} could start and does not"));
+        }
+        if let Some(task) = model.unskipped() {
+            return Err(format!("I17: T{task} is to be skipped, and is not"));
         }
         demand!(!model.is_held_back(), "I15: what was sent back does not begin anew");
         demand!(!model.must_halt, "I12: no agent is logged in, and it goes on");

@@ -71,6 +71,10 @@ pub(crate) struct TaskModel {
     pub(crate) returns: u32,
     pub(super) complexity: Option<Complexity>,
     pub(super) by_rule: bool,
+    /// The run does not have it yet.
+    pub(crate) absent: bool,
+    /// What a person wants to become of it when its worker has ended.
+    pub(super) cancelled: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +116,8 @@ impl Model {
             returns: 0,
             complexity: None,
             by_rule: false,
+            absent: false,
+            cancelled: None,
         });
         let mut model = Self {
             tasks: tasks.collect(),
@@ -134,6 +140,7 @@ impl Model {
             most: facts.slots,
             fewer: None,
         };
+        model.tasks.iter_mut().skip(facts.begun_with).for_each(|task| task.absent = true);
         for task in 0..model.tasks.len() {
             let skipped = model.tasks[task].status == TaskStatus::Skipped;
             model.tasks[task].by_rule = skipped && model.admits(task) == Some(false);
@@ -151,7 +158,7 @@ impl Model {
     }
 
     pub(crate) fn all_over(&self) -> bool {
-        self.tasks.iter().all(|task| task.status.is_over())
+        self.tasks.iter().all(|task| task.absent || task.status.is_over())
     }
 
     /// Whether its wave and its turn have come.
@@ -178,6 +185,9 @@ impl Model {
     /// Whether the task is to be done next, as far as the tasks are concerned.
     pub(super) fn is_wanted(&self, task: usize) -> bool {
         self.tasks[task].status == TaskStatus::Pending
+            && !self.tasks[task].absent
+            && self.tasks[task].cancelled.is_none()
+            && self.facts.part.as_ref().is_none_or(|part| part.contains(&task))
             && self.admits(task) == Some(true)
             && !self.is_needless(task)
             && self.has_its_turn(task)
@@ -224,6 +234,12 @@ impl Model {
         (0..self.tasks.len()).find(|task| self.has_room() && self.can_start(*task, self.settled))
     }
 
+    /// A task that a person wants skipped, whose worker has ended, and that is not.
+    pub(crate) fn unskipped(&self) -> Option<usize> {
+        let is_left = |task: &TaskModel| task.status == TaskStatus::Pending && task.cancelled.is_some();
+        self.tasks.iter().position(is_left)
+    }
+
     /// Takes a record without a question.
     pub(crate) fn apply(&mut self, record: Record<'_>) {
         let kind = record.text("type").unwrap_or_default();
@@ -251,6 +267,7 @@ impl Model {
         let task = record.task("task").filter(|task| *task < self.tasks.len());
         match (kind, task) {
             ("recovered", _) => self.fewer = None,
+            ("added", _) => record.tasks().into_iter().for_each(|(task, _)| self.tasks[task].absent = false),
             ("limited", _) => {
                 let role = record.text("role").map(|role| format!("role {role}"));
                 let of = role.or_else(|| record.text("agent").map(|agent| format!("agent {agent}")));
@@ -318,6 +335,8 @@ impl Model {
             returns,
             complexity: None,
             by_rule: false,
+            absent: false,
+            cancelled: None,
         };
         // Who needs it cannot begin any more as was intended.
         for other in (0..self.tasks.len()).filter(|other| self.facts.tasks[*other].needs.contains(&task)) {
@@ -349,7 +368,12 @@ impl Model {
                 own.complexity = record.text("complexity").and_then(Complexity::from_word);
                 return self.heed(task, record);
             }
+            "cancelled" => {
+                own.cancelled = record.text("then").map(str::to_owned);
+                return;
+            }
             "skipped" => {
+                own.cancelled = None;
                 own.status = TaskStatus::Skipped;
                 own.by_rule = record.text("person").is_none();
                 own.not_needed = record.value("too_simple").or(record.value("switched_off")).is_some();
@@ -368,10 +392,12 @@ impl Model {
             }
             "failed" if record.text("class") == Some("shortage") => own.refusals += 1,
             "failed" => own.failures += 1,
+            _ if own.cancelled.is_some() => {}
             _ => own.interruptions += u32::from(self.stage != Stage::Stopping && self.recalled.is_empty()),
         }
         if matches!(kind, "failed" | "interrupted") {
             let own = &mut self.tasks[task];
+            own.cancelled = own.cancelled.take().filter(|then| then == "skip");
             if kind == "failed" {
                 own.counted.insert(own.attempt);
             }

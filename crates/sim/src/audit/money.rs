@@ -86,6 +86,14 @@ impl Model {
             demand!(starts_or_waits && self.is_closed(task), "I12: it halts without a reason: {}", record.0);
             return Ok(());
         }
+        if record.value("part_done").is_some() {
+            let rests = self.stage == Stage::Going && self.running().next().is_none() && self.recalled.is_empty();
+            demand!(rests && self.facts.part.is_some(), "I18: it halts, and all is to be run: {}", record.0);
+            let other = (0..self.tasks.len()).find(|task| self.can_start(*task, self.settled));
+            demand!(other.is_none(), "I18: it halts, and T{} could start", other.unwrap_or(0));
+            demand!(!self.all_over(), "I18: it halts, and nothing is left: {}", record.0);
+            return Ok(());
+        }
         let rests = self.stage == Stage::Going && self.running().next().is_none() && self.recalled.is_empty();
         demand!(rests, "I16: it halts for its budgets, and something runs: {}", record.0);
         let wanted: Vec<usize> = (0..self.tasks.len()).filter(|task| self.is_wanted(*task)).collect();

@@ -104,7 +104,11 @@ impl Auditor<'_> {
     /// A worker is told to end. Where the disk is full, those that run are let finish, unless what they do is void.
     pub fn spared(&self) -> Verdict {
         let model = &self.written.model;
-        demand!(!model.is_full || !model.recalled.is_empty(), "I12: the disk is full, and a worker is ended");
+        let is_cancelled = model.running().any(|task| model.tasks[task].cancelled.is_some());
+        demand!(
+            !model.is_full || !model.recalled.is_empty() || is_cancelled,
+            "I12: the disk is full, and a worker is ended"
+        );
         Ok(())
     }
 
@@ -116,6 +120,7 @@ impl Auditor<'_> {
             let attempt = self.written.model.tasks[task].attempt;
             Work { task: index(task), attempt }
         });
+        let works = works.filter(|work| self.written.model.tasks[work.task.get()].cancelled.is_none());
         let returns = |work: Work| self.written.model.tasks[work.task.get()].returns;
         let ended = works.filter_map(|work| ends.get(&work).map(|end| (work, *end, returns(work))));
         self.expected = ended.filter(|(_, end, _)| *end != End::Interrupted).collect();

@@ -32,6 +32,16 @@ pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> 
     finished
 }
 
+/// How many tasks these records add to the plan.
+pub fn added<'r>(all: impl Iterator<Item = &'r str>) -> usize {
+    let all = all.filter(|record| record.starts_with("{\"type\":\"added\""));
+    all.map(|record| match serde_json::from_str(record) {
+        Ok(Record::Added(added)) => added.tasks.len(),
+        _ => 0,
+    })
+    .sum()
+}
+
 /// Tells whether a worker has an attempt after a record, or nothing if the record does not say. Records are not read for
 /// that: each begins with its type, its task and its attempt.
 pub fn at_work(task: &str, attempt: u32) -> impl Fn(&str) -> Option<bool> {
@@ -54,8 +64,8 @@ pub fn agent(claimed: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Bound, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope, SkipReason,
-        Then, Used, WaveThen, Work,
+        Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope,
+        SkipReason, Then, Used, WaveThen, Work,
     };
     use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
 
@@ -163,6 +173,12 @@ mod tests {
             halted(Scope::Run),
             halted(Scope::Role(RoleName::parse("q a").unwrap())),
             halted(Scope::Task(TaskIndex(1))),
+            Event::Added { tasks: vec![TaskIndex(1), TaskIndex(2)], at },
+            Event::Halted { why: Halt::PartDone, at },
+            Event::Cancelled { work, then: Cancel::Retry, reason: "a \"b\"\n".to_owned(), at },
+            Event::Cancelled { work, then: Cancel::Skip, reason: String::new(), at },
+            Event::Cancelled { work, then: Cancel::Fail, reason: "too slow".to_owned(), at },
+            Event::Advised { tasks: vec![TaskIndex(0), TaskIndex(2)], text: "smaller\nsteps".to_owned(), at },
             Event::Limited { group: Group::All, most: Some(7), at },
             Event::Limited { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1), at },
             Event::Limited { group: Group::Agent("my \"agent\"".to_owned()), most: None, at },

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use team_executor_core::run::{
-    Bound, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then,
-    Used, WaveThen, Work,
+    Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope,
+    SkipReason, Then, Used, WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
 
@@ -101,6 +101,7 @@ impl Fields<'_> {
                 Event::Skipped { task, reason: self.skip_reason(it)?, at }
             }
             Record::Reset(it) => Event::Reset { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
+            Record::Added(it) => Event::Added { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
             Record::Returned(it) => Event::Returned { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
             Record::Decided(it) => Event::Decided {
                 checkpoint: it.checkpoint.map(|task| self.task(&task)).transpose()?,
@@ -109,6 +110,15 @@ impl Fields<'_> {
                 text: it.text.into_owned(),
                 at: time(it.at),
             },
+            Record::Cancelled(it) => Event::Cancelled {
+                work: self.work(&it.task, it.attempt)?,
+                then: self.word("then", Some(&it.then), Cancel::from_word)?,
+                reason: it.reason.into_owned(),
+                at: time(it.at),
+            },
+            Record::Advised(it) => {
+                Event::Advised { tasks: self.tasks(&it.tasks)?, text: it.text.into_owned(), at: time(it.at) }
+            }
             Record::WaveMerged(it) => Event::WaveMerged {
                 wave: it.wave,
                 then: self.word("then", Some(&it.then), wave_then)?,
@@ -176,6 +186,9 @@ impl Fields<'_> {
     fn halt(&self, halted: record::Halted<'_>) -> Result<Halt, Unreadable> {
         if let Some(task) = halted.not_logged_in {
             return self.task(&task).map(Halt::NotLoggedIn);
+        }
+        if halted.part_done {
+            return Ok(Halt::PartDone);
         }
         if halted.no_room {
             return Ok(Halt::NoRoom);

@@ -31,7 +31,11 @@ pub(super) enum Record<'r> {
     Skipped(Skipped<'r>),
     Reset(Tasks<'r>),
     Returned(Tasks<'r>),
+    Added(Tasks<'r>),
     Decided(Decided<'r>),
+    #[serde(borrow)]
+    Cancelled(Cancelled<'r>),
+    Advised(Advised<'r>),
     WaveMerged(WaveMerged<'r>),
     Limited(Limited<'r>),
     Paused(Paused<'r>),
@@ -194,6 +198,23 @@ pub(super) struct Decided<'r> {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Cancelled<'r> {
+    #[serde(borrow)]
+    pub(super) task: Cow<'r, str>,
+    pub(super) attempt: u32,
+    pub(super) then: Cow<'r, str>,
+    pub(super) reason: Cow<'r, str>,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Advised<'r> {
+    pub(super) tasks: Vec<Cow<'r, str>>,
+    pub(super) text: Cow<'r, str>,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WaveMerged<'r> {
     pub(super) wave: u32,
     pub(super) then: Cow<'r, str>,
@@ -242,6 +263,8 @@ pub(super) struct Halted<'r> {
     pub(super) not_logged_in: Option<Cow<'r, str>>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) no_room: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) part_done: bool,
     pub(super) at: i64,
 }
 

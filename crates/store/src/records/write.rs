@@ -93,6 +93,7 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
         }),
         Event::Skipped { task, reason, .. } => Record::Skipped(skipped(id(*task), reason, at, id)),
         Event::Reset { tasks, .. } => Record::Reset(record::Tasks { tasks: ids(tasks), at }),
+        Event::Added { tasks, .. } => Record::Added(record::Tasks { tasks: ids(tasks), at }),
         Event::Returned { tasks, .. } => Record::Returned(record::Tasks { tasks: ids(tasks), at }),
         Event::Decided { checkpoint, action, tasks, text, .. } => Record::Decided(record::Decided {
             checkpoint: checkpoint.map(&id),
@@ -101,6 +102,16 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             text: text.into(),
             at,
         }),
+        Event::Cancelled { work, then, reason, .. } => Record::Cancelled(record::Cancelled {
+            task: id(work.task),
+            attempt: work.attempt,
+            then: then.word().into(),
+            reason: reason.into(),
+            at,
+        }),
+        Event::Advised { tasks, text, .. } => {
+            Record::Advised(record::Advised { tasks: ids(tasks), text: text.into(), at })
+        }
         Event::WaveMerged { wave, then, .. } => {
             Record::WaveMerged(record::WaveMerged { wave: *wave, then: wave_word(*then).into(), at })
         }
@@ -207,6 +218,7 @@ fn halted<'e>(why: &'e Halt, at: i64, id: impl Fn(TaskIndex) -> Cow<'e, str>) ->
         }
         Halt::NotLoggedIn(task) => record.not_logged_in = Some(id(*task)),
         Halt::NoRoom => record.no_room = true,
+        Halt::PartDone => record.part_done = true,
     }
     record
 }

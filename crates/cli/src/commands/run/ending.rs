@@ -50,6 +50,7 @@ pub(in crate::commands) fn tell(
         Ending::AllCompleted => Exit::Fine,
         Ending::WithFailures => Exit::Unfinished,
         Ending::Drained if is_full(report) => Exit::Io,
+        Ending::Drained if is_part_done(report) => of_part(report),
         Ending::Paused | Ending::Drained => Exit::Paused,
         Ending::Stopped => Exit::Interrupted,
     };
@@ -232,6 +233,20 @@ fn near(path: &Path) -> String {
     }
 }
 
+/// Whether only a part of the plan was run, as far as it went.
+fn is_part_done(report: &Report) -> bool {
+    report.halt.as_ref().is_some_and(|halted| halted.why == Halt::PartDone)
+}
+
+/// How the chosen part of the plan came out.
+fn of_part(report: &Report) -> Exit {
+    match report.part {
+        Some(part) if part.completed == part.total() => Exit::Fine,
+        Some(part) if part.completed + part.failed + part.skipped == part.total() => Exit::Unfinished,
+        _ => Exit::Paused,
+    }
+}
+
 /// Whether a run stopped because the disk is full.
 fn is_full(report: &Report) -> bool {
     report.halt.as_ref().is_some_and(|halted| halted.why == Halt::NoRoom)
@@ -242,7 +257,7 @@ fn more(halted: &Halted) -> Option<String> {
     let bound = match &halted.why {
         Halt::Budget(bound) => bound,
         Halt::NoRoom => return Some(MAKE_ROOM.to_owned()),
-        Halt::NotLoggedIn(_) => return None,
+        Halt::NotLoggedIn(_) | Halt::PartDone => return None,
     };
     let section = match bound.scope {
         Scope::Run => return None,
@@ -280,6 +295,7 @@ pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
 pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
     let bound = match halted.map(|halted| &halted.why) {
         Some(Halt::Budget(bound)) if bound.scope == Scope::Run => bound,
+        Some(Halt::PartDone) => return same_command(program, without_part(args).into_iter()),
         _ => return same_command(program, args),
     };
     let flag = format!("--budget-{}", bound.measure);
@@ -297,6 +313,30 @@ pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted
     });
     let words: Vec<String> = others.chain([flag.clone(), most]).collect();
     same_command(program, words.into_iter())
+}
+
+/// The same command for all of the plan.
+fn without_part(args: impl Iterator<Item = String>) -> Vec<String> {
+    let with_value = ["--only", "--until", "--from", "--only-role", "--wave"];
+    let is_part = |arg: &str| {
+        arg == "--with-deps"
+            || with_value.iter().any(|flag| arg.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+    };
+    // One option takes several values: up to the next option.
+    let (mut rest, mut left) = (Vec::new(), 0);
+    for arg in args {
+        match arg.as_str() {
+            "--only" => left = usize::MAX,
+            flag if with_value.contains(&flag) => left = 1,
+            flag if is_part(flag) => left = 0,
+            flag if left > 0 && !flag.starts_with('-') => left -= 1,
+            _ => {
+                left = 0;
+                rest.push(arg);
+            }
+        }
+    }
+    rest
 }
 
 /// The command that was given, as a shell reads it.

@@ -3,15 +3,18 @@
 mod again;
 mod asked;
 mod bus;
+pub(crate) mod cancel;
 mod completion;
 mod continued;
 mod core_rules;
 mod edits;
 pub(crate) mod ends;
 mod files;
+mod grown;
 mod judged;
 mod knowledge;
 pub(crate) mod limit;
+mod parts;
 mod reconcile;
 mod remembered;
 mod verbs;

@@ -4,8 +4,9 @@ use serde_json::json;
 use team_executor_testkit::limited::*;
 
 use super::Served;
+use crate::run::cancel::Hanging;
 use crate::run::limit::Four;
-use crate::run::start;
+use crate::run::{DID, start, tasks};
 
 #[test]
 fn client_changes_how_many_workers_there_are() {
@@ -22,4 +23,31 @@ fn client_changes_how_many_workers_there_are() {
     assert!(both.expect_err("for one of them").contains("not for both"));
     four.open();
     assert_eq!(executor.limited_output().status.code(), Some(0));
+}
+
+#[test]
+fn client_ends_the_worker_of_one_task() {
+    let mut hanging = Hanging::new();
+    let executor = hanging.start();
+    let mut client = Served::new(&hanging.world, &[]);
+    let refused = client.call("cancel", &json!({"session": "S", "task": "C"}));
+    assert!(refused.expect_err("it does not run").contains("no worker has 'C': it is pending"));
+    let told = json!({"session": "S", "task": "A", "then": "skip", "feedback": "smaller steps"});
+    assert!(client.call("cancel", &told).expect_err("nobody is told").contains("only a task that begins anew"));
+    let again = json!({"session": "S", "task": "A", "then": "retry", "feedback": "smaller steps"});
+    let done = client.call("cancel", &again).expect("it is done");
+    let ended = "the worker of A is ended; when it has, A begins anew";
+    assert_eq!(done["did"], json!(["the next attempt at A is told so", ended]));
+    hanging.gate.open();
+    assert_eq!(executor.limited_output().status.code(), Some(0));
+}
+
+#[test]
+fn client_runs_a_part_of_a_plan() {
+    let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
+    let mut client = Served::new(&world, &["--agent-command", DID]);
+    let ran = client.call("run", &json!({"session": "S", "only": ["B"], "with_deps": true})).expect("it is run");
+    assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("drained"), &json!(2)), "{ran}");
+    let ran = client.call("run", &json!({"session": "S"})).expect("it is run");
+    assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("completed"), &json!(3)));
 }

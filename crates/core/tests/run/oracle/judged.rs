@@ -25,7 +25,7 @@ impl Oracle<'_> {
         };
         let tasks = || rejected.iter().copied().map(crate::plan::index).collect();
         let ask = |cause| ReviewThen::Ask { cause, tasks: tasks(), critique: critique.clone() };
-        if review.is_none() && !planned {
+        if review.is_none() && !planned || self.tasks[work.task.get()].cancelled.is_some() {
             None
         } else if *verdict == Some(Verdict::Block) || !rejects.is_empty() && rejected.is_empty() {
             Some(ask(Cause::Blocked))

@@ -42,7 +42,7 @@ pub(crate) fn finished(session: &Session, (folder, current): (&Path, &Path), run
     }
     let history = History::read(bytes).ok()?;
     let plan = Plan::of_run(history.records().next()?.json, &path)?;
-    let is_other = !plan.is_of(session);
+    let is_other = !plan.is_all_of(session, history.records().map(|record| record.json));
     Some(Done { id, path, plan, history, is_other })
 }
 

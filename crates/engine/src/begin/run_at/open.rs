@@ -115,9 +115,10 @@ fn create(options: &Options, project: &Path) -> Result<Opened, Failure> {
     let waves = KeptWaves::plan(&options.session, &options.graph, options.cadence);
     let plan = Plan {
         waves,
-        planned: (waves != KeptWaves::Computed).then(|| planned_waves(&options.session)),
+        planned: (waves != KeptWaves::Computed).then(|| planned_waves(&options.session, options.session.tasks.len())),
         session: options.folder.clone(),
-        digest: digest(&options.session),
+        digest: digest(&options.session, options.session.tasks.len()),
+        tasks: u32::try_from(options.session.tasks.len()).ok(),
         cadence: options.cadence,
         seed: clock::now().as_micros().unsigned_abs(),
         rounds: options.session.gc_rounds,
@@ -164,7 +165,8 @@ pub(crate) fn reopen(session: &Session, project: &Path, id: String) -> Result<Op
         }
         let path = path.display();
         Err(Failure::Changed(format!(
-            "the tasks or dependencies of the session have changed since the run {name} began; its state is in {path}"
+            "the tasks or dependencies of the session have changed since the run {name} began; its state is in {path}. \
+             Only new tasks behind the others are taken over"
         )))
     })?;
     (run.begun, run.is_moved) = (plan.at, is_moved);

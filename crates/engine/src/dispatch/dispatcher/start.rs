@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::environment::depth;
 use team_executor_agents::guard_executor;
-use team_executor_core::run::{Live, Run};
-use team_executor_core::{Reconciliation, Session, SessionStatus};
+use team_executor_core::run::{Input, Live, Refused, Run};
+use team_executor_core::{Reconciliation, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::run_folder::{EXECUTOR, project_root};
 use team_executor_store::{RESERVE_BYTES, SyncThread};
@@ -77,6 +77,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     at.hold.keep_room(&mut journal, RESERVE_BYTES);
     journal.tell_readers(Arc::clone(&news.tide));
     let (mut session, rules) = replay::replay(options, &at.id, &plan, &history)?;
+    let new = new_tasks(&session, &rules)?;
     let has_begun = replay::events(&history).next().is_some();
     drop(history);
     let mut views = views::open(&at, &options.folder, options.dialect, plan.cadence)?;
@@ -113,7 +114,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let mut conductor = Conductor::new(&session.tasks, rules, journal);
     conductor.name_agents(options.workers.clone());
     // A person's edit is durable before the edited file counts as ours and is overwritten.
-    let taken = conductor.take(adopted.input.into_iter().collect(), clock::now())?;
+    let taken = conductor.take(new.into_iter().chain(adopted.input).collect(), clock::now())?;
     if adopted.is_accepted {
         edits::remember(&views)?;
     }
@@ -185,6 +186,23 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     drop(server); // while the lock is held
     drop(crew); // so is what ends every worker after a failure
     result
+}
+
+/// What the rules are told about tasks that came behind the others since the run began; nothing if there are none.
+fn new_tasks(session: &Session, rules: &Run) -> Result<Option<Input>, Failure> {
+    let tasks = rules.absent();
+    if tasks.is_empty() {
+        return Ok(None);
+    }
+    let add = Input::Add { now: clock::now(), tasks };
+    let id = |task: TaskIndex| &session.tasks[task.get()].id;
+    match rules.clone().step(add.clone()).refused {
+        None => Ok(Some(add)),
+        Some(Refused::HasBegun(task)) => {
+            Err(Failure::Changed(format!("'{}' has begun, so it cannot wait for a task that is new", id(task))))
+        }
+        Some(refused) => Err(Failure::Changed(format!("new tasks cannot be taken over: {refused}"))),
+    }
 }
 
 /// Fails if a path cannot be told to workers, to their keepers and in records: all of these are text.

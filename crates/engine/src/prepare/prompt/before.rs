@@ -116,6 +116,8 @@ mod tests {
             error: None,
             rounds: 0,
             critique: None,
+            advice: None,
+            cancelled: None,
             verdict: None,
             complexity: None,
             not_needed: false,

@@ -155,7 +155,7 @@ impl<D: Disk> Views<D> {
         let mut problems = Vec::new();
         let one = event.task();
         let many = match event {
-            Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => tasks.as_slice(),
+            Event::Added { tasks, .. } | Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => tasks.as_slice(),
             _ => &[],
         };
         let is_interactive = |task: &TaskIndex| {
