@@ -426,5 +426,5 @@ Examples:
 Examples:
   team-executor man | man -l -
   team-executor man > ~/.local/share/man/man1/team-executor.1")]
-    Man,
+    Man(Man),
 }

@@ -554,6 +554,13 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Man {
+    /// Command that the page is about [default: an overview of all commands]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
 /// For people or for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {

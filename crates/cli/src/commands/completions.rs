@@ -5,10 +5,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use clap::error::ErrorKind;
 use clap_complete::Shell;
 use team_executor_app::App;
 
-use crate::args::{Args, Completions};
+use crate::args::{Args, Completions, Man};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -62,17 +63,25 @@ pub(crate) fn candidates(app: &App, words: impl Iterator<Item = OsString>) -> Ex
     ExitCode::SUCCESS
 }
 
-/// Prints the manual page, with a section for each command.
-pub(crate) fn man(printer: &mut Printer) -> Result<Exit, Failure> {
-    clap_mangen::Man::new(Args::for_people()).render(printer.out())?;
-    let mut command = Args::for_people();
-    command.build();
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let man = clap_mangen::Man::new(sub.clone());
-        man.render_name_section(printer.out())?;
-        man.render_synopsis_section(printer.out())?;
-        man.render_options_section(printer.out())?;
-        man.render_extra_section(printer.out())?;
+/// Prints the manual page of one command, or the overview.
+pub(crate) fn man(options: &Man, printer: &mut Printer) -> Result<Exit, Failure> {
+    let mut root = Args::for_people();
+    root.build();
+    let mut command = &root;
+    for name in &options.command {
+        let unknown = || Args::command().error(ErrorKind::InvalidSubcommand, format!("there is no command `{name}`"));
+        command = command.find_subcommand(name).ok_or_else(unknown)?;
     }
+    clap_mangen::Man::new(without_help(command)).render(printer.out())?;
     Ok(Exit::Fine)
+}
+
+/// A command as its page shows it: `help` is left out of what can be typed behind it.
+fn without_help(command: &clap::Command) -> clap::Command {
+    let hide = |sub: clap::Command| sub.hide(true);
+    if command.find_subcommand("help").is_some() {
+        command.clone().mut_subcommand("help", hide)
+    } else {
+        command.clone()
+    }
 }

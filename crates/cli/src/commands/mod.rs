@@ -92,7 +92,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Sessions(options)) => sessions::run(app, options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),
-        Some(Command::Man) => completions::man(printer),
+        Some(Command::Man(options)) => completions::man(options, printer),
         Some(Command::Run(options)) => run::run(app, session, options, false, printer),
         None => run::run(app, session, &args.run, false, printer),
     }

@@ -323,12 +323,20 @@ fn completions_know_every_command() {
 }
 
 #[test]
-fn the_manual_page_has_every_command() {
-    let run = empty().run(&["man"]);
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+fn man_prints_an_overview_and_a_page_a_command() {
+    let world = empty();
+    let overview = world.run(&["man"]);
+    assert_eq!((overview.code, overview.stderr.as_str()), (Some(0), ""), "{overview}");
     for command in COMMANDS {
-        assert!(run.stdout.contains(&format!("team\\-executor\\-{command} \\-")), "{command} is missing");
+        assert!(overview.stdout.contains(&format!("team\\-executor\\-{command}(1)")), "{command} is missing");
+        let page = world.run(&["man", command]);
+        assert!(page.stdout.contains(&format!("\nteam\\-executor\\-{command} \\- ")), "{page}");
     }
+    let nested = world.run(&["man", "task", "create"]);
+    assert!(nested.stdout.contains("\nteam\\-executor\\-task\\-create \\- "), "{nested}");
+    let unknown = world.run(&["man", "task", "sing"]);
+    assert_eq!(unknown.code, Some(2), "{unknown}");
+    assert!(unknown.stderr.starts_with("error: there is no command `sing`\n"), "{unknown}");
 }
 
 /// `team-executor plan | head` is no failure.
