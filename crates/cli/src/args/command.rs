@@ -4,8 +4,8 @@ use clap::Subcommand;
 
 use super::{
     Agents, Archive, Artifacts, Attach, Cancel, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit,
-    Logs, Mcp, Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions, ShowConfig,
-    Skip, StatusOf, Stop, Talk, TaskOf, Validate,
+    Logs, Man, Mcp, Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions,
+    ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
 };
 
 /// What to do.
@@ -421,10 +421,11 @@ Examples:
   team-executor completions fish > ~/.config/fish/completions/team-executor.fish")]
     Completions(Completions),
 
-    /// Print the manual page
+    /// Print the manual page of a command
     #[command(after_help = "\
 Examples:
   team-executor man | man -l -
+  team-executor man task create | man -l -
   team-executor man > ~/.local/share/man/man1/team-executor.1")]
     Man(Man),
 }
