@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-
+use crate::rust_items::{self, Items, Member, snake};
 use crate::shell::{Outcome, read, root};
 
 const PAGE: &str = "docs/reference/events.md";
@@ -35,23 +34,8 @@ pub(crate) fn run(check: bool) -> Outcome {
     Ok(())
 }
 
-/// A variant or a field, with what its attributes say.
-#[derive(Debug, Default, Clone)]
-struct Member {
-    name: String,
-    doc: String,
-    /// The type of a field.
-    kind: String,
-    fields: Vec<Member>,
-    is_hidden: bool,
-    is_flat: bool,
-}
-
-type Items = BTreeMap<String, Vec<Member>>;
-
 fn tables(source: &str) -> Outcome<String> {
-    let tokens: TokenStream = source.parse().map_err(|error| format!("{SOURCE}: {error}"))?;
-    let items = items(tokens);
+    let items = rust_items::of_source(SOURCE, source)?;
     let item = |name: &str| items.get(name).ok_or_else(|| format!("{SOURCE} has no `{name}`"));
     let kinds: Vec<Member> = item("Kind")?.iter().map(|kind| flattened(kind, &items)).collect();
     let mut times: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -112,80 +96,6 @@ fn row(out: &mut String, cells: &[&str]) {
 fn add(out: &mut String, text: &str) {
     // Writing to a string cannot fail.
     let _written = out.write_str(text);
-}
-
-fn snake(name: &str) -> String {
-    let parts = name.char_indices().map(|(at, c)| if at > 0 && c.is_uppercase() { format!("_{c}") } else { c.into() });
-    parts.collect::<String>().to_lowercase()
-}
-
-/// The structs and enums of a source file.
-fn items(tokens: TokenStream) -> Items {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut items = Items::new();
-    for window in tokens.windows(3) {
-        if let [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Group(body)] = window
-            && (word == "enum" || word == "struct")
-            && body.delimiter() == Delimiter::Brace
-        {
-            items.insert(name.to_string(), members(body));
-        }
-    }
-    items
-}
-
-/// The variants of an enum, or the fields of a struct or a variant.
-fn members(body: &Group) -> Vec<Member> {
-    let (mut found, mut member) = (Vec::new(), Member::default());
-    let mut tokens = body.stream().into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Punct(punct) if punct.as_char() == '#' => {
-                if let Some(TokenTree::Group(attribute)) = tokens.next() {
-                    member.read(&attribute);
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == ':' => {
-                while let Some(part) = tokens.next_if(|next| !matches!(next, TokenTree::Punct(p) if p.as_char() == ','))
-                {
-                    member.kind.push_str(&part.to_string());
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == ',' => found.push(std::mem::take(&mut member)),
-            TokenTree::Ident(word) if word == "pub" => {}
-            TokenTree::Ident(name) if member.name.is_empty() => member.name = name.to_string(),
-            TokenTree::Group(fields) if fields.delimiter() == Delimiter::Brace => member.fields = members(&fields),
-            _ => {}
-        }
-    }
-    found.extend((!member.name.is_empty()).then_some(member));
-    found
-}
-
-impl Member {
-    fn read(&mut self, attribute: &Group) {
-        let tokens: Vec<TokenTree> = attribute.stream().into_iter().collect();
-        match &tokens[..] {
-            [TokenTree::Ident(doc), TokenTree::Punct(_), TokenTree::Literal(text)] if doc == "doc" => {
-                let text = text.to_string();
-                let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&text);
-                let text = text.replace("\\\"", "\"").replace("\\'", "'");
-                self.doc = [self.doc.as_str(), text.trim()].join(" ").trim().to_owned();
-            }
-            [TokenTree::Ident(serde), TokenTree::Group(options)] if serde == "serde" => {
-                let options: Vec<TokenTree> = options.stream().into_iter().collect();
-                let has = |word: &str| options.iter().any(|token| matches!(token, TokenTree::Ident(it) if it == word));
-                self.is_hidden |= has("skip");
-                self.is_flat |= has("flatten");
-                if let [TokenTree::Ident(rename), TokenTree::Punct(_), TokenTree::Literal(name), ..] = &options[..]
-                    && rename == "rename"
-                {
-                    self.name = name.to_string().trim_matches('"').to_owned();
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

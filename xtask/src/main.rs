@@ -6,6 +6,7 @@ mod agents;
 mod bench;
 mod conformance;
 mod crash;
+mod dist;
 mod events;
 #[cfg(test)]
 mod exports;
@@ -20,7 +21,9 @@ mod links;
 mod marks;
 mod mutants;
 mod plants;
+mod reference;
 mod requirements;
+mod rust_items;
 mod sanitize;
 mod shell;
 mod sim;
@@ -57,6 +60,14 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the pages of docs/reference that come from the program: commands, exit codes, journal
+    Reference {
+        /// Write nothing and fail if a page is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Makes the packages for this machine: an archive, a Debian package and two npm packages
+    Dist(dist::Choice),
     /// Feeds every fuzz target with generated input for a while
     Fuzz {
         /// How long, for each target
@@ -139,6 +150,8 @@ fn main() -> ExitCode {
         Chore::Agents => agents::run(),
         Chore::Conformance { check } => conformance::run(check),
         Chore::Events { check } => events::run(check),
+        Chore::Reference { check } => reference::run(check),
+        Chore::Dist(choice) => dist::run(&choice),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),
         Chore::Stops { runs, seed, seconds } => stops::run(runs, seed, seconds),

@@ -4,40 +4,32 @@ use std::process::ExitCode;
 
 use team_executor_app::Kind;
 
-/// How the program ended.
+/// How the program ended. `cargo xtask reference` makes a page of this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Exit {
-    /// Everything is fine; there may be warnings.
-    Fine,
-    /// The run is over, and some tasks failed or were skipped.
-    Unfinished,
-    /// Wrong usage or an invalid session; nothing was started.
-    Invalid,
-    /// The run was stopped on purpose and can be resumed.
-    Paused,
+    /// Everything is fine, and all tasks of a run are completed; there may be warnings.
+    Fine = 0,
+    /// The run is over, and some tasks failed or were skipped. A check failed, such as `artifacts verify` or `agents --test`.
+    Unfinished = 1,
+    /// The usage is wrong or the session is invalid; nothing was started.
+    Invalid = 2,
+    /// The run was stopped on purpose, or waits for you at a checkpoint or a budget; it can be resumed.
+    Paused = 3,
     /// Another executor holds the session.
-    Held,
-    /// The program has a mistake; a run can be resumed.
-    Bug,
-    /// Input or output failed; a run can be resumed.
-    Io,
+    Held = 4,
+    /// team-executor has a bug; a run can be resumed.
+    Bug = 70,
+    /// Reading or writing failed, for instance on a full disk; a run can be resumed.
+    Io = 74,
     /// The run was interrupted and can be resumed.
-    Interrupted,
+    Interrupted = 130,
 }
 
 impl Exit {
     /// The number that the shell sees.
     pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Fine => 0,
-            Self::Unfinished => 1,
-            Self::Invalid => 2,
-            Self::Paused => 3,
-            Self::Held => 4,
-            Self::Bug => 70,
-            Self::Io => 74,
-            Self::Interrupted => 130,
-        }
+        self as u8
     }
 }
 
