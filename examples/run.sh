@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 session=.workflow/.team/TC-repository-report-2026-11-15
 mkdir -p .workflow/.team
 [ -d "$session" ] || cp -R examples/TC-repository-report-2026-11-15 "$session"
-cargo run --quiet --release -- --session="$session" --agent-command examples/study-repository.sh -y "$@"
+cargo run --quiet --profile quick -- --session="$session" --agent-command examples/study-repository.sh -y "$@"
 echo
 cat .workflow/.csv-wave/EX-repository-report-*/artifacts/REPORT-002/summary.md

@@ -61,11 +61,7 @@ enum Chore {
         check: bool,
     },
     /// Writes the pages of docs/reference that come from the program: commands, exit codes, journal
-    Reference {
-        /// Write nothing and fail if a page is out of date
-        #[arg(long)]
-        check: bool,
-    },
+    Reference(reference::Choice),
     /// Makes the packages for this machine: an archive, a Debian package and two npm packages
     Dist(dist::Choice),
     /// Feeds every fuzz target with generated input for a while
@@ -150,7 +146,7 @@ fn main() -> ExitCode {
         Chore::Agents => agents::run(),
         Chore::Conformance { check } => conformance::run(check),
         Chore::Events { check } => events::run(check),
-        Chore::Reference { check } => reference::run(check),
+        Chore::Reference(choice) => reference::run(&choice),
         Chore::Dist(choice) => dist::run(&choice),
         Chore::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Chore::Crash { runs, seed, tasks } => crash::run(runs, seed, tasks),

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::crash;
@@ -13,23 +13,43 @@ use crate::shell::{Outcome, read, root};
 const CODES: &str = "crates/cli/src/exit.rs";
 const RECORDS: &str = "crates/store/src/records/record.rs";
 const EVENTS: &str = "crates/core/src/run/event.rs";
+const BEGIN: &str = "<!-- cargo xtask reference writes what follows, from team-executor --help -->\n";
+const END: &str = "<!-- the end of what cargo xtask reference writes -->\n";
 /// How wide `--help` is at most.
 const COLUMNS: &str = "100";
 
+/// What to do with the pages.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Write nothing and fail if a page is out of date
+    #[arg(long)]
+    check: bool,
+    /// Ask this binary for its help instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
 /// Writes the pages, or with `check` fails unless those on disk are the ones that would be written.
-pub(crate) fn run(check: bool) -> Outcome {
+pub(crate) fn run(choice: &Choice) -> Outcome {
     let folder = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
-    let program = crash::build(folder.path())?;
-    let pages = [("cli", commands(&program)?), ("exit-codes", exit_codes()?), ("journal", journal()?)];
-    for (name, page) in pages {
-        let path = format!("docs/reference/{name}.md");
-        if read(&path).ok().as_deref() == Some(page.as_str()) {
+    let program = match &choice.binary {
+        Some(binary) => binary.clone(),
+        None => crash::build(folder.path())?,
+    };
+    let pages = [
+        ("docs/reference/cli.md", commands(&program)?),
+        ("docs/reference/exit-codes.md", exit_codes()?),
+        ("docs/reference/journal.md", journal()?),
+        ("README.md", readme(&read("README.md")?, &printed(&program, ["--help"])?)?),
+    ];
+    for (path, page) in pages {
+        if read(path).ok().as_deref() == Some(page.as_str()) {
             continue;
         }
-        if check {
+        if choice.check {
             return Err(format!("{path} is out of date\nhelp: type `cargo xtask reference` and commit the file"));
         }
-        fs::write(root().join(&path), page).map_err(|error| format!("{path}: {error}"))?;
+        fs::write(root().join(path), page).map_err(|error| format!("{path}: {error}"))?;
         println!("wrote {path}");
     }
     Ok(())
@@ -38,6 +58,23 @@ pub(crate) fn run(check: bool) -> Outcome {
 /// How a generated page begins.
 fn head(title: &str, source: &str, intro: &str) -> String {
     format!("# {title}\n\n<!-- Written by `cargo xtask reference` from {source}. Do not edit. -->\n\n{intro}\n\n")
+}
+
+/// The README with a table of the commands, in the groups of `--help`.
+fn readme(page: &str, help: &str) -> Outcome<String> {
+    let places = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = places.ok_or("README.md has no place for the commands")?;
+    let mut table = String::from("| | command | what it does |\n|---|---|---|\n");
+    let mut group = "";
+    for line in help.lines().take_while(|line| *line != "Options:") {
+        if let Some((name, about)) = line.strip_prefix("  ").and_then(|line| line.split_once(' ')) {
+            table += &format!("| {group} | `{name}` | {} |\n", about.trim());
+            group = "";
+        } else if let Some(name) = line.strip_suffix(':') {
+            group = name;
+        }
+    }
+    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", table.replace("|  |", "| |")))
 }
 
 fn commands(program: &Path) -> Outcome<String> {
@@ -121,7 +158,7 @@ fn is_nested(records: &Items, name: &str) -> bool {
     let Some(all) = records.get("Record") else { return false };
     let is_record = all.iter().any(|record| record.kind.split('<').next().is_some_and(|kind| kind.trim() == name));
     let is_used = |field: &Member| names(&field.kind).any(|part| part == name);
-    !is_record && name != "Record" && records.values().flatten().any(is_used)
+    !is_record && name != "Record" && records.contains_key(name) && records.values().flatten().any(is_used)
 }
 
 fn names(kind: &str) -> impl Iterator<Item = &str> {
@@ -158,6 +195,15 @@ fn cell(doc: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readme_has_the_groups_of_help() {
+        let help = "Run teams\n\nUsage: x\n\nRun:\n  run    Run a session\n  csv    Run a table\n\nLook:\n  status Show\n\nOptions:\n  -h Help\n";
+        let page = readme(&format!("a\n{BEGIN}old\n{END}b\n"), help).unwrap();
+        let table = "| Run | `run` | Run a session |\n| | `csv` | Run a table |\n| Look | `status` | Show |\n";
+        let head = "| | command | what it does |\n|---|---|---|\n";
+        assert_eq!(page, format!("a\n{BEGIN}\n{head}{table}\n{END}b\n"));
+    }
 
     #[test]
     fn exit_codes_on_the_page_are_those_of_the_type() {

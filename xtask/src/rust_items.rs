@@ -74,8 +74,13 @@ fn members(body: &Group) -> Vec<Member> {
                 }
             }
             TokenTree::Punct(punct) if punct.as_char() == ':' => {
-                while let Some(part) = tokens.next_if(|next| !matches!(next, TokenTree::Punct(p) if p.as_char() == ','))
-                {
+                let mut depth = 0;
+                while let Some(part) = tokens.next_if(|next| depth > 0 || !is_comma(next)) {
+                    depth += match part.to_string().as_str() {
+                        "<" => 1,
+                        ">" => -1,
+                        _ => 0,
+                    };
                     member.kind.push_str(&part.to_string());
                 }
             }
@@ -83,7 +88,7 @@ fn members(body: &Group) -> Vec<Member> {
             TokenTree::Ident(word) if word == "pub" => {}
             TokenTree::Ident(name) if member.name.is_empty() => member.name = name.to_string(),
             TokenTree::Group(fields) if fields.delimiter() == Delimiter::Brace => member.fields = members(&fields),
-            TokenTree::Group(held) if held.delimiter() == Delimiter::Parenthesis => {
+            TokenTree::Group(held) if held.delimiter() == Delimiter::Parenthesis && !member.name.is_empty() => {
                 member.kind = held.stream().to_string()
             }
             TokenTree::Literal(value) => member.value = Some(value.to_string()),
@@ -92,6 +97,10 @@ fn members(body: &Group) -> Vec<Member> {
     }
     found.extend((!member.name.is_empty()).then_some(member));
     found
+}
+
+fn is_comma(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
 }
 
 impl Member {

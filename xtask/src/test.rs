@@ -1,8 +1,12 @@
 //! `cargo xtask test`: everything that must hold before a commit, step by step, up to the first failure.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::shell::{Outcome, command, must_succeed, succeeds};
+use crate::shell::{Outcome, command, must_succeed, root, succeeds};
 
 /// A program that the steps need.
 struct Tool {
@@ -59,12 +63,17 @@ pub(crate) fn run(quick: bool) -> Outcome {
     let tools = if quick { &[] } else { TOOLS };
     let steps = if quick { &[TESTS] } else { STEPS };
     find(tools)?;
+    let lacks = target().join("lacks");
+    forget(&lacks)?;
     let begin = Instant::now();
     for (n, step) in steps.iter().enumerate() {
         println!("[{}/{}] {}: {}", n + 1, steps.len(), step.name, step.rerun());
         let step_begin = Instant::now();
-        run_step(step)?;
+        run_step(step, &lacks)?;
         println!("[{}/{}] {}: {:.1} s", n + 1, steps.len(), step.name, step_begin.elapsed().as_secs_f64());
+    }
+    for line in untested(&fs::read_to_string(&lacks).unwrap_or_default()) {
+        println!("{line}");
     }
     println!("all {} steps passed in {:.1} s", steps.len(), begin.elapsed().as_secs_f64());
     Ok(())
@@ -79,9 +88,35 @@ fn find(tools: &[Tool]) -> Outcome {
     Err(format!("the tests need programs that are not here{}", lines.collect::<String>()))
 }
 
-fn run_step(step: &Step) -> Outcome {
+/// The folder of builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Removes what an earlier run noted.
+fn forget(lacks: &Path) -> Outcome {
+    match fs::remove_file(lacks) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("{}: {error}", lacks.display())),
+        _ => Ok(()),
+    }
+}
+
+/// What this machine lacks, a line each with what was not tested for that.
+fn untested(noted: &str) -> Vec<String> {
+    let mut lacks = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for (what, test) in noted.lines().filter_map(|line| line.split_once(": ")) {
+        lacks.entry(what).or_default().insert(test);
+    }
+    let line = |(what, tests): (&str, BTreeSet<&str>)| {
+        let tests: Vec<_> = tests.into_iter().collect();
+        format!("not tested for lack of {what}: {}", tests.join(", "))
+    };
+    lacks.into_iter().map(line).collect()
+}
+
+fn run_step(step: &Step, lacks: &Path) -> Outcome {
     let mut command = command(step.line);
-    command.envs(step.env);
+    command.envs(step.env).env("TEAM_EXECUTOR_LACKS", lacks);
     must_succeed(&mut command).map_err(|error| {
         format!("the step `{}` failed: {error}\nhelp: to run only this step: {}", step.name, step.rerun())
     })
@@ -108,14 +143,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_machine_lacks_is_said_once() {
+        let noted = "strace: faults\nnpm: install\nstrace: faults\nstrace: disk\n";
+        let lines = ["not tested for lack of npm: install", "not tested for lack of strace: disk, faults"];
+        assert_eq!(untested(noted), lines);
+        assert_eq!(untested(""), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_failed_step_says_which_and_how_to_run_it_again() {
         let step = Step { name: "docs", line: "false --no-deps", env: Some(("FLAGS", "-D warnings")) };
         assert_eq!(
-            run_step(&step),
+            run_step(&step, Path::new("/dev/null")),
             Err("the step `docs` failed: `false` ended with exit status: 1\n\
                  help: to run only this step: FLAGS='-D warnings' false --no-deps"
                 .to_owned())
         );
-        assert_eq!(run_step(&Step::new("fine", "true")), Ok(()));
+        assert_eq!(run_step(&Step::new("fine", "true"), Path::new("/dev/null")), Ok(()));
     }
 }

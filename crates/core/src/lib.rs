@@ -11,6 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+// The first crate of ours that is built, so that this is all that is said.
+#[cfg(not(target_os = "linux"))]
+compile_error!("team-executor runs on Linux only: on macOS build it in a container, on Windows in WSL");
+
 mod artifact;
 pub mod bus;
 mod complexity;

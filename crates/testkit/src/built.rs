@@ -1,4 +1,4 @@
-//! The programs of this crate, built when they are first asked for: tests of another crate do not build them by themselves.
+//! The programs of this crate and of `xtask`, built when they are first asked for: tests of another crate do not build them by themselves.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,12 +24,21 @@ pub(crate) fn scripted_model() -> &'static Path {
     BUILT.get_or_init(|| build("scripted-model"))
 }
 
+/// The chores of the project.
+#[track_caller]
+pub fn xtask() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("xtask"))
+}
+
 #[track_caller]
 fn build(name: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--bin", name, "--message-format", "json"]);
-    command.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let chores = concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/Cargo.toml");
+    command.arg("--manifest-path").arg(if name == "xtask" { chores } else { here });
     let Ok(child) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
         panic!("cargo cannot be run")
     };

@@ -14,6 +14,7 @@
 mod built;
 mod diary;
 mod glass;
+mod lacks;
 pub mod limited;
 mod model;
 mod pulse;
@@ -26,9 +27,10 @@ mod terminal;
 mod tree;
 mod world;
 
-pub use built::fake_agent;
+pub use built::{fake_agent, xtask};
 pub use diary::Diary;
 pub use glass::Glass;
+pub use lacks::lacks;
 pub use model::serve as serve_model;
 pub use pulse::{Gate, Pulse};
 pub use real_agent::{RealAgent, Recipe};

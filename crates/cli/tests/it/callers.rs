@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 use team_executor_testkit::limited::*;
-use team_executor_testkit::{Gate, Pulse, World, fake_agent};
+use team_executor_testkit::{Gate, Pulse, World, fake_agent, lacks};
 
 use crate::csv::{REPORTS, table};
 use crate::run::ends::end;
@@ -95,7 +95,7 @@ fn worker_with_stolen_secret_cannot_report_for_another() {
 fn worker_in_its_own_namespace_cannot_report_for_another() {
     let alone = "unshare --map-root-user --pid --fork --mount-proc";
     if !Command::new("sh").args(["-c", &format!("{alone} true")]).limited_output().status.success() {
-        println!("no namespace can be made here; who calls from one was not tried");
+        lacks("namespaces", "a caller in a namespace");
         return;
     }
     let attack = format!(
@@ -121,7 +121,7 @@ fn worker_in_its_own_namespace_cannot_report_for_another() {
 fn run_without_visible_session_leader_ends_what_its_keeper_left() {
     let alone = ["unshare", "--map-root-user", "--pid", "--fork", "--mount-proc"];
     if !Command::new(alone[0]).args(&alone[1..]).arg("true").limited_output().status.success() {
-        println!("no namespace can be made here; a run in one was not tried");
+        lacks("namespaces", "a run in a namespace");
         return;
     }
     let mut world = tasks(&[("A", ""), ("B", "A")]);
@@ -328,7 +328,7 @@ fn executor_and_keeper_cannot_be_looked_into() {
         let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
         let tried = Command::new(words[0]).args(&words[1..]).args([BIN, "--version"]).limited_output();
         if !owned.success() || !tried.status.success() {
-            println!("no other user can run the program here; looking into it was not tried");
+            lacks("users", "looking into executor and keeper");
             return;
         }
         world.through(words.map(str::to_owned).to_vec());

@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use team_executor_files::{Dialect, csv, front_matter, json, load, markdown};
 use team_executor_store::DiskFolder;
-use team_executor_testkit::World;
+use team_executor_testkit::{World, lacks};
 
 fn corpus() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    path.is_dir().then_some(path)
+    let found = path.is_dir().then_some(path);
+    if found.is_none() {
+        lacks("corpus", "real sessions");
+    }
+    found
 }
 
 fn below(path: &Path) -> Vec<PathBuf> {

@@ -30,6 +30,7 @@ mod help;
 mod hooks;
 mod import;
 mod init;
+mod install;
 mod kept;
 mod lifecycle;
 mod log;

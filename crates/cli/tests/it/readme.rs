@@ -1,8 +1,13 @@
 //! What the README shows is what the program prints.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use team_executor_testkit::World;
+use team_executor_testkit::limited::LimitedCommand as _;
+
+use crate::tutorial::compare;
 
 const EXAMPLE: &str = "examples/TC-repository-report-2026-11-15";
 
@@ -18,11 +23,32 @@ fn plan(format: &str) -> String {
     run.stdout
 }
 
+/// `cargo run` of the example, with the program that is tested: all tests build it.
+const CARGO: &str =
+    "#!/bin/sh\n[ \"$1 $2 $3 $4 $5\" = 'run --quiet --profile quick --' ] && shift 5 && exec team-executor \"$@\"\n";
+
+/// A clone of the repository, as far as the bundled session looks at it.
+fn clone() -> World {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    world.copy_tree(root().join("examples"), "examples");
+    world.copy_tree(root().join("crates/core"), "crates/core");
+    let cargo = world.dir().join("../bin/cargo");
+    std::fs::write(&cargo, CARGO).expect("written");
+    std::fs::set_permissions(cargo, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+    let commit = "git -c user.email=me@localhost commit -qm one --allow-empty";
+    let script = format!(
+        "git init -q && git add . && {commit} --author 'A <a@localhost>' && {commit} --author 'B <b@localhost>'"
+    );
+    let mut git = Command::new("sh");
+    git.args(["-ec", &script]).current_dir(world.dir()).env_clear().env("PATH", "/usr/bin:/bin");
+    git.env("HOME", world.dir()).env("GIT_COMMITTER_NAME", "C");
+    assert!(git.limited_status().success(), "git makes a repository");
+    world
+}
+
 #[test]
-fn the_plan_of_the_bundled_session_is_the_one_in_the_readme() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("the README is there");
-    let plan = plan("text");
-    assert!(readme.contains(plan.trim_end()), "the README shows another plan than:\n{plan}");
+fn commands_of_the_readme_print_what_it_shows() {
+    compare(&clone(), &root().join("README.md"));
 }
 
 /// `UPDATE_EXPECTED=1` draws it anew: look at it.

@@ -50,7 +50,8 @@ fn run(world: &World, command: &str) -> String {
     let script = format!("cd \"$(cat ../cwd)\" && {{ {command}\n}}; code=$?; pwd >\"$AT\"; exit $code");
     let at = world.dir().join("../cwd");
     let program = Path::new(env!("CARGO_BIN_EXE_team-executor"));
-    let path = format!("{}:/usr/bin:/bin", program.parent().expect("a folder").display());
+    let installed = world.dir().join("../bin");
+    let path = format!("{}:{}:/usr/bin:/bin", program.parent().expect("a folder").display(), installed.display());
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 2>&1; {script}")]).current_dir(world.dir());
     shell.env_clear().env("PATH", path).env("HOME", world.dir()).env("AT", at);
@@ -74,18 +75,16 @@ fn essence(output: &str) -> Vec<String> {
     lines
 }
 
-/// `UPDATE_EXPECTED=1` writes the page anew: read it.
-#[test]
-fn tutorial_shows_what_its_commands_print() {
-    let path = page("tutorial.md");
-    let text = std::fs::read_to_string(&path).expect("the tutorial is there");
-    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+/// Runs every command of a page in turn and compares what it prints. `UPDATE_EXPECTED=1` writes the page anew: read it.
+#[track_caller]
+pub(crate) fn compare(world: &World, path: &Path) {
+    let text = std::fs::read_to_string(path).expect("the page is there");
     std::fs::write(world.dir().join("../cwd"), world.dir().as_os_str().as_encoded_bytes()).expect("written");
     let (mut new, mut wrong) = (String::new(), Vec::new());
     for (before, shown) in blocks(&text) {
         new.push_str(&before);
         for (nth, Shown { command, output }) in shown.iter().enumerate() {
-            let printed = run(&world, command);
+            let printed = run(world, command);
             if essence(&printed) != essence(output) {
                 wrong.push(format!("$ {command}\n--- prints\n{printed}--- the page says\n{output}"));
             }
@@ -95,8 +94,13 @@ fn tutorial_shows_what_its_commands_print() {
         new.push_str(if shown.is_empty() { "" } else { "```\n" });
     }
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::write(&path, new).expect("the page can be written");
+        std::fs::write(path, new).expect("the page can be written");
     } else {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
+}
+
+#[test]
+fn tutorial_shows_what_its_commands_print() {
+    compare(&World::new(env!("CARGO_BIN_EXE_team-executor")), &page("tutorial.md"));
 }

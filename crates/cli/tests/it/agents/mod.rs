@@ -15,11 +15,10 @@ mod trouble;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use team_executor_testkit::{RealAgent, ScriptedModel, World};
+use team_executor_testkit::{RealAgent, ScriptedModel, World, lacks};
 
 /// How an agent is a worker.
 #[derive(Clone, Copy)]
@@ -134,10 +133,7 @@ fn installed(name: &'static str) -> Option<RealAgent> {
     let found = RealAgent::find(name, &folder);
     if found.is_none() {
         let who = std::thread::current();
-        // Past what the test runner keeps for itself.
-        let line =
-            format!("left out, {name} is not installed (`cargo xtask agents`): {}", who.name().unwrap_or("a test"));
-        writeln!(std::io::stderr(), "{line}").expect("standard error");
+        lacks(name, who.name().unwrap_or("a test"));
     }
     found
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use team_executor_testkit::limited::*;
-use team_executor_testkit::{Gate, World};
+use team_executor_testkit::{Gate, World, lacks};
 
 use super::{completions, lacks_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
@@ -49,7 +49,7 @@ fn full_disk_stops_a_run_and_room_continues_it() {
     let all: Vec<(&str, &str)> = all.collect();
     let world = tasks(&all);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 1024) else {
-        println!("no file system may be mounted here; `a_journal_that_may_not_grow_…` stands in for it");
+        lacks("mount", "a journal on a full disk");
         return;
     };
     let project = &disk.0;
@@ -75,7 +75,7 @@ fn full_disk_stops_a_run_and_room_continues_it() {
 fn failures_on_a_full_disk_spend_no_retry() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "A"), ("D", "B"), ("E", "C")]);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
-        println!("no file system may be mounted here; a full disk was not tried");
+        lacks("mount", "workers that fail on a full disk");
         return;
     };
     let project = &disk.0;
@@ -107,7 +107,7 @@ fn failures_on_a_full_disk_spend_no_retry() {
 fn readonly_session_runs_once_and_keeps_edits() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "B")]);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 1024) else {
-        println!("no file system may be mounted here; the tests of `views` stand in for it");
+        lacks("mount", "views on a full disk");
         return;
     };
     world.copy_tree(world.dir().join("S"), "small/S");
@@ -148,7 +148,7 @@ fn readonly_session_runs_once_and_keeps_edits() {
 fn a_run_can_be_looked_at_where_nothing_can_be_written() {
     let world = tasks(&[("A", "")]);
     let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
-        println!("no file system may be mounted here");
+        lacks("mount", "a full disk");
         return;
     };
     world.copy_tree(world.dir().join("S"), "small/S");
@@ -201,7 +201,7 @@ impl Filled {
 #[test]
 fn full_disk_lets_workers_finish_and_room_does_the_rest() {
     let Some(filled) = Filled::new() else {
-        println!("no file system may be mounted here; what becomes of workers on a full disk was not tried");
+        lacks("mount", "workers on a full disk");
         return;
     };
     let worker = filled.worker();

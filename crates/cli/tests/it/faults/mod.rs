@@ -37,13 +37,12 @@ fn completions(run: &Path, task: &str) -> usize {
     read(run.join(".executor/journal")).matches(&record).count()
 }
 
-/// Whether system calls cannot be looked at and changed here; says what is not tried then.
-#[expect(clippy::print_stdout, reason = "whoever runs the tests must know")]
+/// Whether system calls cannot be looked at and changed here. The test command says what was not tested.
 fn lacks_strace(untried: &str) -> bool {
     let tried = Command::new("strace").args(["-o", "/dev/null", "true"]).spawn();
     let lacks = !tried.is_ok_and(|mut tried| tried.limited_wait().success());
     if lacks {
-        println!("strace cannot be used here; {untried} was not tried");
+        team_executor_testkit::lacks("strace", untried);
     }
     lacks
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::{completions, lacks_strace, run_after, said, traced};
 use crate::run::{DID, arguments, column, folder, read, run, tasks};
+use team_executor_testkit::lacks;
 use team_executor_testkit::limited::*;
 
 /// A user that nobody else is: its processes are counted alone.
@@ -67,7 +68,7 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
         let root = world.dir().parent().expect("a folder").to_owned();
         let all = [root.clone(), world.dir().to_owned(), world.dir().join("S"), world.dir().join("S/tasks.csv")];
         if all.iter().any(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_err()) {
-            println!("only the superuser can become somebody else; the limit on processes was not tried");
+            lacks("users", "the limit on processes");
             return;
         }
         let mut command = Command::new("setpriv");

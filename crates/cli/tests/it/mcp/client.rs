@@ -1,6 +1,5 @@
 //! The official SDK for TypeScript as the client of a worker: every tool is listed and can be called.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -14,11 +13,7 @@ pub(crate) fn sdk() -> Option<String> {
     if folder.exists() {
         return Some(folder.display().to_string());
     }
-    writeln!(
-        std::io::stderr(),
-        "left out, the SDK is not installed (`cargo xtask agents`): a client with the official SDK"
-    )
-    .expect("standard error");
+    team_executor_testkit::lacks("sdk", "a client with the official SDK");
     None
 }
 
