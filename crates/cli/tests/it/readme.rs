@@ -31,7 +31,9 @@ const CARGO: &str =
 fn clone() -> World {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.copy_tree(root().join("examples"), "examples");
-    world.copy_tree(root().join("crates/core"), "crates/core");
+    for file in ["LICENSE-APACHE", "LICENSE-MIT", "rust-toolchain.toml"] {
+        world.copy_tree(root().join(file), file);
+    }
     let cargo = world.dir().join("../bin/cargo");
     std::fs::write(&cargo, CARGO).expect("written");
     std::fs::set_permissions(cargo, std::fs::Permissions::from_mode(0o755)).expect("made executable");
