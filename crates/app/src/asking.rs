@@ -117,7 +117,7 @@ impl App {
         Ok(Asked { warnings: applied.warnings, is_noted: true, ..asked })
     }
 
-    /// Fails if a limit is for an agent that nobody knows. An executor knows its agents itself.
+    /// Fails if a limit is for an unknown agent. An executor knows its agents itself.
     fn agent_exists(&self, request: &Request, place: &Place) -> Result<(), Error> {
         let Request::Limit { group: Group::Agent(agent), most: Some(_) } = request else { return Ok(()) };
         let config = place.config()?;

@@ -57,6 +57,6 @@ pub(crate) fn no_role(name: &str, names: &[&str]) -> Error {
         finding = finding.help(format!("did you mean --role {near}?"));
     }
     let listed =
-        if names.is_empty() { "nobody can join".to_owned() } else { format!("who can join: {}", names.join(", ")) };
+        if names.is_empty() { "no role can join".to_owned() } else { format!("who can join: {}", names.join(", ")) };
     finding.help(format!("{listed}; a role joins if role-specs/ has its instructions")).into()
 }

@@ -123,7 +123,7 @@ pub fn so_far(activity: &Activity) -> String {
 #[derive(Debug, Serialize)]
 pub struct JsonHalted<'a> {
     reason: &'a str,
-    /// The task that no agent could do because nobody is logged in.
+    /// The task that no agent could do for lack of a login.
     not_logged_in: Option<&'a str>,
     /// The disk is full.
     no_room: bool,
@@ -166,7 +166,7 @@ impl<'a> JsonHalted<'a> {
 
 /// Millionths of a dollar as dollars.
 pub fn dollars(micros: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "nobody spends so many dollars")]
+    #[expect(clippy::cast_precision_loss, reason = "no budget is that large")]
     let micros = micros as f64;
     micros / 1e6
 }

@@ -54,7 +54,7 @@ pub(crate) fn finding(finding: &Finding, sources: &Sources, folder: &str, width:
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    // Where there is a place to point at, it is told there.
+    // A finding with a place has its label there.
     let times = if finding.times > 1 && finding.place.as_ref().is_none_or(|place| place.span.is_none()) {
         format!(" ({} times)", finding.times)
     } else {

@@ -20,7 +20,7 @@ const ENDLESS: usize = 1 << 16;
 pub(crate) struct Printer {
     out: BufWriter<Pipe<AutoStream<std::io::Stdout>>>,
     err: Pipe<AutoStream<std::io::Stderr>>,
-    nobody_reads: Rc<Cell<bool>>,
+    reader_is_gone: Rc<Cell<bool>>,
     is_live: bool,
     out_is_live: bool,
     width: usize,
@@ -30,14 +30,14 @@ impl Printer {
     /// Looks once at the terminal and at `NO_COLOR`, `CLICOLOR_FORCE` and `COLUMNS`.
     pub(crate) fn new() -> Self {
         let of_out = choice(&std::io::stdout());
-        let nobody_reads = Rc::new(Cell::new(false));
-        let out = Pipe { to: AutoStream::new(std::io::stdout(), of_out), is_gone: Rc::clone(&nobody_reads) };
+        let reader_is_gone = Rc::new(Cell::new(false));
+        let out = Pipe { to: AutoStream::new(std::io::stdout(), of_out), is_gone: Rc::clone(&reader_is_gone) };
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let out_is_live = std::io::stdout().is_terminal() && !is_dumb;
         let of_err = choice(&std::io::stderr());
         let err = Pipe { to: AutoStream::new(std::io::stderr(), of_err), is_gone: Rc::default() };
         let is_live = std::io::stderr().is_terminal() && !is_dumb;
-        Self { out: BufWriter::with_capacity(1 << 16, out), err, nobody_reads, is_live, out_is_live, width: width() }
+        Self { out: BufWriter::with_capacity(1 << 16, out), err, reader_is_gone, is_live, out_is_live, width: width() }
     }
 
     /// How many columns there are.
@@ -61,8 +61,8 @@ impl Printer {
     }
 
     /// Whether the reader of standard output is known to be gone. Who only prints can end then.
-    pub(crate) fn nobody_reads(&self) -> bool {
-        self.nobody_reads.get()
+    pub(crate) fn reader_is_gone(&self) -> bool {
+        self.reader_is_gone.get()
     }
 
     /// Asks something and waits for the answer, in small letters; nothing at the end of the input.
@@ -85,7 +85,7 @@ impl Printer {
     /// Standard output as it is, behind everything that was written before.
     pub(crate) fn raw_out(&mut self) -> std::io::Result<impl Write> {
         self.out.flush()?;
-        Ok(Pipe { to: std::io::stdout().lock(), is_gone: Rc::clone(&self.nobody_reads) })
+        Ok(Pipe { to: std::io::stdout().lock(), is_gone: Rc::clone(&self.reader_is_gone) })
     }
 
     /// Where everything else goes.
@@ -93,7 +93,7 @@ impl Printer {
         &mut self.err
     }
 
-    /// Writes a line to standard error at once: whoever reads it never sees a part, and the system is asked only once.
+    /// Writes a line to standard error with one call, so that readers never see a part of it.
     pub(crate) fn tell(&mut self, mut line: String) -> std::io::Result<()> {
         if line.contains('\u{1b}') && !self.has_colours() {
             line = strip_str(&line).to_string();
@@ -141,8 +141,8 @@ pub(crate) fn typed(input: &mut impl BufRead) -> std::io::Result<Option<String>>
     Ok((length > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// A stream whose reader may go away, as `head` does when it has seen enough. That is no failure, and what is to be done is
-/// done: only what nobody reads is dropped.
+/// A stream whose reader may go away, as `head` does when it has seen enough. That is no failure: the command goes on, and
+/// only its output is dropped.
 struct Pipe<W> {
     to: W,
     is_gone: Rc<Cell<bool>>,

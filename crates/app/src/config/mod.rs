@@ -77,7 +77,7 @@ const SPEAKING: [Speaking; 2] = [
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// The default.
     BuiltIn,
     /// The files of the session that is run.
     Session,
@@ -338,7 +338,7 @@ impl Settings {
         }
     }
 
-    /// What is settled if nobody settles anything.
+    /// The defaults.
     pub(crate) fn built_in() -> Self {
         let rehearsal = Agent {
             from: Origin::BuiltIn,

@@ -162,7 +162,7 @@ pub(super) fn read(
     settings
 }
 
-/// Notes each name of an agent that nobody defines. `settings` are those of all files together.
+/// Reports each name of an agent that is not defined. `settings` are those of all files together.
 pub(super) fn unknown_agents(settings: &Settings, findings: &mut Findings) {
     let owns = settings.roles.values().chain(settings.tasks.values());
     for named in owns.filter_map(|own| own.agents.as_ref()).chain(&settings.agents_wanted) {

@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.set(table, key, &expected, |value| Cadence::from_word(value.as_str()?))
     }
 
-    /// What happens at a checkpoint where nobody decides.
+    /// What to do at a checkpoint without a decision.
     pub(super) fn at_checkpoint(&mut self, table: &DeTable<'_>, key: &str) -> Option<Set<AtCheckpoint>> {
         let expected = format!("one of {}", AtCheckpoint::WORDS.join(", "));
         self.set(table, key, &expected, |value| AtCheckpoint::from_word(value.as_str()?))

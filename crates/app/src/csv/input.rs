@@ -1,4 +1,4 @@
-//! The table of a job and what is to be done with it, read and judged before anything is made.
+//! The table and the instruction of a job, read and checked before any file is made.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Input<'s> {
     pub(super) path: PathBuf,
     /// What is in it.
     pub(super) rows: Rows<'s>,
-    /// What is to be done with each row.
+    /// The instruction for each row.
     pub(super) template: Template,
     /// What makes it this job and no other.
     pub(super) job: Job,

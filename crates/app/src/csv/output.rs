@@ -15,7 +15,7 @@ use super::sessions::{JobPlace, prefix};
 use crate::App;
 use crate::error::Error;
 
-/// In the session's folder: what was written, so that it is told from what somebody else wrote.
+/// In the session's folder: what was written, to tell it from the changes of others.
 const WRITTEN: &str = "csv-output.json";
 /// How many failed rows are told.
 const TOLD: usize = 5;
@@ -58,7 +58,7 @@ impl Output {
         Ok(vec![one(beside(input, suffix))])
     }
 
-    /// Notes that the table is to be written, for whoever goes on with the job.
+    /// Notes that the table is still to be written, for the next start of the job.
     pub(super) fn is_wanted(&self) -> io::Result<()> {
         let mut written = self.written();
         written.files.entry(self.name()).or_default();

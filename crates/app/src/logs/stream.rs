@@ -32,7 +32,7 @@ pub(super) struct Stream {
     text: Text,
 }
 
-/// What was read of a stream, as it is told.
+/// A part of a stream, as it is shown.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     /// Whether it is the stream of a known agent, once that is known.

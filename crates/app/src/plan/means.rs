@@ -18,7 +18,7 @@ type Doers = (String, Vec<Vec<Doer>>);
 /// With what a plan would be carried out.
 #[derive(Debug)]
 pub struct Means {
-    /// Nothing if nobody is named.
+    /// Nothing if no agent is named.
     roles: Vec<Doers>,
     budgets: Budgets,
 }

@@ -12,10 +12,10 @@ use team_executor_store::{Holder, Lock, LockError, RealDisk, RealFile};
 
 /// Below `.workflow/` of a project: its rehearsals.
 const REHEARSAL: &str = ".rehearsal";
-/// Whoever has it rehearses.
+/// Its holder rehearses.
 const LOCK: &str = "lock";
 
-/// A stage that is set. Nobody else rehearses in the project while it stands.
+/// A stage that is set. No other rehearsal starts in the project while it stands.
 pub(super) struct Stage {
     /// The copy of the session.
     pub(super) session: PathBuf,

@@ -65,7 +65,7 @@ impl View {
     fn take(&mut self, event: Option<Event>, printer: &mut Printer) -> bool {
         let Some(event) = event else {
             self.is_past = false;
-            return self.failed.is_none() && !printer.nobody_reads();
+            return self.failed.is_none() && !printer.reader_is_gone();
         };
         if let Kind::RunFinished { counts } = &event.kind {
             self.counts = Some(*counts);

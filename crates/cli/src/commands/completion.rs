@@ -180,7 +180,7 @@ mod tests {
 
     /// R: E-06
     #[test]
-    fn the_flag_counts_then_the_session_and_nobody_is_asked_without_a_terminal() {
+    fn flag_wins_over_session_and_no_terminal_means_no_question() {
         use CompletionAction::{AutoArchive, AutoKeep, Interactive};
         let of = |flag, session, yes, terminal| Action::choose(flag, session, yes, terminal);
         assert_eq!(of(None, Interactive, false, true), Action::Ask);

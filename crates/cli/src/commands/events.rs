@@ -63,7 +63,7 @@ impl Printing<'_> {
             self.failed = written.and_then(|()| self.printer.flush()).err();
             self.ready.clear();
         }
-        self.failed.is_none() && !self.printer.nobody_reads()
+        self.failed.is_none() && !self.printer.reader_is_gone()
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Logs, printer: &m
         printed?;
         out.flush()?;
         drop(out);
-        if !read? || printer.nobody_reads() {
+        if !read? || printer.reader_is_gone() {
             return Ok(Exit::Fine);
         }
         logs.wait();

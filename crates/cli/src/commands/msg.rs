@@ -84,7 +84,7 @@ fn something_is_said(summary: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is odd about whom a message is for: nobody of the session is called so, and nobody has said anything by that name.
+/// A warning about a receiver that is no role of the session and has sent no message.
 fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<String>, Failure> {
     if caller.attempt.is_some() || [log::ALL, "user", "coordinator", "executor"].contains(&to) {
         return Ok(None);
@@ -99,7 +99,7 @@ fn unknown_receiver(caller: &Caller, options: &Msg, to: &str) -> Result<Option<S
         return Ok(None);
     }
     let near = nearest(to, names.into_iter()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    Ok(Some(format!("nobody in the session is called '{to}'{near}")))
+    Ok(Some(format!("the session has no role '{to}'{near}")))
 }
 
 fn broadcast(caller: &Caller, options: &Msg, said: &MsgBroadcast, printer: &mut Printer) -> Result<Exit, Failure> {

@@ -83,7 +83,7 @@ pub(super) fn stage(word: &str, is_heard: bool) -> &str {
 pub(crate) const fn why(cause: Cause) -> &'static str {
     match cause {
         Cause::Planned => "a person is to judge here",
-        Cause::Blocked => "whoever judged it wants a person to decide",
+        Cause::Blocked => "a reviewer blocked it; you decide",
         Cause::OutOfRounds => "work was sent back as often as it may be",
     }
 }

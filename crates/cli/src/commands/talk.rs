@@ -39,7 +39,7 @@ fn list(app: &App, session: Option<&Path>, format: Format, printer: &mut Printer
     }
     let out = printer.out();
     if talks.conversations.is_empty() {
-        writeln!(out, "Nobody converses in {}", escape::line(&talks.run))?;
+        writeln!(out, "No open conversations in {}", escape::line(&talks.run))?;
     }
     for talk in &talks.conversations {
         writeln!(out, "{} (attempt {}): {}", escape::line(&talk.task), talk.attempt, talk.state)?;

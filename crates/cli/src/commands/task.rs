@@ -1,4 +1,4 @@
-//! `task`: a worker reports its own task, a person adds one or says what is to become of it; both may look.
+//! `task`: a worker reports its own task, a person adds, resets or skips tasks; both may list them.
 
 mod proposals;
 
@@ -80,7 +80,7 @@ fn report_own(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &
     Ok(Exit::Fine)
 }
 
-/// A person says what is to become of a task.
+/// A person resets or skips a task.
 fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut Printer) -> Result<Exit, Failure> {
     caller.must_be_person()?;
     let usage = |what: String, help: String| Failure::from(Finding::error(Code::Usage, what).help(help));

@@ -207,7 +207,7 @@ impl Board {
     }
 
     /// About how long it will take: no schedule is shorter than the longest chain, nor than all work shared by all slots.
-    /// Every attempt that has not ended is taken for one of average length; before the first has ended nobody knows.
+    /// Counts every attempt that has not ended as one of average length; unknown before the first has ended.
     fn left(&self, now: Instant) -> Option<Duration> {
         let (mut count, mut all) = self.measured;
         let average = all.checked_div(count)?;

@@ -152,7 +152,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Prints one event, with its time, and so that whoever reads has it at once.
+/// Prints one event with its time, and flushes it for its reader.
 pub(crate) fn print(event: &Event<'_>, out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {

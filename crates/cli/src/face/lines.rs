@@ -89,7 +89,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
             (None, format!("Stopping after {workers}; press Ctrl-C again to end them now"))
         }
         Kind::Stopping => (None, "Ending the workers".to_owned()),
-        // It is told whole: what to do may stand at its end.
+        // Never cut: the remedy may stand at the end.
         Kind::Warning { message } => return Some(whole("warning", message, width)),
         Kind::Halted { reason } => return Some(whole("Stopped", reason, width)),
     };

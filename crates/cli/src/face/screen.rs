@@ -110,7 +110,7 @@ enum Question {
     Task(String),
 }
 
-/// What is asked after something happened. Nobody says that a question was answered: it is seen by what goes on.
+/// The open question after an event. No event says that a question was answered: the events that follow show it.
 fn still_open(open: Option<Question>, kind: &Kind) -> Option<Question> {
     match kind {
         Kind::WaveFailed { .. } | Kind::Checkpoint { asked: true, .. } => Some(Question::Run),
@@ -158,7 +158,7 @@ mod tests {
             asked,
         };
         let open = |events: &[Kind]| events.iter().fold(None, still_open);
-        assert_eq!(open(&[checkpoint(false)]), None, "nobody is there");
+        assert_eq!(open(&[checkpoint(false)]), None, "no person is there");
         let stays = [checkpoint(true), line("A"), completed("A"), Kind::Warning { message: String::new() }];
         assert_eq!(open(&stays), Some(Question::Run));
         assert_eq!(open(&[checkpoint(true), Kind::Resumed]), None);

@@ -133,7 +133,7 @@ impl Columns {
     }
 }
 
-/// Who joins by rule, and why; nothing if nobody does.
+/// The roles that join by rule, with the reasons; nothing if there are none.
 pub(in crate::commands) fn joined(out: &mut impl Write, joining: &[Joining], width: usize) -> std::io::Result<()> {
     for (nth, one) in joining.iter().enumerate() {
         let label = if nth == 0 { "Joining" } else { "" };

@@ -40,7 +40,7 @@ pub(super) fn confirmed(
     Ok(is_yes)
 }
 
-/// What is said where nobody can be asked.
+/// The refusal where no person can be asked.
 pub(super) fn not_confirmed() -> Failure {
     let finding = Finding::error(Code::Usage, "the start was not confirmed, so nothing was started");
     finding.help("add -y to start without being asked").into()

@@ -31,7 +31,7 @@ pub(super) struct Watched<'a> {
     pub(super) format: Format,
 }
 
-/// Shows a run until it is over, until no executor has it, or until nobody reads.
+/// Shows a run until it is over, until no executor has it, or until the reader is gone.
 pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printer) -> Result<(), Failure> {
     let journal = journal(status);
     let watch = Changes::adding_to(&[&journal]);
@@ -43,7 +43,7 @@ pub(super) fn watch(watched: &Watched<'_>, status: &Status, printer: &mut Printe
         let is_at_end = status.running.is_empty() && matches!(status.stage, "draining" | "stopping");
         let is_over = status.finished || !status.is_heard || is_at_end;
         show(watched, &status, is_over, &mut painter, printer)?;
-        if is_over || printer.nobody_reads() {
+        if is_over || printer.reader_is_gone() {
             return Ok(());
         }
         std::thread::sleep(FRAME.max(began.elapsed() * 20));

@@ -124,7 +124,7 @@ fn empty_message_is_refused_and_unknown_recipient_reported() {
     }
     assert!(!world.dir().join("S/.msg/messages.jsonl").exists());
     let near = world.run(&["msg", "log", "hi", "--to", "wroker", "--session=S"]);
-    let warning = "nobody in the session is called 'wroker'; did you mean worker?";
+    let warning = "the session has no role 'wroker'; did you mean worker?";
     assert!(near.code == Some(0) && near.stderr == format!("warning: {warning}\n"), "{near}");
     let data = world.run(&["msg", "log", "hi", "--to", "wroker", "--session=S", "--format", "json"]);
     assert!(data.stderr.is_empty() && data.stdout.contains(warning), "{data}");

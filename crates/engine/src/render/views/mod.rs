@@ -1,7 +1,7 @@
 //! The files that people and agents read, rendered from the state of a run: a function of the session, the state and the
 //! run's name. They can always be rendered again, and nothing that happens in a run depends on them.
 //!
-//! One file here for each view. Whoever drives a run calls [`Views::begin`] before anything starts, [`Views::starts`] before
+//! One file here for each view. The driver of a run calls [`Views::begin`] before anything starts, [`Views::starts`] before
 //! each worker, [`Views::changed`] for each event, [`Views::render`] now and then, and [`Views::finish`] at the end. Each
 //! says what could not be written; a run goes on without.
 

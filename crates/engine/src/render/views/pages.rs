@@ -222,7 +222,7 @@ impl<D: Disk> Views<D> {
         problems
     }
 
-    /// What has the name of a page. A file that nobody can look into is put aside, whatever it is: nothing is written over
+    /// What has the name of a page. A file that cannot be read is put aside: nothing is written over
     /// what was not seen.
     fn there(&self, page: &Page, problems: &mut Vec<String>) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(disk) = self.disk(page.place) else { return Ok(None) };

@@ -70,8 +70,8 @@ fn put(text: &mut Option<String>, now: Option<&str>) {
     }
 }
 
-/// Where a task stands for people. What a run that is being stopped still has is to be done: nobody works on it any more,
-/// and whoever goes on finds out what is left to do about it.
+/// Where a task stands for people. Tasks in progress of a stopping run count as pending: no worker has them
+/// any more, and the next executor decides about them.
 pub(crate) fn shown(status: TaskStatus, run: &Run) -> TaskStatus {
     match status {
         TaskStatus::InProgress if *run.stage() == Stage::Stopping => TaskStatus::Pending,
