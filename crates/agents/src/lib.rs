@@ -19,6 +19,7 @@ pub mod driver;
 pub mod durable;
 pub mod environment;
 pub mod exit;
+pub mod git;
 mod harvest;
 pub mod json;
 pub mod keeper;

@@ -39,6 +39,17 @@ pub fn ask(
     input: &str,
     limit: Duration,
 ) -> io::Result<Answer> {
+    ask_for(command, env, cwd, input, (limit, ANSWER_BYTES))
+}
+
+/// The same, with a bound of what is kept of each stream.
+pub(crate) fn ask_for(
+    command: (&Path, &[String]),
+    env: &[(String, String)],
+    cwd: &Path,
+    input: &str,
+    (limit, most): (Duration, usize),
+) -> io::Result<Answer> {
     let mut starting = Command::new(command.0);
     starting
         .args(command.1)
@@ -50,7 +61,7 @@ pub fn ask(
         .stderr(Stdio::piped())
         .process_group(0);
     let mut child = ends_with_us(&mut starting).spawn()?;
-    let listened = listen(&mut child, input, limit);
+    let listened = listen(&mut child, input, (limit, most));
     // It was not waited for yet, so its number is still its own and its group's.
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _is_gone = kill_process_group(group, Signal::KILL);
@@ -66,7 +77,11 @@ pub fn ask(
 }
 
 /// What a program prints until it ends, and whether it did in time.
-fn listen(child: &mut Child, input: &str, limit: Duration) -> io::Result<(bool, [Vec<u8>; 2])> {
+fn listen(
+    child: &mut Child,
+    input: &str,
+    (limit, most): (Duration, usize),
+) -> io::Result<(bool, [Vec<u8>; 2])> {
     let deadline = Instant::now() + limit;
     if let Some(mut stdin) = child.stdin.take() {
         // One that does not listen may still answer.
@@ -97,7 +112,7 @@ fn listen(child: &mut Child, input: &str, limit: Duration) -> io::Result<(bool, 
             let count = rustix::io::read(pipes[*nth], &mut buffer).unwrap_or(0);
             open[*nth] = count > 0;
             printed |= count > 0;
-            let room = ANSWER_BYTES.saturating_sub(kept[*nth].len());
+            let room = most.saturating_sub(kept[*nth].len());
             kept[*nth].extend_from_slice(&buffer[..count.min(room)]);
         }
         // Output from before its end is read first; other holders of the pipes are not waited for.

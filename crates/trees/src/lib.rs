@@ -1,0 +1,31 @@
+//! A tree of its own for every attempt, and what attempts changed in theirs as commits of the user's repository.
+//!
+//! Reading order: [`Repository`] (the user's repository, and what a run is based on), [`names`] (refs and folders), [`Trees`] (the
+//! trees of a run: made, and taken back as commits), `merge` (what several tasks did, as one commit), `landing` (the branch that
+//! the user gets), `removal` (when a tree may go).
+//!
+//! Of the user's repository only objects and refs below `refs/team-executor/` are written, and on landing one branch. Its index, its files,
+//! its configuration and its hooks are never written. The refs are the record: each is made once, and is durable before anything builds on
+//! it. All calls block; whoever calls has the lock of the run.
+
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
+#![forbid(unsafe_code)]
+
+mod git;
+mod landing;
+mod merge;
+pub mod names;
+mod removal;
+mod repository;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use git::Trouble;
+pub use landing::{Land, Landed};
+pub use merge::Merged;
+pub use removal::Kept;
+pub use repository::{Dirty, Repository};
+pub use snapshot::{Delivered, Story};
+pub use tree::{Made, Trees};

@@ -1,0 +1,250 @@
+//! What is in a tree, as a commit of the user's repository. It is made with an index of our own, by the user's repository: no setting and
+//! no file that an agent wrote into the tree's own repository counts.
+
+use std::path::Path;
+
+use team_executor_agents::git::Call;
+use team_executor_beneath::{Dir, ours};
+
+use crate::git::{Trouble, Word, ask, line, listed, must};
+use crate::merge::{Merged, stamped};
+use crate::names::{self, Part};
+use crate::tree::{INDEX, Trees, in_index};
+
+/// A larger file is no source, and every clone of the repository would have it for ever.
+const MOST_BYTES: i64 = 50 << 20;
+
+/// What a commit says of an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Story {
+    /// The first line.
+    pub subject: String,
+    /// What the worker found, if it said so.
+    pub findings: String,
+    /// Who did it.
+    pub role: String,
+    /// The program that did it.
+    pub agent: String,
+    /// When its worker ended, in seconds.
+    pub seconds: i64,
+}
+
+/// What an attempt came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// The commit; the base of the attempt if it changed nothing.
+    pub commit: String,
+    /// What it was based on.
+    pub base: Merged,
+    /// How many files differ from that.
+    pub files: usize,
+    /// How many lines were added and removed.
+    pub lines: (u64, u64),
+    /// What must be mended before anything can build on it, a line each.
+    pub wrong: Vec<String>,
+}
+
+impl Trees {
+    /// Commits what is in the tree of an attempt, and keeps it as the result. Asked again it says the same.
+    pub fn deliver(&self, task: &str, attempt: u32, story: &Story) -> Result<Delivered, Trouble> {
+        let repository = &self.repository;
+        let base = self.base_of(task, attempt)?;
+        let name = names::of_attempt(&self.run, task, attempt, Part::Result);
+        if let Some(commit) = repository.commit_of(&name)? {
+            return self.described(commit, base);
+        }
+        let tree = self.path(task, attempt);
+        let large = self.large_files(task, attempt)?;
+        if !large.is_empty() {
+            let why = |(file, bytes): (String, i64)| {
+                let mb = bytes >> 20;
+                format!(
+                    "{file}: it has {mb} MiB, and a commit takes files of at most 50; remove it, or let .gitignore name it"
+                )
+            };
+            let wrong = large.into_iter().map(why).collect();
+            return Ok(Delivered { commit: base.commit.clone(), base, files: 0, lines: (0, 0), wrong });
+        }
+        let commit = self.commit(&tree, task, attempt, &base.commit, story)?;
+        repository.create(&name, &commit)?;
+        self.described(commit, base)
+    }
+
+    /// Says that an attempt comes to what an earlier one did: it was only checked again.
+    pub fn deliver_again(&self, task: &str, attempt: u32, earlier: u32) -> Result<Option<Delivered>, Trouble> {
+        let of = |attempt, part| names::of_attempt(&self.run, task, attempt, part);
+        let Some(commit) = self.repository.commit_of(&of(earlier, Part::Result))? else { return Ok(None) };
+        let base = self.base_of(task, earlier)?;
+        self.repository.create(&of(attempt, Part::Base), &base.commit)?;
+        self.repository.create(&of(attempt, Part::Result), &commit)?;
+        let home = self.open_home()?;
+        let folder = names::folder(task, attempt);
+        if !home.has(&folder) {
+            self.check_out(&home, &folder, &commit)?;
+        }
+        self.described(commit, base).map(Some)
+    }
+
+    /// Keeps what earlier attempts at a task left that have no result: the commit of the last one.
+    pub(crate) fn keep_lost(&self, task: &str, before: u32) -> Result<Option<String>, Trouble> {
+        let mut last = None;
+        for attempt in (1..before).rev() {
+            let of = |part| names::of_attempt(&self.run, task, attempt, part);
+            let home = self.open_home()?;
+            if !home.has(&names::folder(task, attempt)) || self.repository.commit_of(&of(Part::Result))?.is_some() {
+                continue;
+            }
+            let commit = match self.repository.commit_of(&of(Part::Lost))? {
+                Some(commit) => Some(commit),
+                None => self.lost(task, attempt)?,
+            };
+            last = last.or(commit);
+        }
+        Ok(last)
+    }
+
+    /// Keeps what is in a tree whose worker failed or was lost; nothing if that is what it began with. A file that is too large
+    /// stays in the tree only.
+    fn lost(&self, task: &str, attempt: u32) -> Result<Option<String>, Trouble> {
+        let name = names::of_attempt(&self.run, task, attempt, Part::Base);
+        let Some(base) = self.repository.commit_of(&name)? else { return Ok(None) };
+        if !self.large_files(task, attempt)?.is_empty() {
+            return Ok(None);
+        }
+        let story =
+            Story { subject: format!("{task}: left by attempt {attempt}, which did not complete"), ..Story::default() };
+        let commit = self.commit(&self.path(task, attempt), task, attempt, &base, &story)?;
+        if commit == base {
+            return Ok(None);
+        }
+        self.repository.create(&names::of_attempt(&self.run, task, attempt, Part::Lost), &commit)?;
+        Ok(Some(commit))
+    }
+
+    /// What an attempt was based on.
+    fn base_of(&self, task: &str, attempt: u32) -> Result<Merged, Trouble> {
+        let name = names::of_attempt(&self.run, task, attempt, Part::Base);
+        let commit = self.repository.commit_of(&name)?;
+        let commit = commit.ok_or_else(|| Trouble::Failed(format!("the ref {name} is gone")))?;
+        Ok(Merged { conflicts: self.repository.conflicts_in(&commit)?, commit })
+    }
+
+    /// What is in a tree now, as an object.
+    pub(crate) fn tree_of(&self, tree: &Path, task: &str, attempt: u32) -> Result<String, Trouble> {
+        let folder = names::folder(task, attempt);
+        let (name, home) = (format!("{folder}{INDEX}"), self.open_home()?);
+        let locked = format!("{name}.lock");
+        if home.has(&locked) {
+            home.remove(&locked).map_err(|errno| self.failed("remove", &locked, errno))?;
+        }
+        let index = self.home.join(&name);
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(tree), ..self.repository.call() };
+        if !home.has(&name) {
+            let base = self.base_of(task, attempt)?;
+            must(&self.repository.git, &call, &["read-tree", &base.commit])?;
+        }
+        must(&self.repository.git, &call, &["add", "-A", "--sparse", "."])?;
+        line(&self.repository.git, &call, &["write-tree"])
+    }
+
+    fn commit(&self, tree: &Path, task: &str, attempt: u32, base: &str, story: &Story) -> Result<String, Trouble> {
+        let repository = &self.repository;
+        let files = self.tree_of(tree, task, attempt)?;
+        let parent = self.agents_own(tree, base)?.unwrap_or_else(|| base.to_owned());
+        if files == line(&repository.git, &repository.call(), &["rev-parse", &format!("{parent}^{{tree}}")])? {
+            return Ok(parent);
+        }
+        let name = if story.role.is_empty() { "team-executor" } else { &story.role };
+        let env = stamped(name, "team-executor@localhost", &story.seconds.to_string());
+        let call = Call { env, ..repository.call() };
+        line(
+            &repository.git,
+            &call,
+            &["commit-tree", &files, "-p", &parent, "-m", &message(self, task, attempt, story)],
+        )
+    }
+
+    /// The last commit that an agent made itself on top of its base, brought into the user's repository.
+    fn agents_own(&self, tree: &Path, base: &str) -> Result<Option<String>, Trouble> {
+        let repository = &self.repository;
+        let own = tree.join(".git");
+        if Dir::open(&own).is_err() {
+            return Ok(None); // it removed its repository
+        }
+        let call = Call { git_dir: Some(&own), ..Call::default() };
+        let Ok(Word::Yes(out)) = ask(&repository.git, &call, &["rev-parse", "--verify", "-q", "HEAD"]) else {
+            return Ok(None);
+        };
+        let head = String::from_utf8_lossy(&out).trim().to_owned();
+        if head == base || !matches!(head.len(), 40 | 64) || !head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        // Its objects are read where they are; its configuration is not.
+        let borrowed = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects").display().to_string())];
+        let call = Call { env: borrowed, ..repository.call() };
+        let Ok(Word::Yes(_)) = ask(&repository.git, &call, &["merge-base", "--is-ancestor", base, &head]) else {
+            return Ok(None);
+        };
+        let pack = repository.common.join("objects/pack/pack").display().to_string();
+        let wanted = format!("{head}\n^{base}\n");
+        must(&repository.git, &Call { input: &wanted, ..call }, &["pack-objects", "-q", "--revs", &pack])?;
+        Ok(Some(head))
+    }
+
+    /// Files that are new or changed, and too large, with their bytes.
+    fn large_files(&self, task: &str, attempt: u32) -> Result<Vec<(String, i64)>, Trouble> {
+        let tree = self.path(task, attempt);
+        let index = self.home.join(format!("{}{INDEX}", names::folder(task, attempt)));
+        let call = Call { env: vec![in_index(&index)], work_tree: Some(&tree), ..self.repository.call() };
+        let out = must(&self.repository.git, &call, &["ls-files", "-z", "-o", "-m", "--exclude-standard"])?;
+        let size = |file: &String| ours::look_at(&tree.join(file)).ok().map(|found| found.st_size);
+        let sized = listed(&out).into_iter().filter_map(|file| size(&file).map(|bytes| (file, bytes)));
+        Ok(sized.filter(|(_, bytes)| *bytes > MOST_BYTES).collect())
+    }
+
+    /// What a commit changed, and what is wrong with it.
+    fn described(&self, commit: String, base: Merged) -> Result<Delivered, Trouble> {
+        let repository = &self.repository;
+        let call = repository.call();
+        let command = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--numstat", &base.commit, &commit];
+        let out = must(&repository.git, &call, &command)?;
+        let (mut files, mut lines, mut wrong) = (0, (0, 0), Vec::new());
+        let mut entries = listed(&out).into_iter();
+        while let Some(entry) = entries.next() {
+            if entry.starts_with(':') {
+                let file = entries.next().unwrap_or_default();
+                files += 1;
+                if entry.split(' ').nth(1) == Some("160000") {
+                    wrong.push(format!(
+                        "{file}: it is a repository of its own, of which a commit holds nothing; remove its .git"
+                    ));
+                }
+            } else if let [added, removed, _] = entry.splitn(3, '\t').collect::<Vec<_>>()[..] {
+                lines.0 += added.parse::<u64>().unwrap_or(0);
+                lines.1 += removed.parse::<u64>().unwrap_or(0);
+            }
+        }
+        let open = repository.with_markers(&commit, &base.conflicts)?;
+        wrong.extend(open.into_iter().map(|file| format!("{file}: the markers of a conflict are still in it")));
+        Ok(Delivered { commit, base, files, lines, wrong })
+    }
+}
+
+/// What the commit of an attempt says.
+fn message(trees: &Trees, task: &str, attempt: u32, story: &Story) -> String {
+    let plain =
+        |text: &str| text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect::<String>();
+    let one = |text: &str| plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = one(&story.subject);
+    if !story.findings.trim().is_empty() {
+        text.push_str("\n\n");
+        text.push_str(plain(&story.findings).trim());
+    }
+    text.push_str(&format!("\n\nTask: {}\nAttempt: {attempt}\n", one(task)));
+    for (key, value) in [("Role", &story.role), ("Agent", &story.agent), ("Run", &trees.run)] {
+        if !value.is_empty() {
+            text.push_str(&format!("{key}: {}\n", one(value)));
+        }
+    }
+    text
+}
