@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn variables_of_the_users_git_are_not_passed_on() {
-        let environment = [("PATH", "/usr/bin:/bin"), ("GIT_DIR", "/nowhere"), ("GIT_INDEX_FILE", "/x"), ("HOME", "/h")];
+        let environment =
+            [("PATH", "/usr/bin:/bin"), ("GIT_DIR", "/nowhere"), ("GIT_INDEX_FILE", "/x"), ("HOME", "/h")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let git = Git::find(&environment).unwrap();
         let names: Vec<_> = git.env.iter().map(|(name, _)| name.as_str()).collect();

@@ -77,11 +77,7 @@ pub(crate) fn ask_for(
 }
 
 /// What a program prints until it ends, and whether it did in time.
-fn listen(
-    child: &mut Child,
-    input: &str,
-    (limit, most): (Duration, usize),
-) -> io::Result<(bool, [Vec<u8>; 2])> {
+fn listen(child: &mut Child, input: &str, (limit, most): (Duration, usize)) -> io::Result<(bool, [Vec<u8>; 2])> {
     let deadline = Instant::now() + limit;
     if let Some(mut stdin) = child.stdin.take() {
         // One that does not listen may still answer.

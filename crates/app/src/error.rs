@@ -62,6 +62,7 @@ impl Error {
             ),
             Why::Unfinished(_) => (Kind::Invalid, format!("run it to its end first: team-executor {session}")),
             Why::NoRun(_) => (Kind::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),
+            Why::Trees { help, .. } => (Kind::Invalid, help.clone()),
             Why::InTheWay(_) => (Kind::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
             Why::Journal(JournalError::Damaged(_) | JournalError::Shortened { .. }) => (Kind::Io, doctor(session)),
             Why::Nameless(run) => return Self::nameless(&failure, run, Kind::Io),

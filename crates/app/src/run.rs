@@ -18,7 +18,7 @@ use team_executor_store::run_folder::{project_root, run_path};
 use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
 use crate::config::on::Reaction;
-use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, prices};
+use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, prices};
 use crate::environment::Place;
 use crate::error::Error;
 use crate::hooks::{self, Around, Hooks};
@@ -198,6 +198,8 @@ impl Prepared {
         let defaults = Defaults::choose(&self.config, &self.wanted.flags);
         let budgets = budget::budgets(&self.config, &self.wanted.flags, &self.session);
         let prices = prices::prices(&self.config.settings);
+        let isolated = std::mem::take(&mut self.chosen.isolated);
+        let trees = isolation::settings(&self.config.settings, isolated, self.config.trees.as_deref())?;
         if self.done.is_none() {
             warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
             self.remark_cadence(&defaults, remarks);
@@ -232,6 +234,7 @@ impl Prepared {
             prices,
             tasks: chosen.tasks,
             workers: chosen.workers,
+            trees,
             allow_network: wanted.allow_network,
             at_end: wanted.at_end,
             remembered,

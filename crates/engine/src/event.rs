@@ -254,6 +254,37 @@ pub enum Kind {
         #[serde(skip)]
         asked: bool,
     },
+    /// Live. What a task changed in its own [tree](../how-to/work-in-trees.md) is a commit.
+    TaskChanged {
+        /// The id of the task.
+        task: String,
+        /// The number of the attempt, from 1.
+        attempt: u32,
+        /// What it began with.
+        base: String,
+        /// The commit; the same as `base` if nothing was changed.
+        commit: String,
+        /// How many files differ.
+        files: usize,
+        /// How many lines were added.
+        added: u64,
+        /// How many lines were removed.
+        removed: u64,
+    },
+    /// Live. What a task changed has been merged with what others did, and passed the tests of the whole.
+    TaskMerged {
+        /// The id of the task.
+        task: String,
+        /// The commit of all that is merged so far.
+        commit: String,
+    },
+    /// Live. The branch with everything that is completed was made, or moved along.
+    BranchLanded {
+        /// Its name.
+        branch: String,
+        /// Its commit.
+        commit: String,
+    },
     /// Live. An [agent](agents.md#what-it-may-do) asks for a permission.
     Asks {
         /// The id of the task.

@@ -27,6 +27,7 @@ pub mod runs;
 pub mod seam;
 pub mod shell;
 mod status;
+pub mod trees;
 
 pub use begin::remembered;
 pub use begin::replay::{finished, rules};

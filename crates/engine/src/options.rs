@@ -13,6 +13,7 @@ use crate::begin::remembered::Remembered;
 use crate::control::Checkpoints;
 use crate::cost::prices::Prices;
 use crate::prepare::worker::Workers;
+use crate::trees;
 
 /// What is run and how.
 #[derive(Debug)]
@@ -69,6 +70,8 @@ pub struct Options {
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.
     pub workers: Workers,
+    /// Which tasks have a tree of their own, if any.
+    pub trees: Option<trees::Settings>,
     /// The project may be on a file system that other machines write to.
     pub allow_network: bool,
     /// What the session becomes when every task is completed; active, if that is decided afterwards.
@@ -150,6 +153,14 @@ pub enum Failure {
     /// The executor of a run could not be asked.
     #[error("{0}")]
     Control(String),
+    /// The repository of the project cannot have a tree for each task.
+    #[error("{why}")]
+    Trees {
+        /// Why.
+        why: String,
+        /// What to do.
+        help: String,
+    },
     /// A worker of an earlier executor cannot be proved dead.
     #[error("a worker of an earlier executor is still running: {0}")]
     StillRunning(String),

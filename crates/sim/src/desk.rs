@@ -108,7 +108,7 @@ impl Desk for SimDesk<'_, '_, '_> {
         Ok(())
     }
 
-    fn prepare(&mut self, _: &Run, _: usize, work: Work) -> Result<Job, Failure> {
+    fn prepare(&mut self, _: &Run, _: usize, work: Work) -> Result<Option<Job>, Failure> {
         let assignment = Assignment {
             key: ledger::key(work),
             program: String::new(),
@@ -125,7 +125,7 @@ impl Desk for SimDesk<'_, '_, '_> {
             adapter: None,
         };
         let task = self.session.tasks[work.task.get()].id.clone();
-        Ok(Job { work, task, prompt: Some(String::new()), assignment })
+        Ok(Some(Job { work, task, prompt: Some(String::new()), assignment }))
     }
 
     fn ended(&mut self, _: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {

@@ -1,9 +1,16 @@
 //! The trunk of a run, which grows with every task that is completed, and the branch that the user gets.
 
+use std::path::PathBuf;
+
+use team_executor_beneath::make_ours;
+
 use crate::git::{Trouble, line};
 use crate::merge::Merged;
 use crate::names;
-use crate::tree::Trees;
+use crate::tree::{INDEX, Trees};
+
+/// The tree in which it is tried what the trunk would be. No task has a dot at the end of its name.
+const STAGE: &str = "trunk.";
 
 /// What the user gets at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,6 +80,25 @@ impl Trees {
         self.repository.merge(&[trunk.to_owned(), result.to_owned()], &format!("Merge {task}"))
     }
 
+    /// Makes the files of the trunk's own tree those of a commit, and says where a command runs in it. What builds left there stays.
+    pub fn stage(&self, commit: &str) -> Result<PathBuf, Trouble> {
+        let home = self.open_home()?;
+        let path = self.home.join(STAGE);
+        if home.has(STAGE) {
+            let index = format!("{STAGE}{INDEX}");
+            let locked = format!("{index}.lock");
+            if home.has(&locked) {
+                home.remove(&locked).map_err(|errno| self.failed("remove", &locked, errno))?;
+            }
+            self.read_tree(&path, &self.home.join(index), commit)?;
+        } else {
+            self.check_out(&home, STAGE, commit)?;
+        }
+        let project = self.project_in(&path);
+        make_ours(&project).map_err(|error| Trouble::io("make", &project, &error))?;
+        Ok(project)
+    }
+
     /// Moves the trunk, if it is still where it was.
     pub fn advance(&self, from: &str, to: &str) -> Result<(), Trouble> {
         if from == to {
@@ -85,7 +111,7 @@ impl Trees {
 
     /// The name of the branch that the user gets.
     pub fn branch(&self) -> String {
-        format!("te/{}", names::part(&self.run))
+        format!("te/{}", names::part(&self.name))
     }
 
     /// Makes the branch, or moves it along if the user has not touched it.

@@ -13,7 +13,7 @@ use crate::names;
 const LEAST: (u32, u32) = (2, 41);
 /// How many files are named.
 const TOLD: usize = 5;
-/// What of a project is no work of the user's that a task could miss.
+/// What of every project is no work of the user's.
 const NOT_WORK: [&str; 3] = [".workflow", "team-executor.toml", ".worktreeinclude"];
 
 /// What becomes of work that the user has not committed when a run begins.
@@ -61,6 +61,8 @@ pub struct Repository {
     /// Where the project is in it: empty, or with a slash at its end.
     pub(crate) prefix: String,
     pub(crate) is_sha256: bool,
+    /// What of the project is no work of the user's that a task could miss.
+    not_work: Vec<String>,
 }
 
 impl Repository {
@@ -93,13 +95,21 @@ impl Repository {
         let top = PathBuf::from(lines.next().unwrap_or_default());
         let prefix = lines.next().unwrap_or_default().to_owned();
         let (git_dir, common) = (PathBuf::from(git_dir), PathBuf::from(common));
-        let repository = Self { git, git_dir, common, top, prefix, is_sha256: format == "sha256" };
-        repository.can_be_worked_on("HEAD")?;
+        let not_work = NOT_WORK.map(str::to_owned).into();
+        let repository = Self { git, git_dir, common, top, prefix, is_sha256: format == "sha256", not_work };
+        repository.can_begin("HEAD")?;
         Ok(repository)
     }
 
+    /// What is in this folder is no work of the user's that a task could miss: the session that is run.
+    pub fn leave_out(&mut self, folder: &Path) {
+        let project = self.top.join(&self.prefix);
+        let inside = folder.strip_prefix(&project).ok().and_then(Path::to_str).filter(|inside| !inside.is_empty());
+        self.not_work.extend(inside.map(str::to_owned));
+    }
+
     /// Refuses what trees cannot hold yet.
-    fn can_be_worked_on(&self, base: &str) -> Result<(), Trouble> {
+    pub fn can_begin(&self, base: &str) -> Result<(), Trouble> {
         let commit = format!("{base}^{{commit}}");
         let Word::Yes(_) = ask(&self.git, &self.call(), &["rev-parse", "--verify", "-q", &commit])? else {
             let (why, help) = if base == "HEAD" {
@@ -163,25 +173,24 @@ impl Repository {
         if let Some(commit) = self.commit_of(&name)? {
             return Ok(commit);
         }
-        self.can_be_worked_on(base)?;
+        self.can_begin(base)?;
         let Some(commit) = self.commit_of(base)? else { return Err(Trouble::Failed(format!("no commit {base}"))) };
         let changed = if dirty == Dirty::Ignore { Vec::new() } else { self.uncommitted()? };
         let commit = match (dirty, changed.as_slice()) {
             (_, []) | (Dirty::Ignore, _) => commit,
-            (Dirty::Refuse, changed) => {
-                let more = changed.len().saturating_sub(TOLD);
-                let mut files = changed.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
-                if more > 0 {
-                    files.push_str(&format!(" and {more} more"));
-                }
-                let why = format!("there is work that is not committed, which tasks would not see: {files}");
-                let help = "git add -A && git commit; or set dirty = \"snapshot\" or \"ignore\" in [isolation]";
-                return Err(Trouble::refused(why, help));
-            }
+            (Dirty::Refuse, changed) => return Err(not_committed(changed)),
             (Dirty::Snapshot, _) => self.snapshot(&commit, scratch)?,
         };
         self.create(&name, &commit)?;
         Ok(commit)
+    }
+
+    /// Refuses work that is not committed, before a run is made.
+    pub fn must_be_committed(&self) -> Result<(), Trouble> {
+        match self.uncommitted()?.as_slice() {
+            [] => Ok(()),
+            changed => Err(not_committed(changed)),
+        }
     }
 
     /// What the user has changed and not committed, without what is no work.
@@ -192,7 +201,7 @@ impl Repository {
         let paths = listed(&out).into_iter().filter_map(|entry| entry.get(3..).map(str::to_owned));
         let is_work = |path: &String| {
             let inside = path.strip_prefix(&self.prefix).unwrap_or(path);
-            !NOT_WORK.iter().any(|name| inside.split('/').next() == Some(*name))
+            !self.not_work.iter().any(|name| Path::new(inside).starts_with(name))
         };
         Ok(paths.filter(is_work).collect())
     }
@@ -214,7 +223,7 @@ impl Repository {
         let env = vec![("GIT_INDEX_FILE", own.display().to_string())];
         let call = Call { work_tree: Some(&self.top), env: env.clone(), ..self.call() };
         let mut add: Vec<String> = ["add", "-A", "--sparse", "--", ":/"].map(str::to_owned).into();
-        add.extend(NOT_WORK.iter().map(|name| format!(":(exclude,top){}{name}", self.prefix)));
+        add.extend(self.not_work.iter().map(|name| format!(":(exclude,top,literal){}{name}", self.prefix)));
         must(&self.git, &call, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
         let tree = line(&self.git, &call, &["write-tree"])?;
         if tree == line(&self.git, &self.call(), &["rev-parse", &format!("{head}^{{tree}}")])? {
@@ -239,6 +248,16 @@ impl Repository {
             }
         }
     }
+}
+
+fn not_committed(changed: &[String]) -> Trouble {
+    let more = changed.len().saturating_sub(TOLD);
+    let mut files = changed.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        files.push_str(&format!(" and {more} more"));
+    }
+    let why = format!("there is work that is not committed, which tasks would not see: {files}");
+    Trouble::refused(why, "git add -A && git commit; or set dirty = \"snapshot\" or \"ignore\" in [isolation]")
 }
 
 /// Writes a file of our own anew.

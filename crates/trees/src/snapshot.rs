@@ -241,7 +241,7 @@ fn message(trees: &Trees, task: &str, attempt: u32, story: &Story) -> String {
         text.push_str(plain(&story.findings).trim());
     }
     text.push_str(&format!("\n\nTask: {}\nAttempt: {attempt}\n", one(task)));
-    for (key, value) in [("Role", &story.role), ("Agent", &story.agent), ("Run", &trees.run)] {
+    for (key, value) in [("Role", &story.role), ("Agent", &story.agent), ("Run", &trees.name)] {
         if !value.is_empty() {
             text.push_str(&format!("{key}: {}\n", one(value)));
         }

@@ -69,7 +69,7 @@ impl Place {
 
     fn opened(&self, base: &str, dirty: Dirty) -> Result<Trees, Trouble> {
         let repository = Repository::open(&self.project(), &self.env)?;
-        Trees::open(repository, "EX-1", &self.root(), base, dirty)
+        Trees::open(repository, ("EX-1", "EX-1"), &self.root(), base, dirty)
     }
 
     fn refusal(&self) -> String {
@@ -358,14 +358,14 @@ fn odd_checkouts_are_worked_on() {
     git_in(&place.env, place.keep.path(), &["clone", "-q", "--depth", "1", &from, "shallow"]);
     let shallow = place.keep.path().canonicalize().unwrap().join("shallow");
     let trees = Repository::open(&shallow, &place.env).unwrap();
-    let trees = Trees::open(trees, "EX-1", &place.root(), "HEAD", Dirty::Refuse).unwrap();
+    let trees = Trees::open(trees, ("EX-1", "EX-1"), &place.root(), "HEAD", Dirty::Refuse).unwrap();
     let made = trees.make("A", 1, &[]).unwrap();
     assert_eq!(git_in(&place.env, &made.path, &["log", "--format=%s"]), "c\n", "its history ends as it does there");
     write(&made.path, "x", "1");
     assert_eq!(trees.deliver("A", 1, &story()).unwrap().files, 1);
     place.git(&["worktree", "add", "-q", "../linked"]);
     let linked = Repository::open(&place.keep.path().canonicalize().unwrap().join("linked"), &place.env).unwrap();
-    let trees = Trees::open(linked, "EX-2", &place.root(), "HEAD", Dirty::Refuse).unwrap();
+    let trees = Trees::open(linked, ("EX-2", "EX-2"), &place.root(), "HEAD", Dirty::Refuse).unwrap();
     place.attempt(&trees, "A", &[], &[("x", "1")]);
 }
 

@@ -23,6 +23,9 @@ pub(crate) const TRASH: &str = "trash";
 #[derive(Debug, Clone)]
 pub struct Trees {
     pub(crate) repository: Repository,
+    /// What people call the run.
+    pub(crate) name: String,
+    /// What its refs and folders are called: no other run was or will be.
     pub(crate) run: String,
     /// Where they are.
     pub(crate) home: PathBuf,
@@ -43,7 +46,14 @@ pub struct Made {
 
 impl Trees {
     /// Opens the trees of a run of a project, and settles what the run is based on. `root` has the trees of all projects.
-    pub fn open(repository: Repository, run: &str, root: &Path, base: &str, dirty: Dirty) -> Result<Self, Trouble> {
+    /// A run has a name, and a key that no other run ever has.
+    pub fn open(
+        repository: Repository,
+        (name, run): (&str, &str),
+        root: &Path,
+        base: &str,
+        dirty: Dirty,
+    ) -> Result<Self, Trouble> {
         let home = home(root, &repository, run);
         if home.starts_with(&repository.top) {
             let why = format!("the trees of a run cannot be inside the project: {}", root.display());
@@ -51,7 +61,7 @@ impl Trees {
         }
         make_ours(&home).map_err(|error| Trouble::io("make", &home, &error))?;
         let base = repository.base(run, base, dirty, &home)?;
-        let trees = Self { repository, run: run.to_owned(), home, base };
+        let trees = Self { repository, name: name.to_owned(), run: run.to_owned(), home, base };
         trees.clear_unfinished()?;
         Ok(trees)
     }
@@ -89,6 +99,11 @@ impl Trees {
         Ok(results)
     }
 
+    /// The same with the name of the task.
+    pub fn result_of(&self, task: &str, results: &BTreeMap<String, (u32, String)>) -> Option<(u32, String)> {
+        results.get(&names::part(task)).cloned()
+    }
+
     /// Makes the tree of an attempt from these commits, merged in this order; without any, from what the run is based on. What
     /// earlier attempts at the task left is kept first.
     pub fn make(&self, task: &str, attempt: u32, commits: &[String]) -> Result<Made, Trouble> {
@@ -112,6 +127,9 @@ impl Trees {
                 .map_err(|errno| self.failed("keep", &folder, errno))?;
         }
         self.check_out(&home, &folder, &base.commit)?;
+        // The folder of the project may have no file that is committed.
+        let project = self.project_in(&self.home.join(&folder));
+        make_ours(&project).map_err(|error| Trouble::io("make", &project, &error))?;
         Ok(Made { path: self.home.join(&folder), base, lost })
     }
 

@@ -124,8 +124,26 @@ pub(super) fn read_own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'
 }
 
 fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Checks {
-    const COMMAND: &str = "a command as a text, or as a list of a program and its arguments";
     reader.only(table, section, keys);
+    let verify = read_verify(reader, section, table);
+    let within = |path: &String| paths::inside(path).is_ok();
+    let inside = |value: &DeValue<'_>| value.as_str().map(str::to_owned).filter(within);
+    Checks {
+        files: reader.set(table, "files", "a list of paths in the folder of the worker", |value| {
+            list(value).filter(|files| files.iter().all(within))
+        }),
+        not_empty: reader.truth(table, "not_empty"),
+        schema: reader.set(table, "schema", "the path of a JSON Schema in the project", inside),
+        sections: reader.texts(table, "sections"),
+        verify,
+        max_mb: reader.whole(table, "max_mb", 1),
+        max_time: reader.time(table, "max_time"),
+    }
+}
+
+/// Reads the command of a section, with how long it may take.
+pub(super) fn read_verify(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Option<Set<Command>> {
+    const COMMAND: &str = "a command as a text, or as a list of a program and its arguments";
     reader.no_nul(table, "verify");
     let words = reader.set(table, "verify", COMMAND, |value| {
         let words = match value {
@@ -139,19 +157,7 @@ fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&st
         let message = format!("[{section}] has a 'limit' and no 'verify'");
         reader.wrong(message, value.span(), "nothing is limited", "add `verify = [\"PROGRAM\", …]`".to_owned());
     }
-    let within = |path: &String| paths::inside(path).is_ok();
-    let inside = |value: &DeValue<'_>| value.as_str().map(str::to_owned).filter(within);
-    Checks {
-        files: reader.set(table, "files", "a list of paths in the folder of the worker", |value| {
-            list(value).filter(|files| files.iter().all(within))
-        }),
-        not_empty: reader.truth(table, "not_empty"),
-        schema: reader.set(table, "schema", "the path of a JSON Schema in the project", inside),
-        sections: reader.texts(table, "sections"),
-        verify: words.map(|set| Set { value: Command { words: set.value, limit }, from: set.from }),
-        max_mb: reader.whole(table, "max_mb", 1),
-        max_time: reader.time(table, "max_time"),
-    }
+    words.map(|set| Set { value: Command { words: set.value, limit }, from: set.from })
 }
 
 /// Lists what one section demands.

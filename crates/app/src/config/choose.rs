@@ -111,6 +111,8 @@ pub(crate) struct Chosen {
     pools: Vec<u32>,
     /// What differs for single tasks.
     pub(crate) tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// Which tasks have a tree of their own, in the order of the session.
+    pub(crate) isolated: Vec<bool>,
     /// What will be run, each once.
     pub(crate) programs: Vec<Program>,
     /// The session names agents, and may not.
@@ -165,6 +167,7 @@ pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Pa
         workers: Workers::default(),
         pools: Vec::new(),
         tasks: BTreeMap::new(),
+        isolated: Vec::with_capacity(session.tasks.len()),
         programs: Vec::new(),
         ignored: false,
         unheard: Vec::new(),
@@ -185,6 +188,7 @@ pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Pa
         chooser.chosen.workers.assign(chain);
         chooser.policy(index, task, own);
     }
+    chooser.tests_of_the_whole();
     Ok(chooser.chosen)
 }
 
@@ -490,6 +494,17 @@ impl<'a> Chooser<'a> {
         };
         if policy != TaskPolicy::default() {
             self.chosen.tasks.insert(index, policy);
+        }
+        let default = self.config.settings.isolated.as_ref().is_some_and(|set| set.value);
+        self.chosen.isolated.push(first(owns, |own| &own.isolated).unwrap_or(default));
+    }
+
+    /// The command that judges what several tasks did together is a program like any other.
+    fn tests_of_the_whole(&mut self) {
+        let verify = self.config.settings.isolation.verify.as_ref();
+        if let Some(set) = verify.filter(|_| self.chosen.isolated.contains(&true)) {
+            let (command, by_project) = (command::shown(&set.value.words), self.by_project(&set.from));
+            self.chosen.programs.push(Program { agent: "the tests of [merge]".to_owned(), command, by_project });
         }
     }
 }

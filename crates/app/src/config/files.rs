@@ -8,7 +8,7 @@ use team_executor_beneath::{Dir, is_system_failure, ours, words};
 use team_executor_files::{Code, Finding, Findings, Source, Sources};
 
 use super::read::{read, unknown_agents};
-use super::{Origin, Settings, Spot, servers};
+use super::{Origin, Settings, Spot, isolation, servers};
 use crate::error::Error;
 
 /// The file of a project.
@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) files: Vec<File>,
     /// The folder of the project, absolute.
     pub(crate) project: PathBuf,
+    /// Where the trees of tasks are, unless that is set.
+    pub(crate) trees: Option<PathBuf>,
 }
 
 /// One of the files.
@@ -73,7 +75,8 @@ impl Config {
         if findings.has_errors() {
             return Err(Error::files(findings, sources));
         }
-        Ok(Self { settings, files, project: project.to_owned() })
+        let trees = isolation::default_root(&variable);
+        Ok(Self { settings, files, project: project.to_owned(), trees })
     }
 
     /// Whether the user trusts the file of this project to choose programs.

@@ -1,7 +1,7 @@
 //! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
 //!
 //! Reading order: this file (what can be set), `read` (from TOML to settings, with the places of what is wrong; `values`
-//! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used), `files` (where the two files are), `choose` (who does which
+//! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used, `isolation` the trees of tasks), `files` (where the two files are), `choose` (who does which
 //! task, and whether the program was chosen by a trusted file), `check` and `installed` (whether it can be used), `show` and `effective` (all of it, with where it comes from).
 
 pub(crate) mod budget;
@@ -14,6 +14,7 @@ pub(crate) mod files;
 mod flags;
 pub(crate) mod held_back;
 pub(crate) mod installed;
+pub(crate) mod isolation;
 pub(crate) mod on;
 pub(crate) mod prices;
 mod proposals;
@@ -155,6 +156,8 @@ pub(crate) struct Own {
     pub(crate) env: Option<Set<Vec<(String, String)>>>,
     /// The role joins, whatever the requirement says.
     pub(crate) inject: Option<Set<bool>>,
+    /// Each of these tasks has a tree of its own.
+    pub(crate) isolated: Option<Set<bool>>,
 }
 
 /// Who can do tasks.
@@ -236,6 +239,9 @@ pub(crate) struct Settings {
     pub(crate) use_mcp_json: Option<Set<bool>>,
     /// All servers that can be named.
     pub(crate) servers: BTreeMap<String, Set<Given>>,
+    /// Whether tasks have trees of their own, and what becomes of what is changed in them.
+    pub(crate) isolated: Option<Set<bool>>,
+    pub(crate) isolation: isolation::Isolation,
     /// Folders of projects whose files may choose programs.
     pub(crate) trusted_projects: Option<Set<Vec<PathBuf>>>,
     pub(crate) limits: Limits,
@@ -286,6 +292,7 @@ impl Own {
             pass_env: self.pass_env.or(other.pass_env),
             env: self.env.or(other.env),
             inject: self.inject.or(other.inject),
+            isolated: self.isolated.or(other.isolated),
         }
     }
 }
@@ -325,6 +332,8 @@ impl Settings {
             mcp_servers: self.mcp_servers.or(other.mcp_servers),
             use_mcp_json: self.use_mcp_json.or(other.use_mcp_json),
             servers,
+            isolated: self.isolated.or(other.isolated),
+            isolation: self.isolation.or(other.isolation),
             trusted_projects: self.trusted_projects.or(other.trusted_projects),
             limits: self.limits.or(other.limits),
             quota_wait: self.quota_wait.or(other.quota_wait),

@@ -10,12 +10,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
 use super::{
-    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, on,
+    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, isolation, on,
     prices, proposals, servers,
 };
 
 const SECTIONS: &[&str] =
-    &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts", "on"];
+    &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts", "isolation", "merge", "on"];
 const DEFAULTS: &[&str] = &[
     "agent",
     "agents",
@@ -23,6 +23,7 @@ const DEFAULTS: &[&str] = &[
     "cadence",
     "checkpoint_wait",
     "concurrency",
+    "isolation",
     "limits",
     "max_proposals",
     "mcp_servers",
@@ -72,6 +73,7 @@ const OWN: &[&str] = &[
     "checks",
     "effort",
     "env",
+    "isolation",
     "limits",
     "mcp_servers",
     "model",
@@ -89,6 +91,7 @@ const OF_ROLE: &[&str] = &[
     "effort",
     "env",
     "inject",
+    "isolation",
     "limits",
     "mcp_servers",
     "model",
@@ -138,10 +141,12 @@ pub(super) fn read(
         settings.session_may_choose = reader.truth(table, "session_may_choose");
         settings.mcp_servers = reader.texts(table, "mcp_servers");
         settings.use_mcp_json = reader.truth(table, "use_mcp_json");
+        settings.isolated = isolation::read_kind(&mut reader, table);
         settings.trusted_projects = trusted(&mut reader, table, home);
     }
     settings.budget = Budget::read(&mut reader, root, "");
     settings.prices = prices::read(&mut reader, root);
+    settings.isolation = isolation::Isolation::read(&mut reader, root, home);
     for (name, _, table) in tables(&mut reader, root, "agents") {
         if let Some(agent) = agent(&mut reader, &name, table) {
             settings.agents.insert(name, agent);
@@ -218,6 +223,7 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
         checks: checks::read_own(reader, section, table),
         pass_env,
         env,
+        isolated: isolation::read_kind(reader, table),
     }
 }
 

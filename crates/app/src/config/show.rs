@@ -6,8 +6,8 @@ use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
 use super::{
-    Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command, prices,
-    servers,
+    Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command, isolation,
+    prices, servers,
 };
 
 /// One setting.
@@ -27,6 +27,7 @@ pub(crate) fn entries(config: &Config, flags: &Flags) -> Vec<Entry> {
     let all = &config.settings;
     list.defaults(all, flags, Defaults::choose(config, flags));
     Budget::of_flags(flags).or(all.budget.clone()).show(&mut list, "budget");
+    all.isolation.show(&mut list, config.trees.clone());
     all.agents.iter().for_each(|(name, agent)| list.agent(&format!("agents.{}", quoted(name)), agent));
     prices::show(&mut list, &all.prices);
     all.roles.iter().for_each(|(name, own)| list.own(&format!("roles.{}", quoted(name)), own));
@@ -64,6 +65,8 @@ impl List {
         }
         let may = all.session_may_choose.clone().unwrap_or(Set { value: false, from: Origin::BuiltIn });
         self.add("defaults.session_may_choose", json!(may.value), may.from);
+        let isolated = all.isolated.clone().unwrap_or(Set { value: false, from: Origin::BuiltIn });
+        self.add("defaults.isolation", json!(isolation::word(isolated.value)), isolated.from);
         let trusted = all.trusted_projects.clone().unwrap_or(Set { value: Vec::new(), from: Origin::BuiltIn });
         self.add("defaults.trusted_projects", json!(trusted.value), trusted.from);
         self.servers("defaults", &all.mcp_servers, &all.use_mcp_json);
@@ -157,6 +160,9 @@ impl List {
         }
         if let Some(set) = &own.inject {
             self.add(&format!("{section}.inject"), json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &own.isolated {
+            self.add(&format!("{section}.isolation"), json!(isolation::word(set.value)), set.from.clone());
         }
         self.limits(section, &own.limits);
         own.budget.show(self, &format!("{section}.budget"));

@@ -131,6 +131,9 @@ impl Board {
             | Kind::Decided { .. }
             | Kind::SentBack { .. }
             | Kind::Adopted { .. }
+            | Kind::TaskChanged { .. }
+            | Kind::TaskMerged { .. }
+            | Kind::BranchLanded { .. }
             | Kind::TaskUsed { .. }
             | Kind::RunFinished { .. }
             | Kind::WaveMerged { .. }

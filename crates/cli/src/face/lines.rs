@@ -80,6 +80,13 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
             (Some(TaskStatus::Failed), format!("{} sent back by {by}: {critique}", tasks.join(", ")))
         }
         Kind::Returned { tasks, .. } => (None, format!("To be done again: {}", tasks.join(", "))),
+        Kind::TaskChanged { task, files: 0, .. } => (None, format!("{task} changed no file")),
+        Kind::TaskChanged { task, commit, files, added, removed, .. } => {
+            let commit = commit.get(..10).unwrap_or(commit);
+            (None, format!("{task} changed {}, +{added} -{removed} ({commit})", count(*files, "file")))
+        }
+        Kind::TaskMerged { task, .. } => (None, format!("{task} is merged")),
+        Kind::BranchLanded { branch, .. } => (None, format!("Everything that is completed is in the branch {branch}")),
         Kind::Adopted { message } => (None, format!("taken over: {message}")),
         Kind::Reconciled { message } => (None, format!("reconciled: {message}")),
         Kind::WaveMerged { wave } => (None, format!("Wave {wave} is complete")),

@@ -50,6 +50,7 @@ mod sentences;
 mod serve;
 mod settings;
 mod status;
+mod trees;
 mod tried;
 mod tutorial;
 mod usage;

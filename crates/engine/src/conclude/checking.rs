@@ -24,6 +24,7 @@ use crate::dispatch::inbox::Outbox;
 use crate::options::{Failure, Options};
 use crate::prepare::assign;
 use crate::prepare::assign::CheckCommand;
+use crate::prepare::workspace::Workspace;
 
 /// How much is told of what a command printed last.
 const TAIL_BYTES: u64 = 1500;
@@ -38,7 +39,8 @@ pub(crate) struct CheckScene<'s> {
     pub(crate) options: &'s Options,
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
-    pub(crate) cwd: &'s Path,
+    /// Where attempts work.
+    pub(crate) workspace: &'s Workspace,
     /// Reports of attempts whose ends are not recorded yet.
     pub(crate) reports: &'s Known,
     /// The executor is about to end: nothing more is started.
@@ -231,6 +233,11 @@ impl Checking {
         self.checker.give_up();
     }
 
+    /// Leaves an attempt to the next executor that only waits to join the trunk.
+    pub(crate) fn leave_to_next(&mut self, slot: usize, work: Work, outcome: Outcome) {
+        self.left.push((slot, work, outcome));
+    }
+
     /// How much was left that is not judged.
     pub(crate) const fn left(&self) -> usize {
         self.left.len()
@@ -340,6 +347,8 @@ impl Checking {
 pub(crate) fn keys(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     let task = scene.session.tasks[work.task.get()].id.as_str();
     let commands = scene.options.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
+    // What tries it together with others comes behind them.
+    let commands = commands + usize::from(scene.workspace.isolation(work.task).is_some());
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
 }
 
@@ -365,6 +374,17 @@ fn delivered(scene: &CheckScene<'_>, work: Work) -> Delivered {
 
 /// The artifacts that an attempt named in its reports. Those of an earlier executor are read again.
 fn named(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
+    let mut named = reported(scene, work);
+    if scene.workspace.isolation(work.task).is_some() {
+        // What is in its tree is in its commit.
+        let tree = scene.workspace.folder(scene.session, work);
+        named.retain(|path| ours::look_at(&tree.join(path)).is_err());
+    }
+    named
+}
+
+/// The same, with what is in a tree of its own.
+fn reported(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     if let Some(known) = scene.reports.get(&work) {
         return known.as_ref().map(|reports| reports.artifacts()).unwrap_or_default();
     }
@@ -377,14 +397,15 @@ fn named(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
 }
 
 fn assignment(scene: &CheckScene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
-    let CheckScene { options, run, session, cwd, .. } = *scene;
+    let CheckScene { options, run, session, workspace, .. } = *scene;
+    let cwd = workspace.folder(session, work);
     let worker = options.workers.first(work.task)?;
     let check = CheckCommand { attempt: work.attempt, nth, verify };
-    assign::for_check(options, run, cwd, &session.tasks[work.task.get()], worker, &check).ok()
+    assign::for_check(options, run, &cwd, &session.tasks[work.task.get()], worker, &check).ok()
 }
 
 /// What a log ends with, from the begin of a line.
-fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = open_regular(path)?;
         let length = file.metadata()?.len();

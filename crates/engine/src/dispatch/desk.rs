@@ -15,6 +15,7 @@ use crate::dispatch::conductor::Happened;
 use crate::dispatch::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::event;
 use crate::options::Failure;
+use crate::trees;
 
 /// Everything around a run but its rules, its journal and its workers.
 pub trait Desk {
@@ -35,8 +36,13 @@ pub trait Desk {
     /// Fails if what is committed would be lost: its folder was moved or removed.
     fn must_be_there(&self) -> Result<(), Failure>;
 
-    /// What an attempt in a slot is given.
-    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Job, Failure>;
+    /// What an attempt in a slot is given; nothing if its tree is to be made first, of which [`Desk::tree`] hears.
+    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure>;
+
+    /// Goes on with attempts after git has done something for them: in which slots, and how.
+    fn tree(&mut self, _: &Run, _: trees::News) -> Result<Vec<(usize, Next)>, Failure> {
+        Ok(Vec::new())
+    }
 
     /// The next step for an attempt whose worker, or whose check command, has ended.
     fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure>;

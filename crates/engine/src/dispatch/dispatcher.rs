@@ -14,6 +14,7 @@ mod spawn;
 mod spending;
 mod start;
 mod telling;
+mod trees;
 
 pub use self::start::run;
 
@@ -34,6 +35,7 @@ use crate::dispatch::inbox::{Inbox, Message, Outbox};
 use crate::dispatch::signals::Signal;
 use crate::event;
 use crate::options::{Failure, Options};
+use crate::trees as of_git;
 
 fn tell_problems(problems: Vec<String>, tell: &mut dyn FnMut(event::Event)) {
     problems.into_iter().for_each(|problem| tell(event::warning(problem)));
@@ -232,7 +234,10 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             inputs.extend(self.heard(event)?);
         }
         for message in self.inbox.take() {
-            inputs.extend(self.told(message)?);
+            match message {
+                Message::Tree(news) => inputs.extend(self.tree(*news)?),
+                message => inputs.extend(self.told(message)?),
+            }
         }
         for (slot, next) in self.desk.try_again(self.conductor.rules()) {
             inputs.extend(self.judged(slot, next)?);
@@ -262,12 +267,22 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
                 self.judged(slot, next)
             }
             Message::Halt { reason } => self.halt(reason).map(|()| None),
+            Message::Tree(_) => Ok(None), // it may end several attempts, see `tree`
             Message::Overdue(work) => {
                 self.end(work);
                 Ok(None)
             }
             Message::Synced { took } => self.synced(took).map(|()| None),
         }
+    }
+
+    /// What git has done means to the rules.
+    fn tree(&mut self, news: of_git::News) -> Result<Vec<Input>, Failure> {
+        let mut inputs = Vec::new();
+        for (slot, next) in self.desk.tree(self.conductor.rules(), news)? {
+            inputs.extend(self.judged(slot, next)?);
+        }
+        Ok(inputs)
     }
 
     /// What the news of a worker mean to the rules.
@@ -315,8 +330,9 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         match effect {
             Effect::Check { work, slot } => self.desk.check_again(rules, slot as usize, work),
             Effect::Spawn { work, slot } => {
-                let job = self.desk.prepare(rules, slot as usize, work)?;
-                self.crew.start(slot as usize, job)?;
+                if let Some(job) = self.desk.prepare(rules, slot as usize, work)? {
+                    self.crew.start(slot as usize, job)?;
+                }
             }
             Effect::EndWorker { work } => {
                 if let Some(slot) = self.end(work)

@@ -12,6 +12,7 @@ use team_executor_core::run::Work;
 use crate::conclude::artifacts::Looked;
 use crate::control::Asked;
 pub use crate::dispatch::signals::Signal;
+use crate::trees;
 
 /// What reaches the dispatcher from outside, besides the news of its keepers.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub enum Message {
         /// How long it took.
         took: Duration,
     },
+    /// Git has done something for an attempt.
+    Tree(Box<trees::News>),
     /// An attempt that was asked to end has had the time for that.
     Overdue(Work),
 }

@@ -63,6 +63,8 @@ pub struct Report {
     pub part: Option<Counts>,
     /// Whoever goes on with it finds it at a checkpoint, where a person is to decide.
     pub at_checkpoint: bool,
+    /// The branch that holds what is completed, if tasks have trees of their own.
+    pub branch: Option<String>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -144,6 +146,7 @@ impl Report {
             part: rules.part(),
             halt: rules.halt().map(|why| Halted::describe(why, rules, session)),
             at_checkpoint: rules.checkpoint().is_some(),
+            branch: None,
             already: false,
         }
     }

@@ -107,6 +107,9 @@ fn details(report: &Report, width: usize, out: &mut impl Write) -> Result<(), Fa
     field(out, "Session", &near(&report.session))?;
     field(out, "Files", &near(&report.folder))?;
     delivered(report, out)?;
+    if let Some(branch) = &report.branch {
+        field(out, "Branch", &format!("{branch}; git merge {branch} takes it over"))?;
+    }
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;
         joined(out, &report.joining, width)?;

@@ -16,7 +16,7 @@ use crate::dispatch::crew::{Found, WorkerEnd};
 use crate::dispatch::desk::Next;
 use crate::options::Failure;
 use crate::prepare::worker::Worker;
-use crate::prepare::workspace::Workspace as _;
+use crate::trees::Completed;
 
 impl RealDesk<'_> {
     /// The worker of an attempt has ended, or the command that checks it; without a word if its keeper died.
@@ -28,6 +28,9 @@ impl RealDesk<'_> {
         WorkerEnd { exit, result }: WorkerEnd,
     ) -> Result<Next, Failure> {
         let exit = exit.as_ref();
+        if self.tried(rules, slot, exit) {
+            return Ok(Next::Wait);
+        }
         if self.checking.has(slot) {
             if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
                 self.tell_check_waits(rules, slot, reason, *lack);
@@ -46,9 +49,14 @@ impl RealDesk<'_> {
             Some(exit) => self.outcome(rules, work, exit, result)?,
             None => self.lost(rules, work, None, result)?,
         };
+        let artifacts = exit.map_or(0, |exit| exit.artifacts);
+        let is_durable = exit.is_some_and(|exit| exit.undurable.is_none());
+        if matches!(outcome, Outcome::Completed { .. }) && self.workspace.isolation(work.task).is_some() {
+            self.deliver(rules, slot, work, Completed::Worked { outcome, artifacts, is_durable });
+            return Ok(Next::Wait);
+        }
         let (checking, scene) = self.checks(rules);
-        if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
-            let is_durable = exit.is_some_and(|exit| exit.undurable.is_none());
+        if checking.is_due(&scene, work, &outcome, artifacts) {
             return Ok(checking.begin(&scene, slot, work, outcome, is_durable));
         }
         Ok(Next::Over(outcome))
@@ -61,14 +69,15 @@ impl RealDesk<'_> {
         tell_problems(vec![told], self.tell);
     }
 
-    /// What follows for an attempt, after the last word about it.
-    pub(super) fn over(&mut self, work: Option<Work>, next: Next) -> Next {
+    /// What follows for an attempt, after the last word about it. What it did in a tree of its own joins the trunk first.
+    pub(super) fn over(&mut self, rules: &Run, slot: usize, work: Option<Work>, next: Next) -> Next {
         let Next::Over(outcome) = next else { return next };
-        let outcome = self.unless_full(outcome);
-        if let Some(work) = work {
-            self.workspace.leave(work, &outcome);
+        if let (Some(work), Outcome::Completed { .. }) = (work, &outcome)
+            && self.workspace.isolation(work.task).is_some_and(|trees| trees.result(work).is_some())
+        {
+            return self.queue(rules, slot, work, outcome);
         }
-        Next::Over(outcome)
+        Next::Over(self.unless_full(outcome))
     }
 
     /// What an attempt came to, with what its dialect demands.
@@ -143,14 +152,14 @@ impl RealDesk<'_> {
     /// What attempts are about.
     pub(super) fn scene(&self, rules: &Run) -> CheckScene<'_> {
         let Self { options, at, session, workspace, reports, .. } = self;
-        CheckScene { options, run: at, session, cwd: &workspace.0, reports, is_stopping: self.is_stopping(rules) }
+        CheckScene { options, run: at, session, workspace, reports, is_stopping: self.is_stopping(rules) }
     }
 
     /// The same, and what judges attempts.
     pub(super) fn checks(&mut self, rules: &Run) -> (&mut Checking, CheckScene<'_>) {
         let is_stopping = self.is_stopping(rules);
         let Self { checking, options, at, session, workspace, reports, .. } = self;
-        (checking, CheckScene { options, run: at, session, cwd: &workspace.0, reports, is_stopping })
+        (checking, CheckScene { options, run: at, session, workspace, reports, is_stopping })
     }
 
     pub(super) fn is_stopping(&self, rules: &Run) -> bool {

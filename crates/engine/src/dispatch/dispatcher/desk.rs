@@ -29,10 +29,11 @@ use crate::prepare::job;
 use crate::prepare::prompt::Knowledge;
 use crate::prepare::resident::Residents;
 use crate::prepare::talk;
-use crate::prepare::workspace::Project;
+use crate::prepare::workspace::Workspace;
 use crate::render::run_report::Report;
 use crate::render::views;
 use crate::render::views::Views;
+use crate::trees::{self, Completed};
 use crate::{clock, control};
 
 /// How long the keepers of an earlier executor have to end their workers, besides the time that these have themselves.
@@ -53,7 +54,7 @@ pub(super) struct RealDesk<'t> {
     /// For what it tells the dispatcher.
     pub(super) outbox: Outbox,
     /// Where workers work.
-    pub(super) workspace: Project,
+    pub(super) workspace: Workspace,
     /// What attempts reported, until their end is told.
     pub(super) reports: Known,
     /// What running agents have said so far.
@@ -108,16 +109,29 @@ impl Desk for RealDesk<'_> {
         self.at.must_be_there(&self.options.folder)
     }
 
-    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Job, Failure> {
-        self.prepared(rules, work, slot)
+    fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure> {
+        if let Some(trees) = self.workspace.isolation_mut(work.task) {
+            trees.make(rules, &self.session, slot, work);
+            return Ok(None);
+        }
+        self.prepared(rules, work, slot).map(Some)
+    }
+
+    fn tree(&mut self, rules: &Run, news: trees::News) -> Result<Vec<(usize, Next)>, Failure> {
+        self.of_git(rules, news)
     }
 
     fn ended(&mut self, rules: &Run, slot: usize, work: Work, end: WorkerEnd) -> Result<Next, Failure> {
         let next = self.goes_on(rules, slot, work, end)?;
-        Ok(self.over(Some(work), next))
+        Ok(self.over(rules, slot, Some(work), next))
     }
 
     fn check_again(&mut self, rules: &Run, slot: usize, work: Work) {
+        if let Some(trees) = self.workspace.isolation_mut(work.task)
+            && trees.again(slot, work, self.session.tasks[work.task.get()].id.as_str())
+        {
+            return;
+        }
         let (checking, scene) = self.checks(rules);
         checking.begin_again(&scene, slot, work);
     }
@@ -127,7 +141,7 @@ impl Desk for RealDesk<'_> {
         let mut problems = Vec::new();
         let next = checking.looked(&scene, slot, looked, &mut problems);
         tell_problems(problems, self.tell);
-        self.over(rules.in_slot(slot), next)
+        self.over(rules, slot, rules.in_slot(slot), next)
     }
 
     fn next_try(&self) -> Option<Duration> {
@@ -137,16 +151,18 @@ impl Desk for RealDesk<'_> {
     fn try_again(&mut self, rules: &Run) -> Vec<(usize, Next)> {
         let (checking, scene) = self.checks(rules);
         let all = checking.try_again(&scene);
-        all.into_iter().map(|(slot, next)| (slot, self.over(rules.in_slot(slot), next))).collect()
+        all.into_iter().map(|(slot, next)| (slot, self.over(rules, slot, rules.in_slot(slot), next))).collect()
     }
 
     fn recall(&mut self, slot: usize) {
         self.checking.recall(slot);
+        self.recall_tree(slot);
     }
 
     fn left(&mut self, rules: &Run) -> usize {
         if self.is_stopping(rules) {
             self.checking.give_up();
+            self.leave_queue();
         } else if self.checking.left() > 0 {
             let (checking, scene) = self.checks(rules);
             checking.again(&scene);
@@ -177,12 +193,18 @@ impl Desk for RealDesk<'_> {
         if checking.is_due(&scene, work, &outcome, exit.map_or(0, |exit| exit.artifacts)) {
             return Ok((outcome, true));
         }
-        Ok((self.unless_full(outcome), false))
+        // What is in its tree may not be a commit yet.
+        let has_tree = matches!(outcome, Outcome::Completed { .. }) && self.workspace.isolation(work.task).is_some();
+        if has_tree { Ok((outcome, true)) } else { Ok((self.unless_full(outcome), false)) }
     }
 
     fn recovered(&mut self, rules: &Run, due: Vec<(usize, Work, Outcome)>) {
         self.checking.recover(&self.scene(rules), rules);
         for (slot, work, outcome) in due {
+            if self.workspace.isolation(work.task).is_some() {
+                self.deliver(rules, slot, work, Completed::Worked { outcome, artifacts: 1, is_durable: false });
+                continue;
+            }
             let (checking, scene) = self.checks(rules);
             checking.begin(&scene, slot, work, outcome, false);
         }
@@ -251,11 +273,13 @@ impl Desk for RealDesk<'_> {
             // finished.
             ours::remove(&control::socket(&self.at.path)).ok();
         }
+        // Once people read that the run is finished, nothing of it is done any more.
+        let branch = if *rules.stage() == Stage::Finished { self.land(rules) } else { None };
         self.checking.put_into(&mut self.session);
         tell_problems(self.checking.sync().into_iter().collect(), self.tell);
         let (folder, at_end) = (&self.options.folder, self.options.at_end);
         let (report, failures) = views::leave(&mut self.views, &self.at, folder, &mut self.session, rules, at_end);
         tell_problems(failures, self.tell);
-        Report { ending, ..report }
+        Report { ending, branch, ..report }
     }
 }

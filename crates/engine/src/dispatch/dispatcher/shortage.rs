@@ -20,7 +20,7 @@ impl RealDesk<'_> {
             _ => return outcome,
         };
         let temporary = std::env::temp_dir();
-        let places = [&self.workspace.0, &self.at.path, &self.options.folder, &temporary];
+        let places = [&self.workspace.project, &self.at.path, &self.options.folder, &temporary];
         let is_full = |path: &&PathBuf| file_system(path).is_ok_and(|found| found.is_full());
         match places.into_iter().find(is_full) {
             None => outcome,

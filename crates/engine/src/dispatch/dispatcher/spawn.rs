@@ -7,7 +7,6 @@ use super::desk::RealDesk;
 use super::tell_problems;
 use crate::dispatch::crew::Job;
 use crate::options::Failure;
-use crate::prepare::workspace::Workspace as _;
 use crate::prepare::{assign, prompt, resident, slot_prompts, talk};
 
 impl RealDesk<'_> {
@@ -22,7 +21,7 @@ impl RealDesk<'_> {
         let keeps = leftover != Leftover::Moves;
         let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
         tell_problems(moved, self.tell);
-        let prompt = prompt::render(
+        let mut prompt = prompt::render(
             &self.session,
             rules,
             work.task,
@@ -31,13 +30,14 @@ impl RealDesk<'_> {
             &before,
             keeps,
         );
+        prompt.push_str(&self.about_tree(work));
         let task = &self.session.tasks[work.task.get()];
-        let cwd = self.workspace.enter(work)?;
+        let cwd = self.workspace.folder(&self.session, work);
         let worker = options.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::for_worker(
             self.options,
             &self.at,
-            cwd,
+            &cwd,
             task,
             worker,
             work.attempt,

@@ -36,9 +36,10 @@ use crate::prepare::job::ResultSchema;
 use crate::prepare::prompt::Knowledge;
 use crate::prepare::resident::Residents;
 use crate::prepare::talk;
-use crate::prepare::workspace::Project;
+use crate::prepare::workspace::Workspace;
 use crate::render::run_report::Report;
 use crate::render::views;
+use crate::trees::{self, Isolation};
 use crate::{clock, diagnostics};
 
 /// How many changes to the session's own state are told one by one.
@@ -68,6 +69,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     if options.session.status == SessionStatus::Archived {
         return Err(Failure::InTheWay("the session is archived; archived sessions cannot run".to_owned()));
     }
+    let project = project_root(&options.folder, &options.current);
+    let repository = trees::repository(options, &project)?;
     let Opened { run: at, mut journal, plan, history, resumed, torn, rebooted } =
         run_at::open(options, anew.is_some())?;
     let _span = diagnostics::run(&at.id, &at.path);
@@ -143,8 +146,12 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     talk::close_doors(&at);
     guard_executor(depth > 0);
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
-    let workspace = Project(project_root(&options.folder, &options.current));
-    let checking = Checking::new(&at, &session, &options.folder, &workspace.0, outbox.clone())?;
+    let trees = match (&options.trees, repository) {
+        (Some(settings), Some(repository)) => Some(Isolation::open(settings, repository, (&at, &session), &outbox)?),
+        _ => None,
+    };
+    let workspace = Workspace { project, trees };
+    let checking = Checking::new(&at, &session, &options.folder, &workspace.project, outbox.clone())?;
     let job = ResultSchema::read(&options.folder)?;
     let set_aside = at.results.put_stale_aside(&session.tasks, conductor.rules());
     set_aside.map_err(Failure::disk("look for results in", at.agents()))?;

@@ -1,0 +1,384 @@
+//! What becomes of an attempt with a tree of its own, before its worker starts and after it has ended.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use team_executor_agents::{Ended, Exit};
+use team_executor_beneath::ours;
+use team_executor_core::run::{ErrorClass, Judgement, Outcome, Run, Work};
+use team_executor_core::{TaskIndex, Verdict};
+use team_executor_trees::{Delivered, Landed, Made, Trouble};
+
+use super::desk::RealDesk;
+use super::tell_problems;
+use crate::begin::run_at::check_logs;
+use crate::clock;
+use crate::conclude::checking::tail;
+use crate::dispatch::crew::Job;
+use crate::dispatch::desk::Next;
+use crate::dispatch::inbox::Message;
+use crate::event::{Event, Kind};
+use crate::options::Failure;
+use crate::prepare::assign::{self, Check};
+use crate::prepare::worker::Worker;
+use crate::trees::{Completed, Conflict, Errand, Member, News, Step, story};
+
+/// How many files with conflicts are named.
+const TOLD: usize = 20;
+
+impl RealDesk<'_> {
+    /// Goes on after git has done something: in which slots, and how.
+    pub(super) fn of_git(&mut self, rules: &Run, news: News) -> Result<Vec<(usize, Next)>, Failure> {
+        let run = self.at.path.clone();
+        let failed = |trouble: Trouble| cannot_keep(&run, &trouble);
+        let Some(trees) = &mut self.workspace.trees else { return Ok(Vec::new()) };
+        let steps = match news {
+            News::Made { slot, made } => {
+                let next = self.has_made(rules, slot, made)?;
+                return Ok(next.map(|next| (slot, next)).into_iter().collect());
+            }
+            News::Delivered { slot, delivered } => {
+                let next = self.has_delivered(rules, slot, delivered);
+                return Ok(next.map(|next| (slot, next)).into_iter().collect());
+            }
+            News::Folded(folded) => {
+                let folded = folded.map_err(failed)?;
+                trees.queue.folded(folded.trunk, folded.steps)
+            }
+            News::Staged(staged) => {
+                let folder = staged.map_err(failed)?;
+                return self.tries(rules, &folder);
+            }
+            News::Advanced(advanced) => {
+                advanced.map_err(failed)?;
+                trees.queue.advanced()
+            }
+            News::Nudged => trees.take_steps(),
+        };
+        Ok(self.carry(rules, steps))
+    }
+
+    /// The tree of an attempt is there, so its worker can start.
+    fn has_made(&mut self, rules: &Run, slot: usize, made: Result<Made, Trouble>) -> Result<Option<Next>, Failure> {
+        let is_stopping = self.is_stopping(rules);
+        let Some(trees) = &mut self.workspace.trees else { return Ok(None) };
+        let Some(stage) = trees.take_stage(slot) else { return Ok(None) };
+        let work = stage.work;
+        if stage.is_recalled || is_stopping {
+            return Ok(Some(Next::Over(Outcome::Interrupted)));
+        }
+        match made {
+            Ok(made) => trees.has_made(work, made),
+            Err(trouble) => {
+                let error = format!("its working tree could not be made: {trouble}");
+                return Ok(Some(Next::Over(Outcome::Failed { class: ErrorClass::Transient, error })));
+            }
+        }
+        self.prepared(rules, work, slot).map(|job| Some(Next::Run(Box::new(job))))
+    }
+
+    /// The worker of an attempt has ended well: what is in its tree becomes a commit, which is then checked.
+    pub(super) fn deliver(&mut self, rules: &Run, slot: usize, work: Work, ended: Completed) {
+        let agent = self.worker(rules, work.task).map(|worker| worker.agent.clone()).unwrap_or_default();
+        let findings = match &ended {
+            Completed::Worked { outcome: Outcome::Completed { findings, .. }, .. } => findings.as_deref(),
+            _ => None,
+        };
+        let story = story(&self.session, work.task, &agent, findings, clock::now());
+        let task = self.session.tasks[work.task.get()].id.clone();
+        if let Some(trees) = &mut self.workspace.trees {
+            trees.deliver((slot, work), task.as_str(), story, ended);
+        }
+    }
+
+    /// What is in the tree of an attempt is a commit.
+    fn has_delivered(
+        &mut self,
+        rules: &Run,
+        slot: usize,
+        delivered: Result<Option<Delivered>, Trouble>,
+    ) -> Option<Next> {
+        let trees = self.workspace.trees.as_mut()?;
+        let stage = trees.take_stage(slot)?;
+        let (work, ended) = (stage.work, stage.ended?);
+        if stage.is_recalled {
+            return Some(Next::Over(Outcome::Interrupted));
+        }
+        let task = self.session.tasks[work.task.get()].id.to_string();
+        match delivered {
+            // Somebody removed the tree: there is nothing to take, and the task is not to blame.
+            Err(_) if ours::open(&trees.trees().path(&task, work.attempt)).is_err() => {
+                return Some(Next::Over(Outcome::Interrupted));
+            }
+            Err(trouble) => return Some(Next::Fail(cannot_keep(&self.at.path, &trouble))),
+            Ok(None) => {}
+            Ok(Some(delivered)) => {
+                // The next attempt builds on it, whatever is wrong with it.
+                trees.has_delivered(work, &delivered);
+                if !matches!(ended, Completed::Again) {
+                    self.tell_changes(&task, work, &delivered);
+                }
+                if !delivered.wrong.is_empty() {
+                    return Some(self.unqueued(rejected(delivered.wrong.join("\n"))));
+                }
+            }
+        }
+        let (checking, scene) = self.checks(rules);
+        let (outcome, artifacts, is_durable) = match ended {
+            Completed::Again => {
+                checking.begin_again(&scene, slot, work);
+                return None;
+            }
+            Completed::Worked { outcome, artifacts, is_durable } => (outcome, artifacts, is_durable),
+        };
+        if checking.is_due(&scene, work, &outcome, artifacts) {
+            return Some(checking.begin(&scene, slot, work, outcome, is_durable));
+        }
+        Some(self.over(rules, slot, Some(work), Next::Over(outcome)))
+    }
+
+    fn tell_changes(&mut self, task: &str, work: Work, delivered: &Delivered) {
+        let Delivered { commit, base, files, lines, .. } = delivered;
+        (self.tell)(Event::live(Kind::TaskChanged {
+            task: task.to_owned(),
+            attempt: work.attempt,
+            base: base.commit.clone(),
+            commit: commit.clone(),
+            files: *files,
+            added: lines.0,
+            removed: lines.1,
+        }));
+    }
+
+    /// A result that passed its checks joins the queue for the trunk.
+    pub(super) fn queue(&mut self, rules: &Run, slot: usize, work: Work, outcome: Outcome) -> Next {
+        let task = self.session.tasks[work.task.get()].id.to_string();
+        if self.is_stopping(rules) {
+            self.checking.leave_to_next(slot, work, outcome);
+            return Next::Leave;
+        }
+        if let Some(trees) = &mut self.workspace.trees
+            && let Some(result) = trees.result(work).map(str::to_owned)
+        {
+            let steps = trees.queue.add(Member { slot, work, task, result, outcome });
+            self.soon(steps);
+        }
+        Next::Wait
+    }
+
+    /// What follows in the queue is done with the next messages: it may end attempts in other slots.
+    fn soon(&mut self, steps: Vec<Step>) {
+        let Some(trees) = self.workspace.trees.as_mut().filter(|_| !steps.is_empty()) else { return };
+        trees.keep_steps(steps);
+        // Without a dispatcher nothing follows.
+        let _heard = self.outbox.send(Message::Tree(Box::new(News::Nudged)));
+    }
+
+    /// Nobody wants the attempt in a slot any more.
+    pub(super) fn recall_tree(&mut self, slot: usize) {
+        if let Some(trees) = &mut self.workspace.trees {
+            let steps = trees.recall(slot);
+            self.soon(steps);
+        }
+    }
+
+    /// The executor is about to end: what waits in the queue is left to the next one.
+    pub(super) fn leave_queue(&mut self) {
+        let waiting = self.workspace.trees.as_mut().map(|trees| trees.queue.give_up()).unwrap_or_default();
+        for Member { slot, work, outcome, .. } in waiting {
+            self.checking.leave_to_next(slot, work, outcome);
+        }
+    }
+
+    /// Carries out what the queue wants.
+    fn carry(&mut self, rules: &Run, steps: Vec<Step>) -> Vec<(usize, Next)> {
+        let is_stopping = self.is_stopping(rules);
+        let Some(trees) = &mut self.workspace.trees else { return Vec::new() };
+        let (mut nexts, mut told) = (Vec::new(), Vec::new());
+        let mut steps: VecDeque<Step> = steps.into();
+        while let Some(step) = steps.pop_front() {
+            match step {
+                Step::Fold(results) => trees.ask(Errand::Fold(results)),
+                Step::Try(_) if is_stopping => steps.extend(trees.queue.ended()),
+                Step::Try(commit) => trees.ask(Errand::Stage { commit, later: false }),
+                Step::Advance { from, to } => trees.ask(Errand::Advance { from, to }),
+                Step::Void(member) => nexts.push((member.slot, Next::Over(Outcome::Interrupted))),
+                Step::Conflict(member, files) => {
+                    let task = member.work.task;
+                    let own = self.options.tasks.get(&task).and_then(|policy| policy.rounds);
+                    let rounds = rules.view(task).map_or(0, |view| view.rounds);
+                    let is_out = rounds >= own.unwrap_or(self.options.rounds);
+                    let asks = is_out || trees.settings().conflict == Conflict::Checkpoint;
+                    nexts.push((member.slot, Next::Over(conflicting(*member, &files, asks))));
+                }
+                Step::Culprit(member) => {
+                    let critique = format!("with it the tests of the whole fail: {}", trees.said);
+                    nexts.push((member.slot, Next::Over(rejected(critique))));
+                }
+                Step::Joined(member, commit) => {
+                    told.push(Kind::TaskMerged { task: member.task.clone(), commit });
+                    nexts.push((member.slot, Next::Over(member.outcome)));
+                }
+            }
+        }
+        told.into_iter().for_each(|kind| (self.tell)(Event::live(kind)));
+        nexts
+    }
+
+    /// Runs the tests on what the trunk would be.
+    fn tries(&mut self, rules: &Run, folder: &Path) -> Result<Vec<(usize, Next)>, Failure> {
+        let is_stopping = self.is_stopping(rules);
+        let Some(trees) = &mut self.workspace.trees else { return Ok(Vec::new()) };
+        let Some((member, verify)) = trees.queue.place().cloned().zip(trees.settings().verify.clone()) else {
+            return Ok(Vec::new());
+        };
+        if is_stopping {
+            let steps = trees.queue.ended();
+            return Ok(self.carry(rules, steps));
+        }
+        trees.tries_in = Some(member.slot);
+        let task = &self.session.tasks[member.work.task.get()];
+        let worker =
+            self.options.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let check = Check { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
+        let assignment = assign::for_check(self.options, &self.at, folder, task, worker, &check)?;
+        let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment };
+        Ok(vec![(member.slot, Next::Run(Box::new(job)))])
+    }
+
+    /// The tests on what the trunk would be have ended in a slot; `false` if it was something else that ended.
+    pub(super) fn tried(&mut self, rules: &Run, slot: usize, exit: Option<&Exit>) -> bool {
+        let is_stopping = self.is_stopping(rules);
+        let Some(trees) = self.workspace.trees.as_mut().filter(|trees| trees.tries_in == Some(slot)) else {
+            return false;
+        };
+        trees.tries_in = None;
+        let steps = match exit.map(|exit| &exit.ended) {
+            Some(Ended::Exit(0)) => trees.queue.tried(true),
+            Some(Ended::Stopped | Ended::Interrupted) => {
+                let mut steps = trees.queue.ended();
+                if !is_stopping {
+                    steps.extend(trees.queue.next());
+                }
+                steps
+            }
+            Some(Ended::CouldNotStart(obstacle)) if obstacle.lack.is_some() => {
+                if let Some(commit) = trees.queue.trying().map(str::to_owned) {
+                    trees.ask(Errand::Stage { commit, later: true });
+                }
+                Vec::new()
+            }
+            ended => {
+                let why = match ended {
+                    None => "its keeper died".to_owned(),
+                    Some(Ended::Exit(code)) => format!("exit code {code}"),
+                    Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
+                    Some(Ended::Limit(_)) => "timed out".to_owned(),
+                    Some(ended) => format!("{ended:?}"),
+                };
+                if let Some(member) = trees.queue.place() {
+                    let nth = self.options.workers.first(member.work.task).map_or(1, nth);
+                    let logs = check_logs(&self.at.path, &member.task, member.work.attempt, nth);
+                    let printed: Vec<_> = logs.iter().map(|log| tail(log)).filter(|text| !text.is_empty()).collect();
+                    let command = trees.settings().verify.as_ref().map(|verify| verify.command.join(" "));
+                    trees.said = format!("`{}`: {why}\n{}", command.unwrap_or_default(), printed.join("\n"));
+                }
+                trees.queue.tried(false)
+            }
+        };
+        self.soon(steps);
+        true
+    }
+
+    /// Gives the user what is completed, when nobody is at work any more.
+    pub(super) fn land(&mut self, rules: &Run) -> Option<String> {
+        let trees = self.workspace.trees.as_ref()?;
+        // Where that cannot be told, neither can the branch be made, which is.
+        let unmerged = trees.unmerged(rules).unwrap_or_default();
+        let merge = |(task, commit): (TaskIndex, String)| {
+            format!("{}: its changes are not merged; `git merge {commit}` does it by hand", self.id(task))
+        };
+        tell_problems(unmerged.into_iter().map(merge).collect(), self.tell);
+        let trees = self.workspace.trees.as_ref()?;
+        match trees.finish(&self.session) {
+            Ok(Landed::Nothing) => None,
+            Ok(Landed::Branch { name, commit }) => {
+                (self.tell)(Event::live(Kind::BranchLanded { branch: name.clone(), commit }));
+                Some(name)
+            }
+            Ok(Landed::Not { name, why }) => {
+                tell_problems(
+                    vec![format!("{name}: {why}; `team-executor changes` shows what is completed")],
+                    self.tell,
+                );
+                None
+            }
+            Err(trouble) => {
+                tell_problems(vec![format!("the branch of the run was not made: {trouble}")], self.tell);
+                None
+            }
+        }
+    }
+
+    /// What a worker is told about its tree.
+    pub(super) fn about_tree(&self, work: Work) -> String {
+        let mut text = String::new();
+        let Some(made) = self.workspace.isolation(work.task).and_then(|trees| trees.made(work)) else { return text };
+        text.push_str(
+            "\n## Your working tree\n\
+             The current folder is a copy of the repository that only this task has. Change files in it, never elsewhere in the project.\n\
+             It begins with what the tasks have delivered that yours builds on. You need not commit: everything that\n\
+             is not ignored is committed for you when you end. Never push.\n",
+        );
+        if !made.base.conflicts.is_empty() {
+            text.push_str(
+                "These files hold conflicts between what was merged. Resolve them first; no marker may stay:\n",
+            );
+            let files = made.base.conflicts.iter();
+            for file in files.take(TOLD) {
+                writeln!(text, "> {}", file.escape_debug()).ok();
+            }
+        }
+        if let Some(lost) = &made.lost {
+            writeln!(
+                text,
+                "An earlier attempt did not complete. What it left is the commit {lost}; take of it what is good."
+            )
+            .ok();
+        }
+        text
+    }
+
+    fn unqueued(&mut self, outcome: Outcome) -> Next {
+        Next::Over(self.unless_full(outcome))
+    }
+}
+
+fn cannot_keep(run: &Path, trouble: &Trouble) -> Failure {
+    Failure::Disk { action: "keep the work of", path: run.to_owned(), reason: trouble.to_string() }
+}
+
+/// Which of the commands that check an attempt the tests of the whole are.
+fn nth(worker: &Worker) -> usize {
+    worker.demands.all_commands().count() + 1
+}
+
+fn rejected(error: String) -> Outcome {
+    Outcome::Failed { class: ErrorClass::Rejected, error }
+}
+
+/// What an attempt comes to whose result does not merge: its task is done again, or a person is asked.
+fn conflicting(member: Member, files: &[String], asks: bool) -> Outcome {
+    let named = files.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
+    let more = files.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = format!("it conflicts with what other tasks have changed since, in: {named}{more}");
+    let Outcome::Completed { findings, .. } = member.outcome else { return member.outcome };
+    if !asks {
+        return rejected(format!("{why}; the next attempt begins with both"));
+    }
+    let critique = format!("{}: {why}; to go on without it merged is to merge {} by hand", member.task, member.result);
+    let judgement = Judgement { verdict: Some(Verdict::Block), critique, ..Judgement::default() };
+    Outcome::Completed { findings, judgement: Some(Box::new(judgement)) }
+}

@@ -1,0 +1,186 @@
+//! The threads that call git.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use team_executor_trees::{Delivered, Made, Story, Trees, Trouble};
+
+use crate::dispatch::inbox::{Message, Outbox};
+
+/// More calls of git at a time only wait for the disk.
+const THREADS: usize = 4;
+/// After a failure it is tried again after this long, then after twice as long, and so on.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause; after one more failure it is given up.
+const LAST_PAUSE: Duration = Duration::from_millis(1600);
+
+/// What is asked of git.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// The tree of an attempt, from these commits. If what the task did before does not merge into the trunk, the trunk is one of them.
+    Make { slot: usize, task: String, attempt: u32, commits: Vec<String>, before: Option<String> },
+    /// What is in the tree of an attempt, as a commit.
+    Deliver { slot: usize, task: String, attempt: u32, story: Box<Story> },
+    /// The same as an earlier attempt came to.
+    Again { slot: usize, task: String, attempt: u32, earlier: u32 },
+    /// What the trunk would be with these, one after the other: a task and its commit each.
+    Fold(Vec<(String, String)>),
+    /// The files of a commit, in the tree of the trunk; a moment later, if there were no means to run the tests.
+    Stage { commit: String, later: bool },
+    /// The trunk moves.
+    Advance { from: String, to: String },
+}
+
+/// What git did.
+#[derive(Debug)]
+pub enum News {
+    /// A tree is there.
+    Made {
+        /// For the attempt in this slot.
+        slot: usize,
+        /// The tree.
+        made: Result<Made, Trouble>,
+    },
+    /// What an attempt came to; nothing if there is nothing to take again.
+    Delivered {
+        /// The attempt in this slot.
+        slot: usize,
+        /// What it came to.
+        delivered: Result<Option<Delivered>, Trouble>,
+    },
+    /// What the trunk would be.
+    Folded(Result<Folded, Trouble>),
+    /// A command can be run in this folder.
+    Staged(Result<PathBuf, Trouble>),
+    /// The trunk has moved.
+    Advanced(Result<(), Trouble>),
+    /// There is something to be done in the queue.
+    Nudged,
+}
+
+/// What the trunk would be with some results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folded {
+    /// The trunk.
+    pub trunk: String,
+    /// With each of them and those before it: the commit, or the files in which it does not agree.
+    pub steps: Vec<Result<String, Vec<String>>>,
+}
+
+/// The dispatcher's side.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    errands: Option<Sender<Errand>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Bench {
+    /// Starts the threads.
+    pub(crate) fn new(trees: &Trees, outbox: &Outbox) -> io::Result<Self> {
+        let (errands, received) = mpsc::channel();
+        let received = Arc::new(Mutex::new(received));
+        let mut threads = Vec::new();
+        for _ in 0..THREADS {
+            let (trees, outbox, received) = (trees.clone(), outbox.clone(), Arc::clone(&received));
+            let thread = std::thread::Builder::new().name("trees".to_owned());
+            threads.push(thread.spawn(move || work(&trees, &outbox, &received))?);
+        }
+        Ok(Self { errands: Some(errands), threads })
+    }
+
+    /// Asks for something; [`Message::Tree`] says what came of it.
+    pub(crate) fn ask(&self, errand: Errand) {
+        // The threads end only after the sender is gone.
+        let _heard = self.errands.as_ref().is_some_and(|errands| errands.send(errand).is_ok());
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.errands = None;
+        // Nothing is written once the run is given up.
+        for thread in self.threads.drain(..) {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+fn work(trees: &Trees, outbox: &Outbox, errands: &Mutex<Receiver<Errand>>) {
+    loop {
+        // A guard that lived on would keep the others from their errands.
+        let errand = errands.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(errand) = errand else { return };
+        let news = done(trees, &errand);
+        if outbox.send(Message::Tree(Box::new(news))).is_err() {
+            return;
+        }
+    }
+}
+
+fn done(trees: &Trees, errand: &Errand) -> News {
+    match errand {
+        Errand::Make { slot, task, attempt, commits, before } => {
+            let made = insisting(|| {
+                let mut commits = commits.clone();
+                if let Some(before) = before {
+                    let trunk = trees.trunk()?;
+                    if !trees.candidate(&trunk, task, before)?.conflicts.is_empty() {
+                        commits.push(trunk);
+                    }
+                }
+                trees.make(task, *attempt, &commits)
+            });
+            News::Made { slot: *slot, made }
+        }
+        Errand::Deliver { slot, task, attempt, story } => {
+            News::Delivered { slot: *slot, delivered: insisting(|| trees.deliver(task, *attempt, story).map(Some)) }
+        }
+        Errand::Again { slot, task, attempt, earlier } => {
+            News::Delivered { slot: *slot, delivered: insisting(|| trees.deliver_again(task, *attempt, *earlier)) }
+        }
+        Errand::Fold(results) => News::Folded(insisting(|| folded(trees, results))),
+        Errand::Stage { commit, later } => {
+            if *later {
+                std::thread::sleep(LAST_PAUSE);
+            }
+            News::Staged(insisting(|| trees.stage(commit)))
+        }
+        Errand::Advance { from, to } => News::Advanced(insisting(|| match trees.trunk()? == *to {
+            true => Ok(()),
+            false => trees.advance(from, to),
+        })),
+    }
+}
+
+fn folded(trees: &Trees, results: &[(String, String)]) -> Result<Folded, Trouble> {
+    let trunk = trees.trunk()?;
+    let (mut at, mut steps) = (trunk.clone(), Vec::new());
+    for (task, result) in results {
+        let merged = trees.candidate(&at, task, result)?;
+        if merged.conflicts.is_empty() {
+            at.clone_from(&merged.commit);
+            steps.push(Ok(merged.commit));
+        } else {
+            steps.push(Err(merged.conflicts));
+        }
+    }
+    Ok(Folded { trunk, steps })
+}
+
+/// A failure of the disk or the system is met with another try, a few times.
+fn insisting<T>(mut call: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match call() {
+            Err(Trouble::Failed(_)) if pause <= LAST_PAUSE => {
+                std::thread::sleep(pause);
+                pause *= 2;
+            }
+            done => return done,
+        }
+    }
+}
