@@ -31,6 +31,8 @@ impl Trees {
                 }
             }
         }
+        // It stays if something in it could not be removed.
+        let _stays = home.remove_dir(TRASH);
         Ok(kept)
     }
 

@@ -51,7 +51,7 @@ impl Trees {
         let base = self.base_of(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Result);
         if let Some(commit) = repository.commit_of(&name)? {
-            return self.described(commit, base);
+            return self.described(commit, base, (task, attempt));
         }
         let tree = self.path(task, attempt);
         let large = self.large_files(task, attempt)?;
@@ -67,7 +67,7 @@ impl Trees {
         }
         let commit = self.commit(&tree, task, attempt, &base.commit, story)?;
         repository.create(&name, &commit)?;
-        self.described(commit, base)
+        self.described(commit, base, (task, attempt))
     }
 
     /// Says that an attempt comes to what an earlier one did: it was only checked again.
@@ -82,7 +82,7 @@ impl Trees {
         if !home.has(&folder) {
             self.check_out(&home, &folder, &commit)?;
         }
-        self.described(commit, base).map(Some)
+        self.described(commit, base, (task, attempt)).map(Some)
     }
 
     /// Keeps what earlier attempts at a task left that have no result: the commit of the last one.
@@ -119,6 +119,21 @@ impl Trees {
         }
         self.repository.create(&names::of_attempt(&self.run, task, attempt, Part::Lost), &commit)?;
         Ok(Some(commit))
+    }
+
+    /// The files that came to an attempt, or to an earlier one at its task, with a conflict that is still in a commit.
+    pub(crate) fn open_conflicts(&self, task: &str, attempt: u32, commit: &str) -> Result<Vec<String>, Trouble> {
+        let mut files = Vec::new();
+        for attempt in 1..=attempt {
+            let name = names::of_attempt(&self.run, task, attempt, Part::Base);
+            let Some(base) = self.repository.commit_of(&name)? else { continue };
+            for file in self.repository.conflicts_in(&base)? {
+                if !files.contains(&file) {
+                    files.push(file);
+                }
+            }
+        }
+        self.repository.with_markers(commit, &files)
     }
 
     /// What an attempt was based on.
@@ -203,7 +218,7 @@ impl Trees {
     }
 
     /// What a commit changed, and what is wrong with it.
-    fn described(&self, commit: String, base: Merged) -> Result<Delivered, Trouble> {
+    fn described(&self, commit: String, base: Merged, (task, attempt): (&str, u32)) -> Result<Delivered, Trouble> {
         let repository = &self.repository;
         let call = repository.call();
         let command = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--numstat", &base.commit, &commit];
@@ -224,7 +239,7 @@ impl Trees {
                 lines.1 += removed.parse::<u64>().unwrap_or(0);
             }
         }
-        let open = repository.with_markers(&commit, &base.conflicts)?;
+        let open = self.open_conflicts(task, attempt, &commit)?;
         wrong.extend(open.into_iter().map(|file| format!("{file}: the markers of a conflict are still in it")));
         Ok(Delivered { commit, base, files, lines, wrong })
     }

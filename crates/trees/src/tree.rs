@@ -109,7 +109,7 @@ impl Trees {
     pub fn make(&self, task: &str, attempt: u32, commits: &[String]) -> Result<Made, Trouble> {
         let lost = self.keep_lost(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Base);
-        let base = match self.repository.commit_of(&name)? {
+        let mut base = match self.repository.commit_of(&name)? {
             Some(commit) => Merged { conflicts: self.repository.conflicts_in(&commit)?, commit },
             None => {
                 let own = [self.base.clone()];
@@ -119,6 +119,11 @@ impl Trees {
                 merged
             }
         };
+        for file in self.open_conflicts(task, attempt, &base.commit)? {
+            if !base.conflicts.contains(&file) {
+                base.conflicts.push(file);
+            }
+        }
         let folder = names::folder(task, attempt);
         let home = self.open_home()?;
         if home.has(&folder) {

@@ -49,7 +49,8 @@ pub struct Settings {
 /// What becomes of a result that does not merge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Conflict {
-    /// Its task is done again, from a merge with the markers of the conflict in it; a person is asked when it may not be done again.
+    /// Its task is done again, from a merge with the markers of the conflict in it. As for all work that is not accepted, a person is
+    /// asked when there were as many rounds as there may be.
     #[default]
     Agent,
     /// A person is asked at once.

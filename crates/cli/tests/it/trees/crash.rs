@@ -51,7 +51,7 @@ fn killed_at_any_call_of_git_the_run_comes_to_the_same() {
         std::fs::read_to_string(super::home(&world).join("calls")).expect("calls").trim().parse().expect("a number");
     assert!(calls > 30, "{calls}");
     let mut killed = 0;
-    for (nth, deadly) in (1..=calls).step_by(3).enumerate() {
+    for (nth, deadly) in (1..=calls).step_by(7).enumerate() {
         let world = begun();
         let before = users(&world);
         std::fs::write(super::home(&world).join("deadly"), deadly.to_string()).expect("a number");
@@ -67,5 +67,5 @@ fn killed_at_any_call_of_git_the_run_comes_to_the_same() {
         let (same, after) = comes_to(&world);
         assert_eq!((same, after), (tree.clone(), before), "killed at {deadly}");
     }
-    assert!(killed > 8, "{killed} were killed");
+    assert!(killed > 4, "{killed} were killed");
 }

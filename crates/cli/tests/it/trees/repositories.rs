@@ -92,7 +92,7 @@ fn detached_head_subfolder_and_links_are_worked_on() {
 #[test]
 fn large_file_is_refused_and_the_next_attempt_does_without() {
     let world = repository(&[("A", "")], "", &[("a", "1\n")]);
-    let worker = "sh -c 'if [ $TEAM_EXECUTOR_ATTEMPT = 1 ]; then truncate -s 51M big; else echo small > small; fi'";
+    let worker = "sh -c 'case $TEAM_EXECUTOR_ATTEMPT in */1) truncate -s 51M big;; *) echo small > small;; esac'";
     let ran = run(&world, worker, &[]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stderr.contains("big: it has 51 MiB, and a commit takes files of at most 50"), "{ran}");
@@ -105,7 +105,7 @@ fn work_of_a_failed_attempt_is_kept_and_the_next_one_is_told() {
     let world = repository(&[("A", "")], "", &[("a", "1\n")]);
     let dir = world.dir().display();
     let worker = format!(
-        "sh -c 'cat > {dir}/A.prompt; if [ $TEAM_EXECUTOR_ATTEMPT = 1 ]; then echo half > half; exit 3; else ls > seen; fi'"
+        "sh -c 'cat > {dir}/A.prompt; case $TEAM_EXECUTOR_ATTEMPT in */1) echo half > half; exit 3;; *) ls > seen;; esac'"
     );
     let ran = run(&world, &worker, &[]);
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -157,5 +157,5 @@ fn later_run_of_the_same_name_does_not_take_old_results() {
     let ran = run(&world, "sh -c 'cp a seen'", &[]);
     assert_eq!((ran.code, column(&world, "status")), (Some(0), vec!["completed".to_owned()]), "{ran}");
     assert_eq!(branch(&world), first);
-    assert!(ran.stderr.contains("the branch was changed since, and stays as it is"), "{ran}");
+    assert!(ran.stderr.contains("the branch was changed since"), "{ran}");
 }

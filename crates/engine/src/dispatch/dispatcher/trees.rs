@@ -205,11 +205,7 @@ impl RealDesk<'_> {
                 Step::Advance { from, to } => trees.ask(Errand::Advance { from, to }),
                 Step::Void(member) => nexts.push((member.slot, Next::Over(Outcome::Interrupted))),
                 Step::Conflict(member, files) => {
-                    let task = member.work.task;
-                    let own = self.options.tasks.get(&task).and_then(|policy| policy.rounds);
-                    let rounds = rules.view(task).map_or(0, |view| view.rounds);
-                    let is_out = rounds >= own.unwrap_or(self.options.rounds);
-                    let asks = is_out || trees.settings().conflict == Conflict::Checkpoint;
+                    let asks = trees.settings().conflict == Conflict::Checkpoint;
                     nexts.push((member.slot, Next::Over(conflicting(*member, &files, asks))));
                 }
                 Step::Culprit(member) => {
