@@ -6,8 +6,8 @@ use team_executor_core::ExecMode;
 
 use super::choose::{Defaults, total};
 use super::{
-    Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command, isolation,
-    prices, servers,
+    Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command,
+    isolation, prices, servers,
 };
 
 /// One setting.

@@ -76,6 +76,9 @@ pub(crate) struct Ended<'a> {
     rounds: u32,
     decisions: &'a [String],
     artifacts: BTreeMap<&'static str, usize>,
+    /// That holds what is completed, if tasks have trees of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
     usage: JsonUsage<'a>,
     halted: Option<JsonHalted<'a>>,
     resume: Option<&'a str>,
@@ -145,6 +148,7 @@ impl<'a> Event<'a> {
             decisions: &report.decisions,
             artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
             usage: JsonUsage::sum(&report.used),
+            branch: report.branch.as_deref(),
             halted: report.halt.as_ref().map(JsonHalted::from_halted),
             resume,
             exit_code: exit.code(),

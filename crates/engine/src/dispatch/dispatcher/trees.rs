@@ -6,7 +6,7 @@ use std::path::Path;
 
 use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::ours;
-use team_executor_core::run::{ErrorClass, Judgement, Outcome, Run, Work};
+use team_executor_core::run::{ErrorClass, Outcome, Review, Run, Work};
 use team_executor_core::{TaskIndex, Verdict};
 use team_executor_trees::{Delivered, Landed, Made, Trouble};
 
@@ -20,7 +20,7 @@ use crate::dispatch::desk::Next;
 use crate::dispatch::inbox::Message;
 use crate::event::{Event, Kind};
 use crate::options::Failure;
-use crate::prepare::assign::{self, Check};
+use crate::prepare::assign::{self, CheckCommand};
 use crate::prepare::worker::Worker;
 use crate::trees::{Completed, Conflict, Errand, Member, News, Step, story};
 
@@ -237,7 +237,7 @@ impl RealDesk<'_> {
         let task = &self.session.tasks[member.work.task.get()];
         let worker =
             self.options.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
-        let check = Check { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
+        let check = CheckCommand { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
         let assignment = assign::for_check(self.options, &self.at, folder, task, worker, &check)?;
         let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment };
         Ok(vec![(member.slot, Next::Run(Box::new(job)))])
@@ -375,6 +375,6 @@ fn conflicting(member: Member, files: &[String], asks: bool) -> Outcome {
         return rejected(format!("{why}; the next attempt begins with both"));
     }
     let critique = format!("{}: {why}; to go on without it merged is to merge {} by hand", member.task, member.result);
-    let judgement = Judgement { verdict: Some(Verdict::Block), critique, ..Judgement::default() };
-    Outcome::Completed { findings, judgement: Some(Box::new(judgement)) }
+    let review = Review { verdict: Some(Verdict::Block), critique, ..Review::default() };
+    Outcome::Completed { findings, review: Some(Box::new(review)) }
 }
