@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use team_executor_engine::conclude::artifacts::Verify;
+use team_executor_engine::artifacts::Verify;
 use team_executor_engine::trees::{self, Conflict, Dirty, Land};
 use team_executor_files::{Code, Finding};
 use toml::de::{DeTable, DeValue};
