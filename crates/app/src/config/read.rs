@@ -10,12 +10,23 @@ use toml::de::{DeTable, DeValue};
 
 use super::values::{Reader, get, list, nearest};
 use super::{
-    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command, isolation, on,
-    prices, proposals, servers,
+    Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command,
+    isolation, on, prices, proposals, servers,
 };
 
-const SECTIONS: &[&str] =
-    &["defaults", "budget", "prices", "agents", "mcp_servers", "roles", "tasks", "artifacts", "isolation", "merge", "on"];
+const SECTIONS: &[&str] = &[
+    "defaults",
+    "budget",
+    "prices",
+    "agents",
+    "mcp_servers",
+    "roles",
+    "tasks",
+    "artifacts",
+    "isolation",
+    "merge",
+    "on",
+];
 const DEFAULTS: &[&str] = &[
     "agent",
     "agents",
