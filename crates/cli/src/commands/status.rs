@@ -57,7 +57,7 @@ fn show_opened(
     }
     let (session, graph) = opened.runnable()?;
     if watch {
-        app.wait_for_run(opened, &mut || printer.nobody_reads())?;
+        app.wait_for_run(opened, &mut || printer.reader_is_gone())?;
     }
     let watched = Watched { app, opened, session, graph, path: &opened.path, format };
     let width = printer.width();
