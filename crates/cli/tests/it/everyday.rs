@@ -14,7 +14,7 @@ fn json(world: &World, args: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run}"))
 }
 
-/// Whoever pauses a run and edits a task is told that the executor does not hear it; the next start does.
+/// The executor takes no edit while it is paused, and `resume` says so. The next start takes it.
 #[test]
 fn edit_under_a_paused_run_is_refused_aloud() {
     let mut waiting = Waiting::new();
