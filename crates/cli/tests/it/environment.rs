@@ -42,8 +42,8 @@ fn role_and_task_have_variables_of_their_own() {
                   [roles.worker]\npass_env = [\"MY_KEY\"]\nenv = { EXTRA = \"role\" }\n[tasks.B]\nenv = { EXTRA = \"task\" }\n";
     world.write("team-executor.toml", config);
     world.write("show.sh", format!("#!/bin/sh\n{SHOW}\n"));
-    let chmod = std::process::Command::new("chmod").arg("+x").arg(world.dir().join("show.sh")).status();
-    assert!(chmod.expect("chmod").success());
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.dir().join("show.sh"), executable).expect("it is ours");
     let untrusted = world.run(&["run", "--session=S", "-y"]);
     assert!(untrusted.code == Some(2) && untrusted.stderr.contains("env EXTRA=agent, env EXTRA=role"), "{untrusted}");
     assert_eq!(world.run(&["run", "--session=S", "-y", "--trust-project"]).code, Some(0));

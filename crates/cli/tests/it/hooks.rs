@@ -1,8 +1,9 @@
 //! Reactions to events: `--on-event`, and `[[on]]` of the user's own file.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 use team_executor_testkit::limited::*;
@@ -155,20 +156,18 @@ fn webhook_is_tried_again_after_an_error() {
 /// Takes one request and gives its body.
 fn serve(listener: &TcpListener, answer: &str) -> String {
     let (stream, _) = listener.accept().expect("a request");
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).expect("a line");
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().expect("a number");
-        }
-        if line.trim().is_empty() {
-            break;
-        }
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
+    let mut reader = BufReader::new(&stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        let mut byte = [0];
+        reader.read_exact(&mut byte).expect("a head");
+        head.push(char::from(byte[0]));
     }
-    let mut body = vec![0; length];
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")).expect("a length");
+    let mut body = vec![0; length.trim().parse().expect("a number")];
     reader.read_exact(&mut body).expect("a body");
-    write!(reader.get_mut(), "HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("an answer");
+    write!(&stream, "HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("an answer");
     String::from_utf8(body).expect("a text")
 }
