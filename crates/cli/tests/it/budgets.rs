@@ -52,6 +52,22 @@ fn run_stops_at_its_budget_and_continues_with_more() {
     assert_eq!(status(&world)["usage"]["total"]["tokens_in"], 4800);
 }
 
+/// R: A-05
+#[test]
+fn usage_in_a_command_s_result_counts_for_its_budget() {
+    let world = world(&[("A", ""), ("B", ""), ("C", "")]);
+    let usage = r#"{"model":"m","input_tokens":1000,"cached_tokens":400,"output_tokens":230,"cost_usd":0.25}"#;
+    let result = format!(r#"{{"status":"completed","findings":"f","usage":{usage}}}"#);
+    let command = format!("echo '{result}' >$TEAM_EXECUTOR_RESULT");
+    let run =
+        world.run(&["run", "--session=S", "-y", "-c1", "--budget-tokens", "3000", "--agent-command", command.as_str()]);
+    assert_eq!(run.code, Some(3), "{run}");
+    assert_eq!(column(&world, "status"), ["completed", "completed", "pending"]);
+    let total = &status(&world)["usage"]["total"];
+    assert_eq!((&total["tokens_in"], &total["tokens_cached"]), (&json!(2000), &json!(800)), "{total}");
+    assert_eq!((&total["tokens_out"], &total["cost_usd"]), (&json!(460), &json!(0.5)), "{total}");
+}
+
 #[test]
 fn few_workers_start_while_usage_is_unknown() {
     let ids = ["A", "B", "C", "D", "E", "F", "G", "H"];

@@ -13,7 +13,7 @@ use team_executor_core::Timestamp;
 use team_executor_core::run::{ErrorClass, Outcome, Used};
 
 use super::outcome::{Delivery, Found, conclude};
-use super::report::WorkerReport;
+use super::report::{ReportedUsage, WorkerReport};
 use super::{Concluded, EndedAttempt, complaint, logs};
 use crate::conclude::patience::{Patient, patiently};
 use crate::options::{Failure, Options};
@@ -72,9 +72,9 @@ impl EndedAttempt<'_> {
     }
 
     /// The use of an attempt whose worker was lost, as far as its agent had reported it.
-    pub(super) fn used_when_lost(&self, exit: Option<&Exit>) -> Option<Box<Used>> {
+    pub(super) fn used_when_lost(&self, exit: Option<&Exit>, report: Option<&WorkerReport>) -> Option<Box<Used>> {
         let worker = self.worker?;
-        let Some(setup) = &worker.setup else { return time_used(self.options, worker, exit) };
+        let Some(setup) = &worker.setup else { return said_or_timed(self.options, worker, exit, report) };
         let [out, _] = logs(&self.run.path, self.task.id.as_str(), self.work.attempt);
         // Unreadable parts count as unused.
         let heard = heard(&out, setup, exit.map_or(0, |exit| exit.ended_at)).unwrap_or_default();
@@ -97,10 +97,21 @@ fn heard(log: &Path, setup: &Setup, ended_at: u64) -> Result<Stream, Failure> {
     failure.map_or(Ok(stream), |errno| Err(failed(errno)))
 }
 
-/// What any worker uses, if that counts: time.
-pub(super) fn time_used(options: &Options, worker: &Worker, exit: Option<&Exit>) -> Option<Box<Used>> {
-    let wall_ms = exit.map(|exit| exit.ran_ms).filter(|_| options.budgets.count_time())?;
-    Some(Box::new(Used { agent: worker.agent.clone(), wall_ms, ..Used::default() }))
+/// What a worker used that is no known agent: what it reported, or only its time, if that counts.
+pub(super) fn said_or_timed(
+    options: &Options,
+    worker: &Worker,
+    exit: Option<&Exit>,
+    report: Option<&WorkerReport>,
+) -> Option<Box<Used>> {
+    let (agent, wall_ms) = (worker.agent.clone(), exit.map(|exit| exit.ran_ms));
+    let Some(said) = report.and_then(|report| report.usage.clone()) else {
+        let wall_ms = wall_ms.filter(|_| options.budgets.count_time())?;
+        return Some(Box::new(Used { agent, wall_ms, ..Used::default() }));
+    };
+    let ReportedUsage { model, input, cached, output, cost_micros, turns } = said;
+    let wall_ms = wall_ms.unwrap_or(0);
+    Some(Box::new(Used { agent, model, input, cached, output, cost_micros, turns, wall_ms, ..Used::default() }))
 }
 
 /// What an agent used, also while it works; the model is at least the one that was asked for. Nothing if it never spoke.

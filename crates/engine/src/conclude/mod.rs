@@ -98,9 +98,9 @@ impl EndedAttempt<'_> {
     /// Concludes an attempt that was ended from outside. It is interrupted, unless it had reported by a tool or a command of
     /// ours: a file that the worker wrote itself may only be on its way.
     fn by_report(&self, result: Option<Found>, exit: Option<&Exit>) -> Concluded {
-        let used = self.used_when_lost(exit);
         let key = || self.run.key(self.task.id.as_str(), self.work.attempt);
         let report = result.and_then(Result::ok).filter(|report| report.reported_by == Some(key()));
+        let used = self.used_when_lost(exit, report.as_ref());
         let Some(report) = report else {
             return Concluded { outcome: Outcome::Interrupted, report: None, used, problems: Vec::new() };
         };
@@ -128,8 +128,10 @@ impl EndedAttempt<'_> {
             must_report: false,
         };
         let outcome = conclude(&exit.ended, result.as_ref(), &delivery);
-        let used = self.worker.and_then(|worker| agent::time_used(self.options, worker, Some(exit)));
-        Ok(Concluded { outcome, report: result.and_then(Result::ok), used, problems: undurable.into_iter().collect() })
+        let report = result.and_then(Result::ok);
+        let used =
+            self.worker.and_then(|worker| agent::said_or_timed(self.options, worker, Some(exit), report.as_ref()));
+        Ok(Concluded { outcome, report, used, problems: undurable.into_iter().collect() })
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) const RESULT_BYTES: u64 = 1 << 20;
 /// Names in a result the attempt that reported it by a tool or a command of ours.
 pub(crate) const REPORTED_BY: &str = "reported_by";
 
+/// A cost of one attempt that is higher is a mistake.
+const MOST_USD: f64 = 1e6;
+
 /// What a worker reported: in its result, in its discovery, or in the last words of its agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerReport {
@@ -49,8 +52,24 @@ pub struct WorkerReport {
     stops: bool,
     /// Of a row: its result as JSON text. `result`, an object or its text; without it `data`.
     pub(crate) row: Option<String>,
+    /// `usage`: what it says that it used.
+    pub(crate) usage: Option<ReportedUsage>,
     /// What it is as a discovery; nothing if it is that of a task with an impossible name.
     pub(super) discovery: Option<Box<TaskDiscovery>>,
+}
+
+/// What a worker says that its attempt used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ReportedUsage {
+    pub(crate) model: Option<String>,
+    /// Tokens that were sent, those from a cache included.
+    pub(crate) input: u64,
+    /// Of them, those from a cache.
+    pub(crate) cached: u64,
+    /// Tokens that were written.
+    pub(crate) output: u64,
+    pub(crate) cost_micros: Option<u64>,
+    pub(crate) turns: Option<u64>,
 }
 
 /// That a team could not agree.
@@ -157,6 +176,7 @@ impl WorkerReport {
             has_score: written.and_then(|root| last(root, "quality_score")).is_some(),
             stops: top("stop").and_then(Value::as_bool) == Some(true),
             row: top("result").or_else(|| data().find(|data| says_something(*data))).map(words),
+            usage: top("usage").and_then(usage),
             discovery: written.and_then(|root| discovery::from_value(root, task)).map(Box::new),
         }
     }
@@ -246,6 +266,24 @@ fn text_only(value: Value<'_, '_>) -> Option<String> {
 /// A text as it is, and anything else as it was written.
 fn words(value: Value<'_, '_>) -> String {
     text_only(value).unwrap_or_else(|| value.raw().to_owned())
+}
+
+/// Nothing if no number in it counts: none that is negative, broken or beyond all measure does.
+fn usage(said: Value<'_, '_>) -> Option<ReportedUsage> {
+    let count = |name| last(said, name).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok());
+    let cost = last(said, "cost_usd").and_then(Value::as_f64).filter(|usd| (0.0..=MOST_USD).contains(usd));
+    let (input, output, turns) = (count("input_tokens"), count("output_tokens"), count("turns"));
+    if input.or(output).or(turns).is_none() && cost.is_none() {
+        return None;
+    }
+    Some(ReportedUsage {
+        model: last(said, "model").and_then(text_only).filter(|model| !model.trim().is_empty()),
+        input: input.unwrap_or(0),
+        cached: count("cached_tokens").unwrap_or(0).min(input.unwrap_or(0)),
+        output: output.unwrap_or(0),
+        cost_micros: cost.map(|usd| (usd * 1e6).round() as u64),
+        turns,
+    })
 }
 
 fn dispute(blocked: Value<'_, '_>) -> Option<Dispute> {

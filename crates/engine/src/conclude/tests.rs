@@ -123,6 +123,23 @@ fn exit_status_decides_without_a_result() {
 }
 
 #[test]
+fn usage_in_a_result_counts_only_with_numbers_that_can_be() {
+    let usage = |said: &str| {
+        let text = format!(r#"{{"status":"completed","findings":"f","usage":{said}}}"#);
+        WorkerReport::parse(&text, &id()).unwrap().usage
+    };
+    let said =
+        usage(r#"{"model":"m","input_tokens":9,"cached_tokens":12,"output_tokens":3,"cost_usd":0.25,"turns":2}"#);
+    let said = said.unwrap();
+    assert_eq!((said.model.as_deref(), said.input, said.cached, said.output), (Some("m"), 9, 9, 3));
+    assert_eq!((said.cost_micros, said.turns), (Some(250_000), Some(2)));
+    assert_eq!(usage(r#"{"output_tokens":3}"#).unwrap().output, 3);
+    for nothing in [r#"{"model":"m"}"#, r#"{"input_tokens":-1,"cost_usd":-0.5}"#, r#"{"cost_usd":1e300}"#, "[1]", "7"] {
+        assert_eq!(usage(nothing), None, "{nothing}");
+    }
+}
+
+#[test]
 fn failed_result_is_believed_and_bad_exit_overrides_success() {
     let list = r#"{"status":"completed","findings":["a",1]}"#;
     let twice = r#"{"status":"completed","status":"failed","error":"last"}"#;
