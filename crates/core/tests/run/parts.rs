@@ -1,6 +1,8 @@
 //! Only a part of a plan is run: the rest stays pending, and the run stops when nothing of the part can start.
 
-use team_executor_core::run::{Cadence, Effect, Ending, ErrorClass, Halt, Input, Policy, Stage};
+use team_executor_core::run::{
+    Budget, Budgets, Cadence, Effect, Ending, ErrorClass, Halt, Input, Policy, Stage, Used, Work,
+};
 
 use crate::drive::{Drive, failed, wake};
 use crate::plan::{Plan, index};
@@ -41,6 +43,19 @@ fn part_that_waits_for_a_retry_is_not_done() {
 fn part_that_needs_what_is_left_out_stops_at_once() {
     let drive = part(&["A:", "B: A"], &[1], Cadence::Beat);
     assert_eq!(drive.run.waits_for_left_out(), Some((index(1), index(0))));
+    assert_eq!(drive.run.halt(), Some(&Halt::PartDone));
+}
+
+/// A budget is in the way of B, but the wave before it is, too: what is left out of that never starts.
+#[test]
+fn part_before_an_open_wave_stops_for_no_budget() {
+    let part = Some([index(0), index(1)].into());
+    let budgets = Budgets { run: Budget { tokens: Some(10), ..Budget::default() }, ..Budgets::default() };
+    let plan = Plan::new(&["A:", "B: A", "C:"], Policy { part, budgets, cadence: Cadence::Wave, ..Policy::default() });
+    let mut drive = Drive::start(plan).0;
+    let work = Work { task: index(0), attempt: 1 };
+    drive.tell(|_| Input::Used { work, used: Box::new(Used { input: 10, ..Used::default() }) });
+    drive.complete("A");
     assert_eq!(drive.run.halt(), Some(&Halt::PartDone));
 }
 
