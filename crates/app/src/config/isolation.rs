@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use team_executor_engine::artifacts::Verify;
-use team_executor_engine::trees::{self, Conflict, Dirty, Land};
+use team_executor_engine::trees::{self, Conflict};
 use team_executor_files::{Code, Finding};
+use team_executor_trees::{Dirty, Land};
 use toml::de::{DeTable, DeValue};
 
 use super::checks::{self, Command};
@@ -163,6 +164,7 @@ pub(crate) fn settings(
         base: of.base.as_ref().map_or_else(|| BASE.to_owned(), |set| set.value.clone()),
         dirty: of.dirty.as_ref().map(|set| set.value).unwrap_or_default(),
         isolated,
+        others: all.isolated.as_ref().is_some_and(|set| set.value),
         verify: verify.map(|verify| Verify { command: verify.words.clone(), limit_ms: verify.limit.0 }),
         batch: of.batch.as_ref().map_or(BATCH, |set| set.value) as usize,
         flaky: of.flaky.as_ref().map_or(FLAKY, |set| set.value),

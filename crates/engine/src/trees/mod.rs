@@ -15,7 +15,7 @@ mod queue;
 use std::path::PathBuf;
 
 use team_executor_core::TaskIndex;
-pub use team_executor_trees::{Dirty, Land};
+pub(crate) use team_executor_trees::{Dirty, Land};
 
 pub use self::bench::News;
 pub(crate) use self::bench::{Bench, Errand};
@@ -34,6 +34,8 @@ pub struct Settings {
     pub dirty: Dirty,
     /// Which tasks, in the order of the session.
     pub isolated: Vec<bool>,
+    /// Whether tasks have trees that were added since.
+    pub others: bool,
     /// What must end well before something joins the trunk.
     pub verify: Option<Verify>,
     /// How many results are tried together at most.
@@ -82,6 +84,6 @@ impl Conflict {
 impl Settings {
     /// Whether a task has trees of its own.
     pub fn has(&self, task: TaskIndex) -> bool {
-        self.isolated.get(task.get()).copied().unwrap_or(false)
+        self.isolated.get(task.get()).copied().unwrap_or(self.others)
     }
 }
