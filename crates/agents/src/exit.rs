@@ -22,6 +22,9 @@ pub struct Exit {
     pub ended_at: u64,
     /// How long it took by a clock that is never set.
     pub ran_ms: u64,
+    /// How long after that it first printed something, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_output_ms: Option<u64>,
     /// What came of its standard output.
     pub out: Printed,
     /// What came of its standard error.
@@ -141,6 +144,7 @@ impl Exit {
             started_at: now,
             ended_at: now,
             ran_ms: 0,
+            first_output_ms: None,
             out: Printed::default(),
             err: Printed::default(),
             leaked: 0,

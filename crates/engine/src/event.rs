@@ -140,6 +140,8 @@ pub enum Kind {
     TaskCompleted {
         /// The id of the task.
         task: String,
+        /// How long its last attempt took.
+        took_ms: u64,
         /// What the task found.
         findings: String,
         /// How many tasks there are of each status.

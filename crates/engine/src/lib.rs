@@ -9,6 +9,7 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
+mod attempt_times;
 mod begin;
 pub mod bus;
 mod clock;
@@ -29,6 +30,7 @@ pub mod shell;
 mod status;
 pub mod trees;
 
+pub use attempt_times::AttemptTimes;
 pub use begin::remembered;
 pub use begin::replay::{finished, rules};
 pub use conclude::artifacts;
@@ -44,6 +46,6 @@ pub use options::{Failure, Options};
 pub use prepare::job;
 pub use prepare::talk;
 pub use prepare::worker::{Worker, Workers};
-pub use render::run_report::{FailedTask, Report, WaveReport, seconds};
+pub use render::run_report::{FailedTask, Report, WaveReport, seconds, took_words};
 pub use render::session_status::keep;
 pub use status::{Checkpoint, Running, Status, TaskNote, prompt, status};

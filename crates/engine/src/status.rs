@@ -1,12 +1,14 @@
 //! The status of a run, read-only: nothing is locked and nothing is written.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use team_executor_beneath::read_regular;
-use team_executor_core::run::{Cause, Counts, Decision, PauseReason, Policy, Run, Stage};
+use team_executor_core::run::{Cause, Counts, Decision, Durations, Event, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{History, records, run_folder};
 
+use crate::attempt_times::{AttemptTimes, Collected};
 use crate::begin::plan::Plan;
 use crate::begin::replay;
 use crate::begin::run_at;
@@ -53,6 +55,14 @@ pub struct Status {
     pub attempts: Vec<u32>,
     /// How each task was judged.
     pub judged: Vec<TaskNote>,
+    /// The times of every attempt, by task. Tasks behind the last one that was tried are left out.
+    pub times: Vec<Vec<AttemptTimes>>,
+    /// How long each task took, over all of its attempts.
+    pub durations: Vec<Durations>,
+    /// How long workers were at work, and how long none was.
+    pub active: Duration,
+    /// How long none was: the run was held, paused, or no executor had it.
+    pub idle: Duration,
     /// Where the run waits for a person, if it does; also if it was stopped there.
     pub checkpoint: Option<Checkpoint>,
     /// What people have decided, in order.
@@ -132,7 +142,8 @@ pub fn status(
 ) -> Result<Option<Status>, Failure> {
     let Some(path) = chosen((folder, current), run)? else { return Ok(None) };
     let id = run_at::name_of(&path);
-    let (_, run) = look(session, graph, &id, &path)?;
+    let mut times = Collected::default();
+    let (_, run) = look_seen(session, graph, &id, &path, &mut |rules, event, record| times.take(rules, event, record))?;
     let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let is_heard = control::is_heard(&path);
@@ -148,6 +159,9 @@ pub fn status(
         attempt: work.attempt,
         seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
     });
+    // What an executor that is there has not written down yet.
+    let is_going = is_heard && run.counts().in_progress > 0;
+    let going = run.last_event().filter(|_| is_going).map_or(0, |last| millis(last, now));
     let checkpoint = run.checkpoint().map(|(task, cause)| Checkpoint {
         task,
         cause,
@@ -189,6 +203,10 @@ pub fn status(
         attempts: indexes().map(|task| run.view(task).map_or(0, |view| view.attempt)).collect(),
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
         judged: indexes().map(|task| judged(task).unwrap_or_default()).collect(),
+        durations: indexes().filter_map(|task| run.view(task)).map(|view| view.durations).collect(),
+        times: times.0,
+        active: Duration::from_millis(run.active().0 + going),
+        idle: Duration::from_millis(run.idle().0),
         checkpoint,
         decisions: run.decisions().to_vec(),
         rounds: run.rounds(),
@@ -231,6 +249,17 @@ pub fn prompt(
 
 /// The plan of a run, and the rules after all of its records.
 pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Run), Failure> {
+    look_seen(session, graph, id, path, &mut |_, _, _| {})
+}
+
+/// The same; each event is shown with the rules before it and its record.
+fn look_seen(
+    session: &Session,
+    graph: &Graph,
+    id: &str,
+    path: &Path,
+    see: &mut dyn FnMut(&Run, &Event, &str),
+) -> Result<(Plan, Run), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     run_at::must_be_whole(path)?;
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
@@ -244,8 +273,12 @@ pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> R
     let mut tasks: Vec<Task> =
         session.tasks.iter().map(|task| Task { findings: None, error: None, ..task.clone() }).collect();
     plan.put_into(&mut tasks);
-    let run = replay::rules(&tasks, graph, id, plan.policy(session), replay::events(&history))?;
+    let run = replay::rules_seen(&tasks, graph, id, plan.policy(session), replay::events(&history), see)?;
     Ok((plan, run))
+}
+
+fn millis(since: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(now.as_micros().saturating_sub(since.as_micros()) / 1000).unwrap_or(0)
 }
 
 fn seconds(since: Timestamp, now: Timestamp) -> u64 {

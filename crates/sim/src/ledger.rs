@@ -46,6 +46,7 @@ pub(crate) fn exit(work: Work, end: End) -> Exit {
         ran_ms: 0,
         out: Printed::default(),
         err: Printed::default(),
+        first_output_ms: None,
         leaked: 0,
         last_line: None,
         artifacts: 0,

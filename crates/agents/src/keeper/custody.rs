@@ -44,6 +44,8 @@ pub(super) struct Custody<'a> {
     streams: [Capture; 2],
     started: Instant,
     heard: Option<Instant>,
+    /// When it first printed something.
+    printed: Option<Instant>,
     told: Option<Instant>,
     untold: Option<usize>,
     /// How much of what a known agent used was told, and when.
@@ -99,6 +101,7 @@ impl<'a> Custody<'a> {
             streams,
             started,
             heard: None,
+            printed: None,
             told: None,
             untold: None,
             counted: (None, false, None),
@@ -130,7 +133,9 @@ impl<'a> Custody<'a> {
                 }
             }
             if has_read {
-                self.hear(Instant::now());
+                let now = Instant::now();
+                self.printed.get_or_insert(now);
+                self.hear(now);
             }
             if is_told {
                 lifeline.receive();
@@ -175,6 +180,8 @@ impl<'a> Custody<'a> {
         exit.last_line = self.streams[0].last_line().text(KEPT_LINE);
         [exit.out, exit.err] = self.streams.each_mut().map(Capture::finish);
         exit.leaked = self.leaked;
+        let first = self.printed.map(|at| at.saturating_duration_since(self.started).as_millis());
+        exit.first_output_ms = first.map(|first| u64::try_from(first).unwrap_or(u64::MAX));
         exit.ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 

@@ -1,10 +1,12 @@
 //! How a run stands, for programs. Fields are added, never renamed or removed, within one `version`.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use team_executor_core::{Graph, Session, TaskId, TaskIndex, TaskStatus, Verdict, joining};
 use team_executor_engine::artifacts::Shelved;
 use team_executor_engine::event::Activity;
-use team_executor_engine::{Running, Status};
+use team_executor_engine::{AttemptTimes, Running, Status};
 use team_executor_files::time;
 
 use crate::joining::JsonJoining;
@@ -31,6 +33,8 @@ pub struct JsonStatus<'a> {
     artifacts: Vec<JsonArtifact<'a>>,
     usage: JsonUsage<'a>,
     injected_roles: Vec<JsonJoining>,
+    duration_ms: u64,
+    idle_ms: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -42,6 +46,38 @@ struct JsonTask<'a> {
     verdict: Option<&'static str>,
     why: Option<&'a str>,
     wait_s: Option<u64>,
+    /// How many attempts were begun.
+    attempt_count: u32,
+    /// How long all of them took that have ended, and how long the task was ready without a worker.
+    duration_ms: u64,
+    waited_ms: u64,
+    attempts: Vec<JsonAttemptTimes>,
+}
+
+/// When an attempt did what.
+#[derive(Debug, Serialize)]
+struct JsonAttemptTimes {
+    attempt: u32,
+    outcome: Option<&'static str>,
+    ready: Option<String>,
+    started: String,
+    first_output: Option<String>,
+    ended: Option<String>,
+    checked: Option<String>,
+}
+
+impl From<&AttemptTimes> for JsonAttemptTimes {
+    fn from(times: &AttemptTimes) -> Self {
+        Self {
+            attempt: times.attempt,
+            outcome: times.outcome,
+            ready: times.ready.map(time::format),
+            started: time::format(times.started),
+            first_output: times.first_output.map(time::format),
+            ended: times.ended.map(time::format),
+            checked: times.checked.map(time::format),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -136,12 +172,19 @@ pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>)
         decisions: status.map(|status| decisions(session, status)).unwrap_or_default(),
         usage: JsonUsage::sum(status.map_or(&[][..], |status| &status.used)),
         injected_roles: crate::joining::json(&joining(session, None, &[])),
+        duration_ms: status.map_or(0, |status| millis(status.active)),
+        idle_ms: status.map_or(0, |status| millis(status.idle)),
     }
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn tasks<'a>(session: &'a Session, graph: &Graph, status: &'a Status) -> Vec<JsonTask<'a>> {
     let one = |(task, stands): (TaskIndex, &TaskStatus)| {
         let judged = status.judged.get(task.get());
+        let (took, times) = (status.durations.get(task.get()), status.times.get(task.get()));
         JsonTask {
             id: session.tasks[task.get()].id.as_str(),
             wave: graph.wave(task),
@@ -150,6 +193,10 @@ fn tasks<'a>(session: &'a Session, graph: &Graph, status: &'a Status) -> Vec<Jso
             verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
             why: judged.and_then(|judged| judged.why.as_deref()),
             wait_s: judged.and_then(|judged| judged.wait),
+            attempt_count: status.attempts.get(task.get()).copied().unwrap_or(0),
+            duration_ms: took.map_or(0, |took| took.ran.0),
+            waited_ms: took.map_or(0, |took| took.waited.0),
+            attempts: times.iter().flat_map(|times| times.iter()).map(JsonAttemptTimes::from).collect(),
         }
     };
     (0..).map(TaskIndex).zip(&status.statuses).map(one).collect()

@@ -317,7 +317,8 @@ mod tests {
         fn complete(&mut self, task: &str) {
             self.counts.running -= 1;
             self.counts.completed += 1;
-            let notice = Kind::TaskCompleted { task: task.to_owned(), findings: String::new(), counts: self.counts };
+            let notice =
+                Kind::TaskCompleted { task: task.to_owned(), took_ms: 0, findings: String::new(), counts: self.counts };
             self.board.take(&notice, self.now);
         }
 

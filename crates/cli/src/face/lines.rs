@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use team_executor_app::event::{Kind, ToReview};
-use team_executor_app::{ANSWERS, count, seconds};
+use team_executor_app::{ANSWERS, count, seconds, took_words};
 use team_executor_core::TaskStatus;
 use team_executor_core::run::Cause;
 
@@ -31,8 +31,10 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
             let instead = if *instead { format!(", by {agent}") } else { String::new() };
             (Some(TaskStatus::InProgress), format!("{task} ({role}{again}{instead})"))
         }
-        Kind::TaskCompleted { task, findings, counts } => {
-            let done = format!("{task} [{}/{}] {findings}", counts.completed, counts.total);
+        Kind::TaskCompleted { task, took_ms, findings, counts } => {
+            let took = took_words(1, Duration::from_millis(*took_ms), Duration::ZERO);
+            let took = if took.is_empty() { took } else { format!("({took}) ") };
+            let done = format!("{task} [{}/{}] {took}{findings}", counts.completed, counts.total);
             (Some(TaskStatus::Completed), done)
         }
         // Never cut: the reason may stand at the end.

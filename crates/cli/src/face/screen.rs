@@ -147,6 +147,7 @@ mod tests {
         let line = |task: &str| Kind::TaskOutput { task: task.to_owned(), text: String::new() };
         let completed = |task: &str| Kind::TaskCompleted {
             task: task.to_owned(),
+            took_ms: 0,
             findings: String::new(),
             counts: Counts::default(),
         };

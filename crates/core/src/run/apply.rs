@@ -19,6 +19,7 @@ impl Run {
         if let Event::Recovered { at } = event {
             self.set_back(*at);
         }
+        self.count_time(event);
         self.advance(event.at());
         match event {
             Event::Began { .. } if self.state.stage == Stage::NotBegun => self.state.stage = Stage::Going,
@@ -52,7 +53,7 @@ impl Run {
             Event::Cancelled { work, then, reason, .. } => self.cancel(*work, *then, reason),
             Event::Advised { tasks, text, .. } => self.advise(tasks, text),
             Event::Added { tasks, .. } => self.add(tasks),
-            Event::WaveMerged { wave, then, .. } => self.merged(*wave, *then),
+                        Event::WaveMerged { wave, then, at } => self.merged(*wave, *then, *at),
             Event::Limited { group, most, .. } => self.limited(group, *most),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.go_on(),
@@ -108,8 +109,10 @@ impl Run {
         if !free || !allowed || attempt != state.attempt.saturating_add(1) {
             return false;
         }
+        let ready = self.ready_since(task);
         let moved = self.moved(task, &[TaskStatus::Ready, TaskStatus::InProgress], at);
         if moved {
+            self.count_wait(task, ready, at);
             self.state.slots.take(slot, task);
             self.state.queue.set_busy(&self.facts.tasks[task.get()], true);
             let state = &mut self.state.tasks[task.get()];
@@ -128,6 +131,7 @@ impl Run {
         }
         self.state.slots.leave(slot);
         self.state.queue.set_busy(&self.facts.tasks[work.task.get()], false);
+        self.count_attempt(work.task, at);
         self.moved(work.task, path, at)
     }
 
@@ -364,11 +368,11 @@ impl Run {
         }
     }
 
-    fn merged(&mut self, wave: u32, then: WaveThen) {
+    fn merged(&mut self, wave: u32, then: WaveThen, at: Timestamp) {
         if self.policy.cadence == Cadence::Beat || self.current_wave() != Some(wave) || self.wave_is_open(wave) {
             return;
         }
-        self.state.merged = wave;
+        (self.state.merged, self.pace.merged) = (wave, Some(at));
         match then {
             WaveThen::GoOn => {}
             WaveThen::Ask => self.turn_to(Stage::Paused(PauseReason::WaveFailed(wave))),

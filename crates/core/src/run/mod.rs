@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added`, `recover`, `finish`. `view` is what others see, [`invariants`] what
+//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod added;
@@ -37,6 +37,7 @@ mod schedule;
 mod skip;
 mod slots;
 mod state;
+mod times;
 mod used;
 mod view;
 mod wave_cadence;
@@ -51,5 +52,6 @@ pub use limit::{Group, Limits};
 pub use policy::{Agents, AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
 pub use review::{Cause, Review, ReviewThen, Reviewed};
 pub use state::{NotTheGraph, Run, Stage};
+pub use times::Durations;
 pub use used::Used;
 pub use view::{Asks, Counts, Standing, TaskView};

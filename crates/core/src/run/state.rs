@@ -12,6 +12,7 @@ use super::policy::Policy;
 use super::queue::Queue;
 use super::skip::{Gate, gate};
 use super::slots::Slots;
+use super::times::{Pace, Took};
 use super::used::Spending;
 use super::view::Counts;
 use super::wave_cadence::WaveState;
@@ -28,6 +29,8 @@ pub struct Run {
     pub(super) facts: Facts,
     pub(super) policy: Policy,
     pub(super) state: State,
+    /// How long it took. Nothing is decided by it, so that it is no part of the state.
+    pub(super) pace: Pace,
 }
 
 /// The graph is that of other tasks.
@@ -155,6 +158,8 @@ pub(super) struct TaskState {
     pub(super) advice: Option<String>,
     /// Only what it delivered is to be checked again.
     pub(super) check_only: bool,
+    /// How long it took.
+    pub(super) took: Took,
 }
 
 /// Work that was not accepted, and why.
@@ -214,7 +219,7 @@ impl Run {
             spending: Spending::default(),
             halt: None,
         };
-        let mut run = Self { graph, facts, policy, state };
+        let mut run = Self { graph, facts, policy, state, pace: Pace::default() };
         run.settle_in();
         Ok(run)
     }
@@ -368,6 +373,7 @@ impl TaskState {
             cancelled: None,
             advice: None,
             check_only: false,
+            took: Took::NOTHING,
         }
     }
 }

@@ -5,10 +5,11 @@ use super::event::{Halt, PauseReason};
 use super::input::Work;
 use super::review::Cause;
 use super::state::{Place, Run, Stage};
+use super::times::Durations;
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::task::{TaskStatus, Verdict};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// How many tasks there are of each status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct Standing {
     pub counts: Counts,
     /// What a person is asked, if the run waits for an answer.
     pub asks: Option<Asks>,
+    /// How long the attempt took that ended last.
+    pub took: Millis,
 }
 
 /// What a person is asked.
@@ -112,6 +115,8 @@ pub struct TaskView<'a> {
     pub complexity: Option<Complexity>,
     /// It was skipped, and nothing is amiss.
     pub not_needed: bool,
+    /// How long it took so far.
+    pub durations: Durations,
 }
 
 impl Run {
@@ -122,7 +127,7 @@ impl Run {
             Stage::Paused(PauseReason::Checkpoint { task, cause }) => Some(Asks::Checkpoint(*task, *cause)),
             _ => None,
         };
-        Standing { counts: self.counts(), asks }
+        Standing { counts: self.counts(), asks, took: self.took() }
     }
 
     /// How many tasks there are of each status.
@@ -152,6 +157,7 @@ impl Run {
             verdict: state.verdict,
             complexity: state.complexity,
             not_needed: state.not_needed,
+            durations: self.durations(task),
         })
     }
 

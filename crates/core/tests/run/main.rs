@@ -18,5 +18,6 @@ mod plan;
 mod random;
 mod shortage;
 mod tables;
+mod times;
 mod waves;
 mod world;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use team_executor_beneath::read_regular;
-use team_executor_core::run::{Ending, Policy, Run, Stage, WaveFailed};
+use team_executor_core::run::{Ending, Event, Policy, Run, Stage, WaveFailed};
 use team_executor_core::{Graph, Reconciliation, Reported, Session, Task, TaskIndex, TaskStatus};
 use team_executor_files::{Dialect, load};
 use team_executor_store::{DiskFolder, History, records};
@@ -90,7 +90,7 @@ pub fn finished(
     let mut tasks = session.tasks.clone();
     done.plan.put_into(&mut tasks);
     let rules = rules(&tasks, graph, &done.id, done.plan.policy(session), events(&done.history)).ok()?;
-    let report = Report::from_rules(&rules, session, done.plan.at, ending(&rules)?).at(&done.id, &done.path, folder);
+    let report = Report::from_rules(&rules, session, ending(&rules)?).at(&done.id, &done.path, folder);
     Some(Report { already: true, ..report })
 }
 
@@ -110,10 +110,24 @@ pub fn rules<'r>(
     policy: Policy,
     all: impl Iterator<Item = &'r str>,
 ) -> Result<Run, Failure> {
+    rules_seen(tasks, graph, run, policy, all, &mut |_, _, _| {})
+}
+
+/// The same; each event is shown with the rules before it and its record.
+pub(crate) fn rules_seen<'r>(
+    tasks: &[Task],
+    graph: &Graph,
+    run: &str,
+    policy: Policy,
+    all: impl Iterator<Item = &'r str>,
+    see: &mut dyn FnMut(&Run, &Event, &str),
+) -> Result<Run, Failure> {
     let mut rules = Run::new(tasks, graph.clone(), policy)
         .map_err(|error| Failure::Changed(format!("the run {run} cannot go on: {error}")))?;
     for record in all {
-        rules.apply(&records::read(record, |id| graph.index_of(id))?);
+        let event = records::read(record, |id| graph.index_of(id))?;
+        see(&rules, &event, record);
+        rules.apply(&event);
     }
     Ok(rules)
 }
@@ -163,8 +177,7 @@ pub(crate) fn before(options: &mut Options, done: Done) -> Result<Option<Before>
         let told = take_along(options, reset.into_iter().map(|(task, _)| task).collect(), &stated, &rules);
         return Ok(Some(Before::Anew { told }));
     }
-    let report =
-        Report::from_rules(&rules, &options.session, done.plan.at, ending).at(&done.id, &done.path, &options.folder);
+    let report = Report::from_rules(&rules, &options.session, ending).at(&done.id, &done.path, &options.folder);
     Ok(Some(Before::Report(Box::new(Report { already: true, ..report }))))
 }
 

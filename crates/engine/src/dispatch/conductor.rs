@@ -12,8 +12,9 @@
 //! Where only workers wait, the loop does not wait for the disk: [`Conductor::synced`] says later who may
 //! start. Everything else is durable when [`Conductor::take`] returns, and earlier waiters go first.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use team_executor_agents::Exit;
 use team_executor_core::run::{
     Asks, Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Standing, Step, Work, WorkEnded,
 };
@@ -44,6 +45,8 @@ pub struct Conductor<F> {
     ahead: (Seq, Vec<Work>),
     /// Another part found the disk full, and the rules do not know yet.
     is_full: bool,
+    /// When the workers of tasks first printed something and ended, for the records of their ends.
+    times: BTreeMap<TaskIndex, records::Aside<'static>>,
 }
 
 /// An event, and how the run stood after it.
@@ -91,7 +94,16 @@ impl<F: DiskFile> Conductor<F> {
             waiting: Vec::new(),
             ahead: (0, Vec::new()),
             is_full: false,
+            times: BTreeMap::new(),
         }
+    }
+
+    /// The worker of a task has ended. Commands that check what it delivered end later.
+    pub fn ended(&mut self, task: TaskIndex, exit: &Exit) {
+        let at = |millis: u64| Timestamp::from_micros(i64::try_from(millis.saturating_mul(1000)).unwrap_or(i64::MAX));
+        let first_output = exit.first_output_ms.map(|after| at(exit.started_at.saturating_add(after)));
+        let times = records::Aside { agent: None, first_output, ended: Some(at(exit.ended_at)) };
+        self.times.entry(task).or_insert(times);
     }
 
     /// From now on the record of a claim names the agent.
@@ -254,8 +266,13 @@ impl<F: DiskFile> Conductor<F> {
             Event::Claimed { work, choice, .. } => self.workers.nth(work.task, *choice),
             _ => None,
         };
-        let record = records::write_with_agent(event, id, worker.map(|worker| worker.agent.as_str()));
+        let times = event.task().and_then(|task| self.times.get(&task)).copied().unwrap_or_default();
+        let aside = records::Aside { agent: worker.map(|worker| worker.agent.as_str()), ..times };
+        let record = records::write_with(event, id, &aside);
         diagnostics::recorded(event, &record, id);
+        if let Event::Completed { work, .. } | Event::Failed { work, .. } | Event::Interrupted { work, .. } = event {
+            self.times.remove(&work.task);
+        }
         self.journal.append(&record)
     }
 }

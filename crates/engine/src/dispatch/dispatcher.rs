@@ -290,7 +290,10 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         let rules = self.conductor.rules();
         if let WorkerEvent::Ended { slot, end } = event {
             let Some(work) = rules.in_slot(slot) else { return Ok(None) };
-            let next = self.desk.ended(rules, slot, work, *end)?;
+            if let Some(exit) = &end.exit {
+                self.conductor.ended(work.task, exit);
+            }
+            let next = self.desk.ended(self.conductor.rules(), slot, work, *end)?;
             return self.judged(slot, next);
         }
         for slot in self.desk.heard(rules, event) {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use team_executor_core::run::{self, Asks, Cause, ErrorClass, Group, ReviewThen, Run, Then, Used, WaveThen, Work};
+use team_executor_core::run::{
+    self, Asks, Cause, ErrorClass, Group, ReviewThen, Run, Standing, Then, Used, WaveThen, Work,
+};
 use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
 
@@ -37,7 +39,7 @@ impl Scene<'_> {
     pub(crate) fn derive(&self, happened: Happened, tell: &mut dyn FnMut(Event)) {
         let Happened { seq, event, standing, asks } = happened;
         let mut telling = Telling { seq, part: 0, at: event.at(), tell };
-        self.derive_kinds(event, standing.counts.into(), &mut telling);
+        self.derive_kinds(event, standing, &mut telling);
         match asks {
             Some(Asks::Wave(_)) if !question::is_open(self.rules) => {} // a person has retried it
             Some(Asks::Wave(wave)) => telling.tell(Kind::WaveFailed { wave }),
@@ -46,7 +48,8 @@ impl Scene<'_> {
         }
     }
 
-    fn derive_kinds(&self, event: run::Event, counts: Counts, telling: &mut Telling<'_>) {
+    fn derive_kinds(&self, event: run::Event, standing: Standing, telling: &mut Telling<'_>) {
+        let counts = Counts::from(standing.counts);
         use run::Event as E;
         let kind = match event {
             E::Recovered { .. } => {
@@ -63,7 +66,13 @@ impl Scene<'_> {
             },
             E::Used { work, used, .. } => self.used(work, *used),
             E::Completed { work, findings, reviewed: judged, .. } => {
-                return self.completed(work.task, findings.unwrap_or_default(), judged.map(|it| *it), counts, telling);
+                return self.completed(
+                    work.task,
+                    findings.unwrap_or_default(),
+                    judged.map(|it| *it),
+                    standing,
+                    telling,
+                );
             }
             E::Failed { work, class, error, then, at } => {
                 let (again, short) = (matches!(then, Then::Again { .. }), class == ErrorClass::Shortage);
@@ -121,13 +130,14 @@ impl Scene<'_> {
         task: TaskIndex,
         findings: String,
         judged: Option<run::Reviewed>,
-        counts: Counts,
+        standing: Standing,
         telling: &mut Telling<'_>,
     ) {
+        let (counts, took) = (standing.counts.into(), standing.took);
         let task = self.id(task);
         let warns = judged.as_ref().is_some_and(|judged| judged.verdict == Some(Verdict::Warn));
         let message = warns.then(|| warning(&task, &findings));
-        telling.tell(Kind::TaskCompleted { task: task.clone(), findings, counts });
+        telling.tell(Kind::TaskCompleted { task: task.clone(), took_ms: took.0, findings, counts });
         if let Some(message) = message {
             telling.tell(Kind::Warning { message });
         }

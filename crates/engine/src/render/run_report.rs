@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use team_executor_beneath::{Dir, ours};
 use team_executor_core::run::{Counts, Decision, Ending, Run};
-use team_executor_core::{
-    Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Timestamp, Validation, Verdict, joining,
-};
+use team_executor_core::{Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Validation, Verdict, joining};
 use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
 
@@ -19,6 +17,8 @@ use crate::cost::usage::{self, Spent, Sum, sums};
 
 /// Deliverables are not listed beyond so many; the folder has them all.
 const LISTED: usize = 1000;
+/// Shorter times of a task are not worth a word.
+const WORTH_A_WORD: Duration = Duration::from_secs(10);
 
 /// How a run came out.
 #[derive(Debug)]
@@ -41,8 +41,10 @@ pub struct Report {
     pub roles: Vec<RoleLoad>,
     /// Who joined by rule, and why.
     pub joining: Vec<Joining>,
-    /// From its begin to the last thing that happened to a task.
+    /// How long workers were at work.
     pub duration: Duration,
+    /// How long none was: the run was held, paused, or no executor had it.
+    pub idle: Duration,
     /// What was delivered. Not looked for if the run had finished before.
     pub deliverables: Vec<Deliverable>,
     /// Artifacts that are not what was delivered any more, and why, one line each.
@@ -106,17 +108,15 @@ pub struct Deliverable {
 
 impl Report {
     /// What the rules say about a run. What was delivered is not looked for.
-    pub(crate) fn from_rules(rules: &Run, session: &Session, begun: Timestamp, ending: Ending) -> Self {
+    pub(crate) fn from_rules(rules: &Run, session: &Session, ending: Ending) -> Self {
         let statuses = rules.statuses();
         let mut waves = vec![WaveReport::default(); rules.graph().wave_count() as usize];
-        let mut last = begun;
         for (task, status) in (0..).map(TaskIndex).zip(&statuses) {
             let Some(wave) = waves.get_mut((rules.graph().wave(task) as usize).saturating_sub(1)) else { continue };
             wave.tasks += 1;
             wave.completed += usize::from(*status == TaskStatus::Completed);
             wave.failed += usize::from(*status == TaskStatus::Failed);
             wave.skipped += usize::from(*status == TaskStatus::Skipped);
-            last = rules.view(task).and_then(|view| view.since).map_or(last, |since| since.max(last));
         }
         let failed = (0..).map(TaskIndex).zip(&statuses).filter(|(_, status)| **status == TaskStatus::Failed);
         let failed = failed.take(LISTED).map(|(index, _)| {
@@ -124,7 +124,6 @@ impl Report {
             let reason = rules.view(index).and_then(|view| view.error).unwrap_or_default().to_owned();
             FailedTask { task: task.id.to_string(), role: task.role.to_string(), reason }
         });
-        let micros = last.as_micros().saturating_sub(begun.as_micros());
         Self {
             run: String::new(),
             folder: PathBuf::new(),
@@ -135,7 +134,8 @@ impl Report {
             waves,
             roles: RoleLoad::all(session, &statuses),
             joining: joining(session, None, &[]),
-            duration: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
+            duration: Duration::from_millis(rules.active().0),
+            idle: Duration::from_millis(rules.idle().0),
             deliverables: Vec::new(),
             faults: Vec::new(),
             rounds: rules.rounds(),
@@ -229,6 +229,14 @@ impl Report {
         troubled.map(|(nth, wave)| format!("wave {nth}: {} failed, {} skipped", wave.failed, wave.skipped)).collect()
     }
 
+    /// How long it took, for people, with the idle time beside it if there is any to speak of.
+    pub fn duration_words(&self) -> String {
+        match self.idle.as_secs() {
+            0 => seconds(self.duration),
+            _ => format!("{} ({} idle)", seconds(self.duration), seconds(self.idle)),
+        }
+    }
+
     /// Who did how many of their tasks.
     pub fn roles_done(&self) -> Vec<String> {
         let used = self.roles.iter().filter(|role| role.tasks > 0);
@@ -286,7 +294,7 @@ impl Report {
         for (about, line) in self.judged() {
             writeln!(text, "- {}: {}", about.to_lowercase(), one_line(&line)).ok();
         }
-        writeln!(text, "- duration: {}", seconds(self.duration)).ok();
+        writeln!(text, "- duration: {}", self.duration_words()).ok();
         if !self.used.is_empty() {
             writeln!(text, "- usage: {}", Sum::total(&self.used).words()).ok();
             for (role, sum) in sums(&self.used, |spent| &spent.role) {
@@ -348,6 +356,14 @@ pub fn seconds(length: Duration) -> String {
     }
 }
 
+/// How long a task took, for people: `3 min 5 s, 2 attempts, waited 40 s`; nothing if it was short.
+pub fn took_words(attempts: u32, ran: Duration, waited: Duration) -> String {
+    let long = |length: Duration| (length >= WORTH_A_WORD).then(|| seconds(length));
+    let several = (attempts > 1).then(|| format!("{attempts} attempts"));
+    let waited = long(waited).map(|waited| format!("waited {waited}"));
+    [long(ran), several, waited].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// The files below a folder, by name. Links are not followed.
 fn files(folder: Dir) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -379,6 +395,14 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_a_task_are_said_where_they_matter() {
+        let said = |attempts, ran, waited| took_words(attempts, Duration::from_secs(ran), Duration::from_secs(waited));
+        assert_eq!(said(1, 9, 9), "");
+        assert_eq!(said(1, 185, 0), "3 min 5 s");
+        assert_eq!(said(2, 185, 40), "3 min 5 s, 2 attempts, waited 40 s");
+    }
 
     #[test]
     fn lengths_of_time_are_short_to_read() {

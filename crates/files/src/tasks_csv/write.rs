@@ -17,12 +17,15 @@ use crate::tasks_json::{NO_FINDINGS, NO_REASON};
 /// The master table. Where there is an original, its columns keep their order, and its extra columns, surplus cells and
 /// references to things that are no tasks survive.
 pub fn write(original: Option<&str>, session: &Session, graph: &Graph) -> String {
-    table(original, session, graph, |cell| cell)
+    table(original, session, graph, |cell| cell, (&[], &|_| Vec::new()))
 }
 
-/// The table for people and their spreadsheets, in which no cell can be taken for a formula.
-pub fn write_results(session: &Session, graph: &Graph) -> String {
-    table(None, session, graph, harmless)
+/// Columns behind all others: their names, and the cells of a task.
+type Behind<'a> = (&'a [&'a str], &'a dyn Fn(TaskIndex) -> Vec<String>);
+
+/// The table for people and their spreadsheets, in which no cell can be taken for a formula, with more columns at its end.
+pub fn write_results(session: &Session, graph: &Graph, behind: Behind<'_>) -> String {
+    table(None, session, graph, harmless, behind)
 }
 
 fn table(
@@ -30,6 +33,7 @@ fn table(
     session: &Session,
     graph: &Graph,
     shown: impl Fn(Cow<'_, str>) -> Cow<'_, str>,
+    (names, more): Behind<'_>,
 ) -> String {
     let text = original.map(|text| text.strip_prefix('\u{FEFF}').unwrap_or(text));
     let table = text.and_then(|text| csv::parse(text).ok());
@@ -42,7 +46,7 @@ fn table(
     columns.extend(missing.map(|(_, field)| Column { name: Cow::Borrowed(field.name), field: Some(field), at: None }));
 
     let mut out = String::new();
-    write_record(&mut out, columns.iter().map(|column| &*column.name));
+    write_record(&mut out, columns.iter().map(|column| &*column.name).chain(names.iter().copied()));
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let row = original.as_ref().and_then(|original| original.rows.get(task.id.as_str()).copied());
         let mut cells: Vec<Cow<'_, str>> = Vec::with_capacity(columns.len());
@@ -59,6 +63,7 @@ fn table(
         if let (Some(row), Some(original)) = (row, &original) {
             cells.extend(row.cells().skip(original.header.len()).map(|cell| cell.value));
         }
+        cells.extend(more(index).into_iter().map(Cow::Owned));
         write_record(&mut out, cells.iter().map(|cell| &**cell));
     }
     out

@@ -10,7 +10,18 @@ use team_executor_core::Timestamp;
 pub use read::{Unreadable, read};
 use record::{At, Record};
 use write::begins;
-pub use write::{write, write_with_agent};
+pub use write::{write, write_with};
+
+/// What a record says besides the event: the rules do not ask for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Aside<'a> {
+    /// Of a claim, the agent that does the attempt.
+    pub agent: Option<&'a str>,
+    /// Of the end of an attempt, when its worker first printed something.
+    pub first_output: Option<Timestamp>,
+    /// Of the end of an attempt, when its worker ended. Then it was checked.
+    pub ended: Option<Timestamp>,
+}
 
 /// The version of the records.
 pub const VERSION: u32 = 1;
@@ -59,6 +70,17 @@ pub fn agent(claimed: &str) -> Option<String> {
         Ok(Record::Claimed(claimed)) => claimed.agent.map(|agent| agent.into_owned()),
         _ => None,
     }
+}
+
+/// When the worker of an attempt first printed something and when it ended, by the record of the end of the attempt.
+pub fn times(ended: &str) -> [Option<Timestamp>; 2] {
+    let times = match serde_json::from_str(ended) {
+        Ok(Record::Completed(it)) => [it.first_output, it.ended],
+        Ok(Record::Failed(it)) => [it.first_output, it.ended],
+        Ok(Record::Interrupted(it)) => [it.first_output, it.ended],
+        _ => [None, None],
+    };
+    times.map(|at| at.map(Timestamp::from_micros))
 }
 
 #[cfg(test)]
@@ -215,12 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn claim_with_its_agent_is_the_same_to_the_rules() {
-        let claims = every_event().into_iter().filter(|event| matches!(event, Event::Claimed { .. }));
-        for event in claims {
-            let record = write_with_agent(&event, |task| IDS[task.get()], Some("my \"agent\"\n"));
+    fn record_with_agent_and_times_is_the_same_to_the_rules() {
+        for event in every_event() {
+            let (first_output, ended) = (Some(Timestamp::from_micros(7)), Some(Timestamp::from_micros(-8)));
+            let aside = Aside { agent: Some("my \"agent\"\n"), first_output, ended };
+            let record = write_with(&event, |task| IDS[task.get()], &aside);
+            let is_end = matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Interrupted { .. });
+            assert_eq!(times(&record), if is_end { [first_output, ended] } else { [None, None] }, "{record}");
             assert!(!record.contains('\n'), "{record}");
-            assert_eq!(agent(&record).as_deref(), Some("my \"agent\"\n"));
+            let is_claim = matches!(event, Event::Claimed { .. });
+            assert_eq!(agent(&record).as_deref(), is_claim.then_some("my \"agent\"\n"));
             let index = |id: &str| IDS.iter().position(|known| *known == id).map(|at| TaskIndex(at as u32));
             assert_eq!(read(&record, index), Ok(event), "{record}");
         }

@@ -113,6 +113,10 @@ pub(super) struct Completed<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) judged: Option<Reviewed<'r>>,
     pub(super) at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_output: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<i64>,
 }
 
 /// What follows from a completed task for others; a part of its record.
@@ -146,6 +150,10 @@ pub(super) struct Failed<'r> {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) over: bool,
     pub(super) at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_output: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<i64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -158,6 +166,10 @@ pub(super) struct Interrupted<'r> {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) over: bool,
     pub(super) at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_output: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<i64>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]

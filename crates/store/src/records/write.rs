@@ -5,23 +5,30 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
-use team_executor_core::TaskIndex;
 use team_executor_core::run::{
     Bound, ErrorClass, Event, Group, Halt, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then, Used, WaveThen,
 };
+use team_executor_core::{TaskIndex, Timestamp};
 
+use super::Aside;
 use super::record::{self, At, Attempts, Count, Record};
 
 /// The record of an event, on one line.
 pub fn write<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str) -> String {
-    write_with_agent(event, id, None)
+    write_with(event, id, &Aside::default())
 }
 
-/// The same; the record of a claim names the agent that does the attempt.
-pub fn write_with_agent<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str, agent: Option<&str>) -> String {
+/// The same, with what those who look at a run want to know besides.
+pub fn write_with<'i>(event: &Event, id: impl Fn(TaskIndex) -> &'i str, aside: &Aside<'_>) -> String {
     let mut record = record(event, |task| Cow::Borrowed(id(task)));
-    if let Record::Claimed(claimed) = &mut record {
-        claimed.agent = agent.map(Cow::Borrowed);
+    let micros = |at: Option<Timestamp>| at.map(Timestamp::as_micros);
+    let times = (micros(aside.first_output), micros(aside.ended));
+    match &mut record {
+        Record::Claimed(claimed) => claimed.agent = aside.agent.map(Cow::Borrowed),
+        Record::Completed(it) => (it.first_output, it.ended) = times,
+        Record::Failed(it) => (it.first_output, it.ended) = times,
+        Record::Interrupted(it) => (it.first_output, it.ended) = times,
+        _ => {}
     }
     line(&record)
 }
@@ -73,6 +80,8 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             findings: findings.as_deref().map(Cow::Borrowed),
             judged: judged.as_deref().map(|judged| self::judged(judged, ids)),
             at,
+            first_output: None,
+            ended: None,
         }),
         Event::Failed { work, class, error, then, .. } => Record::Failed(record::Failed {
             task: id(work.task),
@@ -83,6 +92,8 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             again: again(*then),
             over: *then == Then::Over,
             at,
+            first_output: None,
+            ended: None,
         }),
         Event::Interrupted { work, then, .. } => Record::Interrupted(record::Interrupted {
             task: id(work.task),
@@ -90,6 +101,8 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
             again: again(*then),
             over: *then == Then::Over,
             at,
+            first_output: None,
+            ended: None,
         }),
         Event::Skipped { task, reason, .. } => Record::Skipped(skipped(id(*task), reason, at, id)),
         Event::Reset { tasks, .. } => Record::Reset(record::Tasks { tasks: ids(tasks), at }),

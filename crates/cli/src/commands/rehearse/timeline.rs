@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn completed(task: &str) -> Kind {
-        Kind::TaskCompleted { task: task.to_owned(), findings: String::new(), counts: Counts::default() }
+        Kind::TaskCompleted { task: task.to_owned(), took_ms: 0, findings: String::new(), counts: Counts::default() }
     }
 
     fn failed(task: &str, again: bool) -> Kind {

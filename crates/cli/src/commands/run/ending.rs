@@ -8,7 +8,7 @@ use clap::Parser as _;
 use team_executor_app::config::{Dollars, PROJECT_FILE, Time, quoted, shown};
 use team_executor_app::error::MAKE_ROOM;
 use team_executor_app::usage::{self, Sum};
-use team_executor_app::{App, FailedTask, Halted, Report, seconds};
+use team_executor_app::{App, FailedTask, Halted, Report};
 use team_executor_beneath::read_regular;
 use team_executor_core::TaskStatus;
 use team_executor_core::run::{Ending, Halt, Measure, Scope};
@@ -116,7 +116,7 @@ fn details(report: &Report, width: usize, out: &mut impl Write) -> Result<(), Fa
         for (label, text) in report.judged() {
             field(out, label, &text)?;
         }
-        field(out, "Duration", &seconds(report.duration))?;
+        field(out, "Duration", &report.duration_words())?;
     }
     if !report.used.is_empty() {
         field(out, "Usage", &Sum::total(&report.used).words())?;

@@ -1,9 +1,10 @@
 //! How a run stands, for people.
 
 use std::io::Write;
+use std::time::Duration;
 
 use team_executor_app::usage::{Sum, sums};
-use team_executor_app::{Running, Status, TaskNote, count};
+use team_executor_app::{Running, Status, TaskNote, count, seconds, took_words};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
 use team_executor_files::time;
 
@@ -91,7 +92,7 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         let is_failed = status.statuses[task.get()] == TaskStatus::Failed;
         let mut judged = status.judged[task.get()].clone();
         let reason = if is_failed { judged.why.take() } else { None };
-        let note = note(&judged);
+        let note = took(status, *task) + &note(&judged);
         let line = format!("{} {}{}{note}{after}", id(*task), status.statuses[task.get()], since.unwrap_or_default());
         writeln!(out, "  {style}{sign}{style:#} {}", escape::cut(&line, width - 4))?;
         if let Some(reason) = reason {
@@ -130,6 +131,9 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
     }
     if status.rounds > 0 {
         writeln!(out, "Work was sent back {}", count(status.rounds as usize, "time"))?;
+    }
+    if status.active + status.idle >= Duration::from_secs(60) {
+        writeln!(out, "Duration: {} ({} idle)", seconds(status.active), seconds(status.idle))?;
     }
     if !status.used.is_empty() {
         let roles = sums(&status.used, |spent| &spent.role).into_iter();
@@ -178,6 +182,15 @@ fn names(mut all: impl ExactSizeIterator<Item = String>) -> String {
     let more = all.len();
     shown.extend((more > 0).then(|| format!("and {more} more")));
     shown.join(", ")
+}
+
+/// How long a task took that is over, where that is worth a word.
+fn took(status: &Status, task: TaskIndex) -> String {
+    let over = status.durations.get(task.get()).filter(|_| status.statuses[task.get()].is_over());
+    let words = over.map(|took| {
+        took_words(status.attempts[task.get()], Duration::from_millis(took.ran.0), Duration::from_millis(took.waited.0))
+    });
+    words.filter(|words| !words.is_empty()).map(|words| format!("  {words}")).unwrap_or_default()
 }
 
 /// How a task was judged, in a few words.

@@ -17,6 +17,7 @@ pub(crate) mod limit;
 mod parts;
 mod reconcile;
 mod remembered;
+mod times;
 mod verbs;
 mod views;
 mod workers;

@@ -121,6 +121,7 @@ mod tests {
             verdict: None,
             complexity: None,
             not_needed: false,
+            durations: team_executor_core::run::Durations::default(),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! `context.md`: the report for people.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use team_executor_core::{Graph, Session};
+use team_executor_core::Session;
+use team_executor_core::run::Run;
 use team_executor_files::time;
 
-use crate::render::run_report::one_line;
+use crate::render::run_report::{one_line, seconds};
 
 /// The text of the report: how the run came out, then every task.
-pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str) -> String {
+pub(super) fn text(session: &Session, rules: &Run, run_id: &str, summary: &str) -> String {
+    let graph = rules.graph();
     let mut text = format!("# {}\n\n", one_line(session.id.as_str()));
     if !session.requirement.is_empty() {
         writeln!(text, "{}\n", one_line(&session.requirement)).ok();
@@ -29,6 +32,12 @@ pub(super) fn text(session: &Session, graph: &Graph, run_id: &str, summary: &str
         }
         if let Some(at) = task.updated_at {
             writeln!(text, "- at: {}", time::format(at)).ok();
+        }
+        if let Some(view) = rules.view(*index).filter(|view| view.attempt > 0) {
+            let (ran, waited) =
+                (Duration::from_millis(view.durations.ran.0), Duration::from_millis(view.durations.waited.0));
+            let (ran, waited) = (seconds(ran), seconds(waited));
+            writeln!(text, "- attempts: {}; they took {ran}, and the task waited {waited}", view.attempt).ok();
         }
         if let Some(findings) = task.findings.as_deref().filter(|findings| !findings.is_empty()) {
             writeln!(text, "- findings: {}", one_line(findings)).ok();

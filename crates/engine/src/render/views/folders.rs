@@ -40,7 +40,7 @@ pub(crate) fn leave(
     at_end: SessionStatus,
 ) -> (Report, Vec<String>) {
     let ending = replay::ending(rules).unwrap_or(Ending::Paused);
-    let report = Report::from_rules(rules, session, run.begun, ending).at(&run.id, &run.path, folder);
+    let report = Report::from_rules(rules, session, ending).at(&run.id, &run.path, folder);
     let (report, unread) = match Shelf::at(&session.artifacts, &run.path, folder) {
         Ok(shelf) => (report.with_deliverables(session, rules, &shelf), None),
         Err(failure) => (report, Some(failure.to_string())),

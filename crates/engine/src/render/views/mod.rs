@@ -18,13 +18,14 @@ mod registry;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
+mod took;
 mod wave;
 
 use std::collections::BTreeSet;
 
 use team_executor_core::run::{Cadence, Event, Run, Then};
 use team_executor_core::{ExecMode, Session, SessionStatus, TaskIndex};
-use team_executor_files::{Dialect, limits, tasks_csv};
+use team_executor_files::{Dialect, limits};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
 
 pub(crate) use self::folders::Folders;
@@ -215,8 +216,8 @@ impl<D: Disk> Views<D> {
         let mut problems = self.side(session, rules, Durability::Durable);
         note(&mut problems, self.waves.remove(&self.folders.run));
         for (name, text) in [
-            ("results.csv", tasks_csv::write_results(session, rules.graph())),
-            ("context.md", context::text(session, rules.graph(), &self.about.run, summary)),
+            ("results.csv", took::results(session, rules)),
+            ("context.md", context::text(session, rules, &self.about.run, summary)),
         ] {
             note(&mut problems, put(&self.folders.run, name, &text, Durability::Durable));
         }

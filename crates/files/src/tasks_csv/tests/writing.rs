@@ -116,7 +116,12 @@ fn results_hold_no_formulas() {
     let rows = "-1,=1+1,+x,,,csv-wave,r,1,completed,\"@a\",\"\t=b\"\nA,a=b,,,,csv-wave,r,1,failed,,\"\rx\"\n";
     let (session, graph) = loaded(&format!("{HEADER}\n{rows}")).session.unwrap();
     let expected = "'-1,'=1+1,'+x,,,csv-wave,r,1,completed,'@a,'\t=b\nA,a=b,,,,csv-wave,r,1,failed,,\"'\rx\"\n";
-    assert_eq!(write_results(&session, &graph), format!("{HEADER}\n{expected}"));
+    assert_eq!(write_results(&session, &graph, (&[], &|_| Vec::new())), format!("{HEADER}\n{expected}"));
+    let more = write_results(&session, &graph, (&["more"], &|index| vec![index.0.to_string()]));
+    assert!(
+        more.starts_with(&format!("{HEADER},more\n")) && more.lines().nth(1).is_some_and(|row| row.ends_with(",0")),
+        "{more}"
+    );
     assert!(write(None, &session, &graph).contains(",=1+1,"), "the master table is left alone");
 }
 
