@@ -265,7 +265,7 @@ pub(crate) struct Attach {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print; as JSON each event is a line
+    /// Output format; JSON prints one event a line
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -276,11 +276,11 @@ pub(crate) struct Runs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
 
-    /// Also runs that are finished
+    /// List finished runs too
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -290,7 +290,7 @@ pub(crate) struct ReportOf {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -332,7 +332,7 @@ pub(crate) struct Logs {
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,
 
-    /// Which attempt: a number, or `all` [default: the last]
+    /// Attempt to print: a number, or `all` [default: the last]
     #[arg(long, value_name = "N|all", default_value = "last", hide_default_value = true, value_parser = attempts)]
     pub(crate) attempt: WhichAttempts,
 

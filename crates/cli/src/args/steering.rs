@@ -40,7 +40,7 @@ pub(crate) struct Retry {
     #[arg(long)]
     pub(crate) downstream: bool,
 
-    /// What to do differently: the next attempt at each of these tasks is told so
+    /// Feedback for the next attempt at each of these tasks
     #[arg(long, value_name = "TEXT", default_value_t)]
     pub(crate) feedback: String,
 
@@ -102,7 +102,7 @@ pub(crate) struct Restart {
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 
-    /// What to do differently: the next attempt is told so
+    /// Feedback for the next attempt
     #[arg(long, value_name = "TEXT", default_value_t)]
     pub(crate) feedback: String,
 
@@ -116,7 +116,7 @@ pub(crate) struct Restart {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Limit {
-    /// How many workers at a time, or `none` to lift a limit
+    /// Number of workers at a time, or `none` to lift a limit
     #[arg(value_name = "N", value_parser = most)]
     pub(crate) most: Most,
 

@@ -61,6 +61,12 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("resume", &[&["resume"], &RUN[..]].concat(), &["resume", "--session=nowhere"]),
         ("retry", &["retry", "--failed", session], &["retry", "NOPE", session]),
         ("skip", &["skip", "B", session], &["skip", "NOPE", session]),
+        ("cancel", &[], &["cancel", "NOPE", session]),
+        ("restart", &[], &["restart", "NOPE", session]),
+        ("limit", &[], &["limit", "2", "--session=nowhere"]),
+        ("attach", &["attach", session], &["attach", "--session=nowhere"]),
+        ("runs", &["runs", "--all"], &["runs", "nowhere"]),
+        ("report", &["report", session], &["report", "--session=nowhere"]),
         ("checkpoint", &["checkpoint", session], &["checkpoint", "revise", "NOPE", session]),
         ("pause", &[], &["pause", session]),
         ("stop", &[], &["stop", session]),
@@ -89,7 +95,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
             let done = world.run(&[done, &["--format", "json"][..]].concat());
             assert_eq!(
                 done.code,
-                Some(if matches!(*name, "run" | "resume" | "rehearse" | "csv") { 1 } else { 0 }),
+                Some(if matches!(*name, "run" | "resume" | "attach" | "rehearse" | "csv") { 1 } else { 0 }),
                 "{done}"
             );
             values(&done);

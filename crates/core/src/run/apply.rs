@@ -53,7 +53,7 @@ impl Run {
             Event::Cancelled { work, then, reason, .. } => self.cancel(*work, *then, reason),
             Event::Advised { tasks, text, .. } => self.advise(tasks, text),
             Event::Added { tasks, .. } => self.add(tasks),
-                        Event::WaveMerged { wave, then, at } => self.merged(*wave, *then, *at),
+            Event::WaveMerged { wave, then, at } => self.merged(*wave, *then, *at),
             Event::Limited { group, most, .. } => self.limited(group, *most),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),
             Event::Resumed { .. } => self.go_on(),

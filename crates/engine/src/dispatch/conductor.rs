@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use team_executor_agents::Exit;
 use team_executor_core::run::{
-    Asks, Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Standing, Step, Work, WorkEnded,
+    Asks, Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Stage, Standing, Step, Work, WorkEnded,
 };
 use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
@@ -214,6 +214,10 @@ impl<F: DiskFile> Conductor<F> {
     /// Where the disk is full the rules are told so, and what was about to start does not: the room that is left is for
     /// what those come to that run.
     fn unless_full(&mut self, mut due: Vec<Effect>, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
+        // A run that has not begun cannot halt: nothing of it starts, and it is told when it has begun.
+        if *self.rules.stage() == Stage::NotBegun {
+            return Ok(due);
+        }
         let (is_full, is_short) = (std::mem::take(&mut self.is_full), self.journal.take_short());
         if !is_full && !is_short {
             return Ok(due);
