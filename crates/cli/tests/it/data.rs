@@ -51,7 +51,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
     let run = [&["run"], &RUN[..]].concat();
     let table = [&["csv", ".workflow/.team/TC-x/tasks.csv", "--instruction", "Do {id}"], &RUN[1..]].concat();
     let cases: &[(&str, &[&str], &[&str])] = &[
-        ("run", &run, &["run", session]),
+        ("run", &run, &["run", "--session=nowhere"]),
         ("status", &["status", session], &["status", "--session=nowhere"]),
         ("logs", &["logs", "A", session], &["logs", "NOPE", session]),
         ("events", &["events", session], &["events", "--session=nowhere"]),

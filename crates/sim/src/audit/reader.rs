@@ -24,7 +24,7 @@ impl Reader {
             let Some(record) = self.line(&bytes[self.offset..self.offset + length]) else { break };
             self.offset += length + 1;
             self.records += 1;
-            self.seen.insert(mark(record.0));
+            self.seen.insert(mark(&decided(record.0)));
             found.push(record);
         }
         found
@@ -137,6 +137,13 @@ impl<'a> Record<'a> {
 /// The number of the task that has this name.
 pub(crate) fn task(name: &str) -> Option<usize> {
     name.strip_prefix('T')?.parse().ok()
+}
+
+/// A record without the times of its attempt, which stand at its end and are no part of what was decided. No text of a
+/// record has such a name in plain quotes.
+fn decided(record: &str) -> String {
+    let at = [",\"first_output\":", ",\"ended\":"].iter().filter_map(|name| record.find(name)).min();
+    at.map_or_else(|| record.to_owned(), |at| format!("{}}}", &record[..at]))
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ fn row_result_against_schema_is_asked_for_once_more() {
         p4) say '{"status":"failed","error":"no such person"}';; esac"#;
     let run = run(&world, worker, &["--output-schema", "s.json", "--retries", "0"]);
     assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stdout.contains("help: team-executor logs p2 --session=.workflow/"), "{run}");
-    assert!(run.stdout.contains("help: team-executor retry --failed --session=.workflow/"), "{run}");
+    assert!(run.stdout.contains("\n  team-executor logs p2 --session=.workflow/"), "{run}");
+    assert!(run.stdout.contains("\nRetry with: team-executor retry --failed --session=.workflow/"), "{run}");
     let rows = rows(&world);
     let told = |column: &str| rows.iter().map(|row| row[column].clone()).collect::<Vec<_>>();
     assert_eq!(told("status"), ["completed", "failed", "failed", "failed"]);
