@@ -28,7 +28,9 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Attach, printer: 
     match end? {
         End::Finished => {
             let counts = counts.unwrap_or_default();
-            printer.tell(format!("Run {} is over: {}", followed.run_name(), words(counts)))?;
+            if options.format == Format::Text {
+                printer.tell(format!("Run {} is over: {}", followed.run_name(), words(counts)))?;
+            }
             Ok(if counts.completed == counts.total { Exit::Fine } else { Exit::Unfinished })
         }
         End::Left => {

@@ -46,7 +46,8 @@ fn query<'a>(options: &'a Logs, shown: &Shown) -> Result<Query<'a>, Failure> {
     let time = |text: &String| {
         since(text, now).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, format!("`{}` is no time", escape::line(text)));
-            finding.help("give a length of time, as --since 10m, or a time, as --since 2026-02-27T10:00:00Z")
+            let help = "give a length of time, as --since 10m, or a time, as --since 2026-02-27T10:00:00Z";
+            Failure::from(finding.help(help))
         })
     };
     let in_lines = shown.lead != Lead::Nothing || shown.timestamps || shown.is_visible;

@@ -165,6 +165,8 @@ fn plan_as_data() {
       "injected_roles": [],
       "agents": [],
       "budgets": [],
+      "held_back": [],
+      "run": null,
       "reconciliation": [],
       "findings": [
         {

@@ -185,8 +185,9 @@ fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["run", SESSION, "--agent-command", "sh worker.sh", "-y", "-c", "1"], more].concat()
 }
 
+/// A run that stops at checkpoints, also where an earlier start waited for a person.
 fn run(world: &World) -> Run {
-    world.run(&arguments(&[]))
+    world.run(&arguments(&["--at-checkpoint", "stop"]))
 }
 
 fn start(world: &World, more: &[&str]) -> Child {

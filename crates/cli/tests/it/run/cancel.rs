@@ -83,7 +83,7 @@ fn retried_task_is_told_what_to_do_differently() {
     let world = tasks(&[("A", "")]);
     assert_eq!(run(&world, "exit 9", &["--retries", "0"]).code, Some(1));
     let retried = ask(&world, &["retry", "A", "--feedback", "use the new API"]);
-    assert!(retried.stdout.contains("  the next attempt at A is told so\n  A is to run again\n"), "{retried}");
+    assert!(retried.stdout.contains("  the next attempt at A is told so\n  A will run again\n"), "{retried}");
     let shown = world.run(&["prompt", "A", "--session=S"]);
     assert!(shown.stdout.contains("## What the user said about this task\n\n> use the new API\n"), "{shown}");
     assert_eq!(run(&world, "grep -q '^> use the new API' && echo did", &[]).code, Some(0));

@@ -138,7 +138,7 @@ fn a_supervisor_blocks_warns_or_must_say_something() {
     assert!(context.contains("- warned: CHECKPOINT-001 says warn: fine now\n"), "{context}");
     assert!(context.contains("- status: completed\n- role: worker\n- verdict: warn\n"), "{context}");
     let shown = world.run(&["status", "--session=S"]);
-    assert!(shown.stdout.contains("CHECKPOINT-001 completed  says warn"), "{shown}");
+    assert!(shown.stdout.contains("CHECKPOINT-001 completed  2 attempts  says warn"), "{shown}");
 
     let world = session(false);
     let without = run(&world, SCRIPTED, &[]);

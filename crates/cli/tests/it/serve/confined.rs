@@ -93,5 +93,5 @@ fn serve_takes_run_flags_and_calls_name_sessions() {
     let worker = world.run(&["mcp", "--agent", "claude"]);
     assert!(worker.code == Some(2) && worker.stderr.contains("add --serve to serve a client"), "{worker}");
     let session = world.run(&["mcp", "--serve", "--session=S"]);
-    assert!(session.code == Some(2) && session.stderr.contains("each call names its own"), "{session}");
+    assert!(session.code == Some(2) && session.stderr.contains("`mcp` takes no --session"), "{session}");
 }
