@@ -185,7 +185,7 @@ fn bases_are_a_pure_function_of_the_parents() {
     let a = place.attempt(&trees, "A", &[], &[("a.txt", "one\n2\n3\n4\n5\n")]);
     let b = place.attempt(&trees, "B", &[], &[("a.txt", "1\n2\n3\n4\nfive\n")]);
     let c = place.attempt(&trees, "C", &[], &[("new", "c\n")]);
-    let on = [a.clone(), b.clone(), c, a.clone(), trees.base().to_owned()];
+    let on = [a.clone(), b, c, a.clone(), trees.base().to_owned()];
     let made = trees.make("D", 1, &on).unwrap();
     assert_eq!(made.base.conflicts, Vec::<String>::new());
     assert_eq!(std::fs::read_to_string(made.path.join("a.txt")).unwrap(), "one\n2\n3\n4\nfive\n");
