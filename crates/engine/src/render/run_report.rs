@@ -33,7 +33,7 @@ pub struct Report {
     pub ending: Ending,
     /// How many tasks there are of each status.
     pub counts: Counts,
-    /// The tasks that failed, in the order of the session; at most [`LISTED`].
+    /// The tasks that failed, in the order of the session; at most 1000.
     pub failed: Vec<FailedTask>,
     /// How many of each wave are of which status, from the first wave.
     pub waves: Vec<WaveReport>,

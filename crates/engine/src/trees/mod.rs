@@ -3,7 +3,7 @@
 //!
 //! An attempt at a task with a tree goes through three more steps than others, all within its slot: its tree is made before its worker
 //! starts; when the worker has ended well, what is in the tree becomes a commit, which the checks of the task then judge;
-//! and what passed them joins the trunk through the [`queue`], before the task counts as completed. So nothing ever builds on work that
+//! and what passed them joins the trunk through the queue, before the task counts as completed. So nothing ever builds on work that
 //! does not merge or breaks the tests, and whose that is goes back by the same rule as what fails a check.
 //!
 //! Git may take seconds, so threads (`bench`) call it; the dispatcher hears of it by a message and goes on meanwhile.
