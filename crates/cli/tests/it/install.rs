@@ -103,10 +103,10 @@ fn packages_are_installed_and_run_from_their_files() {
             (file(&dist.folder, &format!("executor-{}.tgz", env!("CARGO_PKG_VERSION"))), linux(&dist.folder));
         let quiet = "--offline --ignore-scripts --no-audit --no-fund --no-update-notifier";
         npm.sh(&format!("npm install {quiet} {} {}", launcher.display(), platform.display()));
-        npm.tries("npx --offline --no-update-notifier team-executor");
+        npm.tries("npx --offline --no-update-notifier -- team-executor");
         npm.sh("rm -r node_modules/@team-executor");
-        let said =
-            npm.sh("code=0; npx --offline --no-update-notifier team-executor --version 2>&1 || code=$?; [ $code = 2 ]");
+        let said = npm
+            .sh("code=0; npx --offline --no-update-notifier -- team-executor --version 2>&1 || code=$?; [ $code = 2 ]");
         assert!(said.contains("error: team-executor has no binary for linux on "), "{said}");
     }
 }
