@@ -45,7 +45,6 @@ impl Waiting {
     }
 }
 
-/// R: N-05
 #[test]
 fn detached_run_outlives_its_starter() {
     let mut waiting = Waiting::new(&["S"]);
@@ -69,7 +68,6 @@ fn detached_run_outlives_its_starter() {
     assert_eq!(waiting.runs(&["--all"])[0]["state"], "finished");
 }
 
-/// R: N-05
 #[test]
 fn detached_run_prints_into_its_own_file() {
     let waiting = Waiting::new(&["S"]);
@@ -89,7 +87,6 @@ fn detached_run_prints_into_its_own_file() {
     assert!(printed.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{printed}");
 }
 
-/// R: N-05
 #[test]
 fn refused_run_is_not_detached_and_says_why() {
     let waiting = Waiting::new(&["S"]);
@@ -106,7 +103,6 @@ fn refused_run_is_not_detached_and_says_why() {
     assert!(third.stdout.contains("is finished; nothing was done"), "{third}");
 }
 
-/// R: N-05
 #[test]
 fn attached_view_ends_without_its_run() {
     let mut waiting = Waiting::new(&["S"]);
@@ -128,7 +124,6 @@ fn attached_view_ends_without_its_run() {
     assert_eq!(waiting.runs(&[])[0]["state"], "paused");
 }
 
-/// R: N-05
 #[test]
 fn runs_go_on_side_by_side() {
     let mut waiting = Waiting::new(&["S", "T"]);

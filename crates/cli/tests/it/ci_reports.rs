@@ -24,7 +24,6 @@ fn read(world: &World, name: &str) -> String {
     std::fs::read_to_string(world.dir().join(name)).expect("a report")
 }
 
-/// R: N-05
 #[test]
 fn junit_report_has_a_case_for_each_task() {
     let world = world();
@@ -49,7 +48,6 @@ fn junit_report_has_a_case_for_each_task() {
     assert_eq!(skipped.attribute("message"), Some("dependency BAD failed"), "{text}");
 }
 
-/// R: N-05
 #[test]
 fn github_report_annotates_failures_and_writes_a_summary() {
     let mut world = world();
@@ -68,7 +66,7 @@ fn github_report_annotates_failures_and_writes_a_summary() {
     assert!(!text.contains("a<b>") && !text.contains('\u{1b}'), "{text}");
 }
 
-/// R: N-05, X-05
+/// R: X-05
 #[test]
 fn json_report_has_every_attempt_with_its_times() {
     let world = world();
@@ -89,7 +87,7 @@ fn json_report_has_every_attempt_with_its_times() {
     assert_eq!(again["tasks"], report["tasks"], "the journal says the same later");
 }
 
-/// R: N-05, X-04
+/// R: X-04
 #[test]
 fn report_overwrites_only_reports() {
     let world = world();

@@ -71,7 +71,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("it lives");
 }
 
-/// R: X-05
+/// R: X-05, U-05
 #[test]
 fn stopped_subscriber_blocks_neither_run_nor_others() {
     let mut gated = Gated::new(MANY);

@@ -36,7 +36,6 @@ fn types(events: &[Value]) -> Vec<&str> {
     events.iter().filter_map(|event| event["type"].as_str()).collect()
 }
 
-/// R: N-05
 #[test]
 fn command_gets_each_event_once_and_in_order() {
     let world = world();
@@ -49,7 +48,6 @@ fn command_gets_each_event_once_and_in_order() {
     assert!(numbers.is_sorted(), "{numbers:?}");
 }
 
-/// R: N-05
 #[test]
 fn user_file_reacts_to_classes_and_types_of_events() {
     let mut world = world();
@@ -65,7 +63,6 @@ fn user_file_reacts_to_classes_and_types_of_events() {
     assert_eq!(finished, "run_finished\n");
 }
 
-/// R: N-05
 #[test]
 fn failing_reactions_leave_the_outcome_and_are_told() {
     let mut world = world();
@@ -78,7 +75,6 @@ fn failing_reactions_leave_the_outcome_and_are_told() {
     assert!(said.contains("exit code 7: no such room"), "{run}");
 }
 
-/// R: N-05
 #[test]
 fn reaction_that_hangs_does_not_hold_up_the_run() {
     let world = world();
@@ -101,7 +97,6 @@ fn reaction_that_hangs_does_not_hold_up_the_run() {
     assert!(said.contains("reactions to events were dropped: too many waited"), "{said}");
 }
 
-/// R: N-05
 #[test]
 fn project_cannot_react_to_events() {
     let world = world();
@@ -113,7 +108,7 @@ fn project_cannot_react_to_events() {
     assert!(!world.dir().join("pwned").exists(), "{run}");
 }
 
-/// R: N-05, X-04
+/// R: X-04
 #[test]
 fn odd_reactions_are_refused_with_their_place() {
     let mut world = world();
@@ -130,7 +125,6 @@ fn odd_reactions_are_refused_with_their_place() {
     assert!(!world.dir().join(".workflow").exists(), "nothing was started");
 }
 
-/// R: N-05
 #[test]
 fn webhook_is_tried_again_after_an_error() {
     if !std::path::Path::new("/usr/bin/curl").exists() {

@@ -10,6 +10,7 @@ fn five() -> team_executor_testkit::World {
     tasks(&[("A", ""), ("B", "A"), ("C", "B"), ("D", ""), ("E", "D")])
 }
 
+/// R: N-03
 #[test]
 fn each_way_to_choose_a_part_leaves_the_rest_pending() {
     for (words, statuses) in [
@@ -89,6 +90,7 @@ fn part_in_wave_cadence_leaves_later_waves_pending() {
     assert_eq!(column(&world, "status"), [DONE; 5]);
 }
 
+/// R: N-03
 #[test]
 fn part_survives_kill_9_as_a_part() {
     let world = five();

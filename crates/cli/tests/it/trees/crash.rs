@@ -41,6 +41,7 @@ fn begun() -> team_executor_testkit::World {
     world
 }
 
+/// R: G-02
 #[test]
 fn killed_at_any_call_of_git_the_run_comes_to_the_same() {
     let world = begun();

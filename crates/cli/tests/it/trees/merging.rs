@@ -13,6 +13,7 @@ fn lines() -> String {
     })
 }
 
+/// R: G-01
 #[test]
 fn twelve_tasks_on_shared_files_become_one_branch() {
     let ids: Vec<String> = (1..=12).map(|nth| format!("T-{nth:02}")).collect();
@@ -78,6 +79,7 @@ fn conflict_goes_back_with_both_sides_and_is_merged() {
     );
 }
 
+/// R: G-04
 #[test]
 fn conflict_that_stays_is_put_before_a_person() {
     for (config, most) in [("[defaults]\n", 3), ("[merge]\nconflict = \"checkpoint\"\n", 1)] {
@@ -106,6 +108,7 @@ fn conflict_that_stays_is_put_before_a_person() {
     }
 }
 
+/// R: G-04
 #[test]
 fn breaker_in_a_batch_is_found_sent_back_and_mended() {
     let list = [("T-1", ""), ("T-2", ""), ("T-3", ""), ("T-4", ""), ("T-5", "")];
