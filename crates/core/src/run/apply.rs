@@ -390,12 +390,15 @@ impl Run {
             return;
         }
         let ends = matches!(stage, Stage::Draining | Stage::Stopping);
+        let begins_a_pause = self.state.stage == Stage::Going && matches!(stage, Stage::Paused(_));
         let before = std::mem::replace(&mut self.state.stage, stage);
         self.state.halt = None;
         match before {
             _ if !ends => {
                 self.state.pause = None;
-                self.state.closed.fill(false); // the user may have logged in
+                if !begins_a_pause {
+                    self.state.closed.fill(false); // the user may have logged in
+                }
             }
             Stage::Paused(reason) => self.state.pause = Some(reason),
             _ => {}

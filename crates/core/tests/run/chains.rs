@@ -72,6 +72,19 @@ fn unrecorded_stop_is_reported_by_the_next_start() {
 }
 
 #[test]
+fn pause_that_begins_logs_no_agent_in() {
+    let mut policy = policy(2, &[&[1, 2], &[3]]);
+    policy.tasks.insert(index(1), TaskPolicy { pool: 3, rounds: Some(0), ..TaskPolicy::default() });
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], policy));
+    let step = drive.end("A", failed(ErrorClass::Auth));
+    assert_eq!(chosen(&drive, &step), ["A1"]);
+    drive.end("B", failed(ErrorClass::Rejected));
+    assert!(matches!(drive.run.stage(), Stage::Paused(_)), "a person judges B");
+    drive.end("A", failed(ErrorClass::Auth));
+    assert_eq!(drive.run.halt(), Some(&Halt::NotLoggedIn(index(0))), "neither agent is logged in");
+}
+
+#[test]
 fn agent_without_login_is_replaced_if_another_can_do_it() {
     let (mut drive, step) = Drive::start(Plan::new(&["A:", "B:", "C:"], policy(1, &[&[1, 2], &[1], &[1, 2]])));
     assert_eq!(chosen(&drive, &step), ["A0"]);

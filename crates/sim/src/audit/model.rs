@@ -261,7 +261,8 @@ impl Model {
             self.is_full = false;
         }
         let decides = kind == "decided" && record.text("action") != Some("feedback");
-        if decides || matches!(kind, "resumed" | "paused" | "finished") || record.text("then") == Some("ask") {
+        let pauses_again = kind == "paused" && self.stage != Stage::Going;
+        if decides || pauses_again || matches!(kind, "resumed" | "finished") {
             self.closed.clear(); // the user may have logged in
         }
         let task = record.task("task").filter(|task| *task < self.tasks.len());
