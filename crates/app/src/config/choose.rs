@@ -454,7 +454,7 @@ impl<'a> Chooser<'a> {
         match from {
             Origin::Project(spot) => Some(spot.clone()),
             Origin::Session => self.by_project(&self.config.settings.session_may_choose.as_ref()?.from),
-            Origin::BuiltIn | Origin::User(_) | Origin::Flag(_) => None,
+            Origin::BuiltIn | Origin::User(_) | Origin::Flag(_) | Origin::Run(_) => None,
         }
     }
 

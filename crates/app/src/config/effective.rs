@@ -25,9 +25,14 @@ pub struct Effective {
 
 impl App {
     /// What the files come to together with these flags, for a session or without one.
-    pub fn config(&self, session: Option<&Path>, flags: &Flags) -> Result<Effective, Error> {
+    pub fn config(&self, session: Option<&Path>, given: &Flags) -> Result<Effective, Error> {
         let config = self.around(session)?.config()?;
-        let entries = entries(&config, flags);
+        let remembered = session.and_then(|_| self.remembered(session, None));
+        let flags = remembered.map_or_else(|| given.clone(), |remembered| remembered.under(given.clone()));
+        let mut entries = entries(&config, &flags);
+        for entry in &mut entries {
+            entry.from.remember_unless(given);
+        }
         let opened = session.map(|_| self.open(session, Reading::default())).transpose()?;
         // What is wrong with the session itself is the business of `validate`.
         let read = opened.and_then(|opened| opened.session);
@@ -82,8 +87,9 @@ impl<'a> JsonEntry<'a> {
                 Origin::User(_) => "user",
                 Origin::Project(_) => "project",
                 Origin::Flag(_) => "flag",
+                Origin::Run(_) => "run",
             },
-            flag: if let Origin::Flag(name) = entry.from { Some(name) } else { None },
+            flag: if let Origin::Flag(name) | Origin::Run(name) = entry.from { Some(name) } else { None },
             file: entry.from.spot().map(|spot| &*spot.file),
             line: entry.from.spot().map(|spot| spot.line),
         }

@@ -109,6 +109,11 @@ impl Flags {
         new.map(word).chain(passed.map(|name| format!("--pass-env {}", escape::shell_word(name)))).collect()
     }
 
+    /// Whether a flag has a value here.
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.typed().into_iter().any(|(name, value)| name == flag && value.is_some())
+    }
+
     /// Each flag with its value.
     fn typed(&self) -> [(&'static str, Option<String>); 15] {
         fn text<T: ToString>(value: &Option<T>) -> Option<String> {

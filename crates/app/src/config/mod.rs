@@ -88,6 +88,8 @@ pub enum Origin {
     Project(Spot),
     /// The command line.
     Flag(&'static str),
+    /// The command line of the start that the run remembers.
+    Run(&'static str),
 }
 
 /// A place in a configuration file.
@@ -106,7 +108,16 @@ impl Origin {
     pub const fn spot(&self) -> Option<&Spot> {
         match self {
             Self::User(spot) | Self::Project(spot) => Some(spot),
-            Self::BuiltIn | Self::Session | Self::Flag(_) => None,
+            Self::BuiltIn | Self::Session | Self::Flag(_) | Self::Run(_) => None,
+        }
+    }
+
+    /// A flag that was not given now is one that the run remembers.
+    fn remember_unless(&mut self, given: &Flags) {
+        if let Self::Flag(name) = *self
+            && !given.has(name)
+        {
+            *self = Self::Run(name);
         }
     }
 }

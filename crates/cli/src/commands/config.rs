@@ -61,6 +61,7 @@ fn whence(from: &Origin) -> String {
         Origin::BuiltIn => "built in".to_owned(),
         Origin::Session => "the session".to_owned(),
         Origin::Flag(name) => (*name).to_owned(),
+        Origin::Run(name) => format!("{name} of the run's start"),
         Origin::User(spot) | Origin::Project(spot) => format!("{}:{}", escape::line(&spot.file), spot.line),
     }
 }

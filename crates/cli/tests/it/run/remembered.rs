@@ -39,6 +39,25 @@ fn killed_run_resumes_with_the_options_of_its_start() {
 }
 
 #[test]
+fn config_says_what_comes_from_the_start_of_the_run() {
+    let (world, _pulse) = killed(&["-c", "1", "--retries", "7"]);
+    let shown = world.run(&["config", "--session=S", "--retries", "3"]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let whence = |key: &str| {
+        let line = shown.stdout.lines().find(|line| line.split_whitespace().next() == Some(key));
+        line.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).expect(key)
+    };
+    assert_eq!(whence("defaults.concurrency"), "1 --concurrency of the run's start");
+    assert_eq!(whence("defaults.retries"), "3 --retries");
+    assert!(whence("defaults.agent").ends_with("--agent-command of the run's start"), "{shown}");
+    let shown = world.run(&["config", "--session=S", "--format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let entry = all["settings"].as_array().and_then(|all| all.iter().find(|entry| entry["key"] == "defaults.retries"));
+    let entry = entry.expect("the setting");
+    assert_eq!((&entry["value"], &entry["source"], &entry["flag"]), (&7.into(), &"run".into(), &"--retries".into()));
+}
+
+#[test]
 fn options_given_again_win_and_are_remembered() {
     let (world, _pulse) = killed(&["-c", "1", "--retries", "7"]);
     let again = world.run(&["run", "--session=S", "--agent-command", "exit 1", "--retries", "0", "-y"]);
