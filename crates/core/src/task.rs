@@ -219,6 +219,8 @@ pub struct Task {
     pub context_from: Vec<TaskId>,
     /// What the worker is given that comes from no other task.
     pub given: Vec<Given>,
+    /// The files that it must deliver, by their paths in the worker's folder for artifacts.
+    pub delivers: Vec<String>,
     /// Part of the lifecycle, where the dialect has one.
     pub phase: Option<Phase>,
     /// Which goes first.
@@ -271,6 +273,7 @@ impl Task {
             dependencies: Vec::new(),
             context_from: Vec::new(),
             given: Vec::new(),
+            delivers: Vec::new(),
             phase: None,
             priority: Priority::P1,
             declared_wave: None,

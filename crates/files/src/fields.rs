@@ -8,6 +8,7 @@ use team_executor_core::{RoleName, TaskId, Timestamp};
 use crate::draft;
 use crate::finding::Findings;
 use crate::json::{Kind, Value};
+use crate::paths;
 use crate::shape::{Object, Other, Type};
 use crate::span::Span;
 use crate::time;
@@ -24,6 +25,9 @@ pub static IDS: Type = Type::Or(
     &[Other { ty: &Type::Text, understood: "a list of ids that is one string was split at `;` and `,`" }],
 );
 
+/// The files that a task must deliver.
+pub static FILES: Type = Type::List(&Type::Path);
+
 /// `true` or `false`; `dynamic` is left to the session.
 pub static INNER_LOOP: Type = Type::Or(
     &Type::Bool,
@@ -38,6 +42,8 @@ pub const DESCRIPTIONS: &[&str] = &["prompt", "goal"];
 pub const ROLES: &[&str] = &["owner", "agent", "assignee"];
 /// Other names of its wave.
 pub const WAVES: &[&str] = &["wave_n"];
+/// What the files are that a task delivers.
+pub const DELIVERS: &str = "Files that it must deliver, as paths in its folder for artifacts";
 /// What the notes of a planner are.
 pub const PLANNER_NOTES: &str = "What the planner noted in `findings` before the task ran";
 
@@ -168,6 +174,12 @@ pub fn lines(object: Value<'_, '_>, shape: &Object, name: &str) -> Vec<String> {
 pub fn role_names(list: Option<Value<'_, '_>>, file: &Arc<str>, findings: &mut Findings) -> Vec<RoleName> {
     let names = list.into_iter().flat_map(Value::items);
     names.filter_map(|role| draft::role_name(&role.as_text()?, file, role.span(), findings)).collect()
+}
+
+/// The paths of a list; those that lead out of their folder are findings of the shape.
+pub fn files(value: Value<'_, '_>) -> Vec<String> {
+    let texts = value.items().filter_map(Value::as_text);
+    texts.filter(|path| paths::inside(path).is_ok()).map(Cow::into_owned).collect()
 }
 
 /// The ids of a list with their places. One string is split at `;` and `,`.

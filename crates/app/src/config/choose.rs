@@ -174,10 +174,10 @@ pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Pa
     };
     let defaults = Defaults::choose(config, flags);
     let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, known_pools: BTreeMap::new() };
-    let mut known: HashMap<(&str, ExecMode, Option<&str>), usize> = HashMap::new();
+    let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = config.settings.tasks.get(task.id.as_str());
-        let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref());
+        let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref(), task.delivers.as_slice());
         let chain = match known.get(&key).filter(|_| own.is_none()) {
             Some(chain) => *chain,
             None => chooser.chain(task, own)?,
@@ -206,6 +206,9 @@ struct Chooser<'a> {
 
 /// Agent, model and account: where these are the same, so is the quota. Other variables make it another account.
 type Account = (Adapter, Option<String>, Vec<(String, String)>);
+
+/// Tasks without a section of their own that have these in common have the same workers: role, mode, agent, files to deliver.
+type Alike<'t> = (&'t str, ExecMode, Option<&'t str>, &'t [String]);
 
 /// Where a role or a task sets something, if it does.
 type Whence = fn(&Own) -> Option<&Origin>;
@@ -270,7 +273,9 @@ impl<'a> Chooser<'a> {
         }
         let limits = self.limits(own, role, &agent, task.exec_mode);
         let demands = match agent.kind {
-            AgentKind::Command(_) | AgentKind::Agent { .. } => self.demands(own, role),
+            AgentKind::Command(_) => self.demands(own, role),
+            // A plain command says by its exit whether it is done; an agent may forget a file.
+            AgentKind::Agent { .. } => self.demands(own, role).or_files(&task.delivers),
             // Nothing is done, so nothing can be judged.
             AgentKind::Rehearsal { .. } => Demands::default(),
         };

@@ -56,6 +56,38 @@ fn run(world: &World, more: &[&str]) -> Run {
     world.run(&[&["run", "--session=S", "-y"], more].concat())
 }
 
+/// R: A-04
+#[test]
+fn agent_that_forgets_a_file_of_the_plan_is_sent_back() {
+    let world = world(&[]);
+    world.write(
+        "S/tasks.csv",
+        "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,delivers\n\
+         A,,Plan it,,,csv-wave,planner,1,pending,,,plan.md\n",
+    );
+    let body = "[ -e once ] && echo x >\"$TEAM_EXECUTOR_ARTIFACTS/plan.md\"\ntouch once\n";
+    fake(&world, CLAUDE, &format!("{body}{}", claude_says(CLAUDE_OK)));
+    let demanded = run(&world, &["--agent", "claude"]);
+    assert_eq!(demanded.code, Some(0), "{demanded}");
+    let shown = world.run(&["status", "--session=S", "--format", "json"]);
+    let status: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(status["tasks"][0]["attempt_count"], 2, "the file was missing once: {status}");
+    let prompt = world.run(&["prompt", "A", "--session=S"]);
+    assert!(prompt.stdout.contains("deliver in the folder for artifacts: plan.md\n"), "{prompt}");
+}
+
+#[test]
+fn plain_command_says_by_its_exit_whether_files_of_the_plan_matter() {
+    let world = world(&[]);
+    world.write(
+        "S/tasks.csv",
+        "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,delivers\n\
+         A,,Plan it,,,csv-wave,planner,1,pending,,,plan.md\n",
+    );
+    let plain = run(&world, &["--agent-command", "true"]);
+    assert_eq!(plain.code, Some(0), "{plain}");
+}
+
 #[test]
 fn agent_gets_its_own_arguments_and_its_report_counts() {
     let mut world = world(&[("A", "")]);

@@ -29,7 +29,8 @@ use crate::span::{Source, Span};
 use crate::words::in_words;
 
 /// Fields that the model holds, and those that are no instruction.
-const TOLD: [&str; 13] = [
+const TOLD: [&str; 14] = [
+    "delivers",
     "id",
     "role",
     "dependencies",
@@ -172,6 +173,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "quality_score" => task.quality_score = value.as_f64(),
             "supervision_verdict" => task.verdict = Verdict::from_word(&word()),
             "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
+            "delivers" => task.delivers = fields::files(value),
             _ => {}
         }
     }

@@ -5,7 +5,9 @@ use team_executor_core::{
     SessionStatus, TaskStatus, Verdict,
 };
 
-use crate::fields::{DESCRIPTIONS, ID, IDS, INNER_LOOP, PLANNER_NOTES, ROLES as ROLE_NAMES, STATUS_SYNONYMS, TITLES};
+use crate::fields::{
+    DELIVERS, DESCRIPTIONS, FILES, ID, IDS, INNER_LOOP, PLANNER_NOTES, ROLES as ROLE_NAMES, STATUS_SYNONYMS, TITLES,
+};
 use crate::limits;
 use crate::manifest;
 use crate::reading::About;
@@ -143,7 +145,7 @@ const fn about(subject: &'static str) -> About {
     }
 }
 
-const fn task(id: Field) -> [Field; 18] {
+const fn task(id: Field) -> [Field; 19] {
     [
         id,
         Field::required("role", &Type::Name, "Name of the role that does it").or(ROLE_NAMES),
@@ -173,6 +175,7 @@ const fn task(id: Field) -> [Field; 18] {
         Field::optional("quality_score", &Type::Nullable(&Type::Number(0.0, 100.0)), "From reviewers, 0 to 100"),
         Field::optional("supervision_verdict", &Type::Nullable(&Type::Word(Verdict::WORDS, &[])), "From supervisors"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("delivers", &FILES, DELIVERS),
         Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ]
 }

@@ -164,13 +164,11 @@ fn task(row: &Row, artifacts: &HashMap<&str, &str>) -> Task {
     task.context_from = there(&row.context_from);
     let read = task.context_from.iter().map(|id| format!("../{id}/{}", artifacts[id.as_str()]));
     let read = read.collect::<Vec<_>>().join(", ");
-    let deliver = format!("Deliver {} in the folder for artifacts.", row.artifact);
-    task.description = match read.as_str() {
-        "" => format!("{}\n\n{deliver}", row.description),
-        read => format!(
-            "{}\n\nRead first what is there of (seen from the folder for artifacts): {read}\n{deliver}",
-            row.description
-        ),
-    };
+    task.delivers = vec![row.artifact.clone()];
+    task.description.clone_from(&row.description);
+    if !read.is_empty() {
+        let read = format!("\n\nRead first what is there of (seen from the folder for artifacts): {read}");
+        task.description.push_str(&read);
+    }
     task
 }

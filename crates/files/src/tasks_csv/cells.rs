@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::code::Code;
 use crate::csv::Cell;
 use crate::finding::{Finding, Findings, Severity};
+use crate::paths;
 use crate::shape::{Field, Type};
 use crate::span::Span;
 
@@ -83,6 +84,16 @@ impl Cells<'_> {
             self.warn(Code::OtherForm, message, place(cell));
         }
         entries.into_iter().map(|(entry, at, _)| (entry, place_within(cell, at, entry.len()))).collect()
+    }
+
+    /// The paths of a cell, with `;` between them. One that leads out of its folder is invalid.
+    pub(super) fn paths(&mut self, field: &Field, cell: &Cell<'_>) -> Vec<String> {
+        let all = cell.value.split(';').map(str::trim).filter(|path| !path.is_empty());
+        let (inside, outside): (Vec<_>, Vec<_>) = all.partition(|path| paths::inside(path).is_ok());
+        if !outside.is_empty() {
+            self.invalid(field, cell);
+        }
+        inside.into_iter().map(str::to_owned).collect()
     }
 
     /// Something that was understood all the same.

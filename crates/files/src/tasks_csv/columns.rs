@@ -7,7 +7,7 @@ use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, TaskSt
 
 use crate::code::Code;
 use crate::csv::Record;
-use crate::fields::{DESCRIPTIONS, ID, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
+use crate::fields::{DELIVERS, DESCRIPTIONS, ID, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
 use crate::finding::{Finding, Findings};
 use crate::shape::{Field, Object, Presence, Type};
 use crate::span::Span;
@@ -63,6 +63,7 @@ pub static ROW: Object = Object {
         Field::optional("findings_full", &Type::Text, "Full findings, where `findings` was cut"),
         Field::optional("agent", &Type::Text, "Which agent does it, where the user lets sessions choose"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("delivers", &Type::Text, DELIVERS),
         Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ],
 };

@@ -198,6 +198,7 @@ impl Rows<'_, '_, '_> {
                 "error" => task.error = filled(cell),
                 "planner_notes" => task.planner_notes = filled(cell),
                 "agent" => task.agent = filled(cell),
+                "delivers" => task.delivers = cells.paths(field, &cell),
                 "quality_score" => task.quality_score = cells.number(field, &cell),
                 "attempt_count" => task.attempt_count = cells.number(field, &cell).unwrap_or(0),
                 _ => word(field, &cell, cells, &mut task),

@@ -207,6 +207,7 @@ fn departure<'a>(task: &'a Task, field: &Field) -> Option<Cow<'a, str>> {
         "min_complexity" => task.min_complexity.map(|level| Cow::Borrowed(level.word())),
         "quality_score" => task.quality_score.map(|score| Cow::Owned(score.to_string())),
         "agent" => task.agent.as_deref().map(Cow::Borrowed),
+        "delivers" => (!task.delivers.is_empty()).then(|| Cow::Owned(task.delivers.join(";"))),
         "planner_notes" => task.notes_beside().map(Cow::Borrowed),
         "attempt_count" => (task.attempt_count > 0).then(|| Cow::Owned(task.attempt_count.to_string())),
         "findings_full" => {

@@ -3,7 +3,7 @@
 
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, Verdict};
 
-use crate::fields::{ID, IDS, PLANNER_NOTES, STATUS_SYNONYMS};
+use crate::fields::{DELIVERS, FILES, ID, IDS, PLANNER_NOTES, STATUS_SYNONYMS};
 use crate::shape::{Field, Object, Type};
 
 /// The role of a task that names none.
@@ -42,6 +42,7 @@ static TASK: Object = Object {
         Field::optional("position", &Type::Word(Position::WORDS, &[]), "Before or after the wave's one-shot tasks"),
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("delivers", &FILES, DELIVERS),
         Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ],
 };

@@ -32,7 +32,8 @@ use crate::span::{Source, Span};
 use crate::words::{self, in_words};
 
 /// Fields that the model holds, and those that are no instruction.
-const TOLD: [&str; 15] = [
+const TOLD: [&str; 16] = [
+    "delivers",
     "id",
     "title",
     "description",
@@ -234,6 +235,7 @@ fn task(id: TaskId, value: Value<'_, '_>, file: &Arc<str>, findings: &mut Findin
             "position" => task.position = Position::from_word(&word()).unwrap_or(task.position),
             "run_on" => task.run_on = RunOn::from_word(&word()).unwrap_or(task.run_on),
             "min_complexity" => task.min_complexity = Complexity::from_word(&word()),
+            "delivers" => task.delivers = fields::files(value),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use team_executor_core::{Complexity, ExecMode, Position, Priority, RunOn, SessionStatus, Verdict};
 
-use crate::fields::{DESCRIPTIONS, ID, IDS, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
+use crate::fields::{DELIVERS, DESCRIPTIONS, FILES, ID, IDS, PLANNER_NOTES, ROLES, STATUS_SYNONYMS, TITLES, WAVES};
 use crate::limits;
 use crate::reading::About;
 use crate::shape::{Field, Object, Other, Type};
@@ -100,6 +100,7 @@ pub(crate) static TASK: Object = Object {
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("findings_full", &Type::Text, "Full findings, where `findings` was cut"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("delivers", &FILES, DELIVERS),
         Field::optional("planner_notes", &Type::Text, PLANNER_NOTES),
     ],
 };

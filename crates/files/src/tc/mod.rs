@@ -261,6 +261,7 @@ fn task(node: Node, description: Option<Described>, role: &Role) -> (Task, Span,
     task.priority = node.priority.unwrap_or(task.priority);
     task.run_on = node.run_on.unwrap_or(task.run_on);
     task.min_complexity = node.min_complexity;
+    task.delivers = node.delivers;
     task.context_from = node.context_from;
     task.title = node.title.unwrap_or_default();
     task.description = node.description.unwrap_or_default();

@@ -8,7 +8,9 @@ use team_executor_core::{Brief, Complexity, Detail, Priority, RoleName, RunOn, T
 
 use crate::details;
 use crate::draft;
-use crate::fields::{self, DESCRIPTIONS, ID, IDS, INNER_LOOP, ROLES as ROLE_NAMES, TITLES, field, text};
+use crate::fields::{
+    self, DELIVERS, DESCRIPTIONS, FILES, ID, IDS, INNER_LOOP, ROLES as ROLE_NAMES, TITLES, field, text,
+};
 use crate::finding::Findings;
 use crate::json::{Entry, Kind, Value};
 use crate::limits;
@@ -71,6 +73,7 @@ pub(crate) static NODE: Object = Object {
         Field::optional("run_on", &Type::Word(RunOn::WORDS, &[]), "Which outcome of its dependencies lets it run"),
         Field::optional("context_from", &IDS, "Ids of the tasks whose findings it is given"),
         Field::optional("min_complexity", &Type::Word(Complexity::WORDS, &[]), "How complex the work must be for it"),
+        Field::optional("delivers", &FILES, DELIVERS),
     ],
 };
 
@@ -118,7 +121,7 @@ static DESCRIBED: Object = Object {
 };
 
 /// Fields of a node that the model holds.
-const NODE_TOLD: [&str; 5] = ["depends_on", "role", "title", "description", "context_from"];
+const NODE_TOLD: [&str; 6] = ["depends_on", "role", "title", "description", "context_from", "delivers"];
 
 /// Fields of a description that the model holds.
 const DESCRIBED_TOLD: [&str; 11] = [
@@ -185,6 +188,8 @@ pub struct Node {
     pub context_from: Vec<TaskId>,
     /// How complex the work must be for it.
     pub min_complexity: Option<Complexity>,
+    /// The files that it must deliver.
+    pub delivers: Vec<String>,
     /// Everything else.
     pub details: Vec<Detail>,
 }
@@ -256,6 +261,7 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
         run_on: None,
         context_from: Vec::new(),
         min_complexity: None,
+        delivers: Vec::new(),
         details: details::collect(value, &NODE, &NODE_TOLD),
     };
     if value.kind() == Kind::Array {
@@ -284,6 +290,7 @@ pub fn node(entry: Entry<'_, '_>, file: &Arc<str>, findings: &mut Findings) -> O
                 node.context_from = fields::ids(entry.value, file, findings).into_iter().map(|(id, _)| id).collect();
             }
             "min_complexity" => node.min_complexity = Complexity::from_word(&word()),
+            "delivers" => node.delivers = fields::files(entry.value),
             _ => {}
         }
     }

@@ -144,6 +144,7 @@ fn task(task: &Task) -> Fields<'_> {
         .unless(task.quality_score.is_none(), "quality_score", New::number(task.quality_score))
         .text_or_null("supervision_verdict", task.verdict.map(|verdict| verdict.word()))
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
+        .unless(task.delivers.is_empty(), "delivers", New::texts(&task.delivers))
         .text_or_gone("planner_notes", task.notes_beside())
 }
 

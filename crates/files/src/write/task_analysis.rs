@@ -55,6 +55,7 @@ fn node(task: &Task) -> Fields<'_> {
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .unless(task.context_from.is_empty(), "context_from", New::texts(&task.context_from))
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
+        .unless(task.delivers.is_empty(), "delivers", New::texts(&task.delivers))
 }
 
 fn role(role: &Role) -> Fields<'_> {

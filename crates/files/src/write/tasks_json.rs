@@ -152,6 +152,7 @@ fn task(task: &Task, wave: u32) -> Fields<'_> {
         .unless(task.run_on == RunOn::Success, "run_on", New::text(task.run_on.word()))
         .text_or_gone("findings_full", findings.filter(|_| is_cut))
         .text_or_gone("min_complexity", task.min_complexity.map(|level| level.word()))
+        .unless(task.delivers.is_empty(), "delivers", New::texts(&task.delivers))
         .text_or_gone("planner_notes", task.notes_beside())
 }
 

@@ -65,6 +65,15 @@ impl Checks {
 }
 
 impl Demands {
+    /// These, and the files that a plan names, unless others are demanded.
+    #[must_use]
+    pub fn or_files(mut self, files: &[String]) -> Self {
+        if !files.is_empty() {
+            self.own.files.get_or_insert_with(|| files.to_vec());
+        }
+        self
+    }
+
     /// Whether something is demanded even of a task that delivers nothing.
     pub(crate) fn of_nothing(&self) -> bool {
         self.own.verify.is_some() || self.own.files.as_ref().is_some_and(|files| !files.is_empty())

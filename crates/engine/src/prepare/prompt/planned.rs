@@ -36,6 +36,7 @@ pub(super) fn section(text: &mut String, task: &Task) {
     }
     field("planner_notes", task.planner_notes.as_deref().unwrap_or_default());
     let ids = |ids: &[TaskId]| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(";");
+    field("deliver in the folder for artifacts", &task.delivers.join(", "));
     field("deps", &ids(&task.dependencies));
     field("context_from", &ids(&task.context_from));
     field("wave", &task.declared_wave.map(|wave| wave.to_string()).unwrap_or_default());

@@ -54,6 +54,7 @@ prop_compose! {
         score in prop::option::of(0.0..=100.0_f64),
         verdict in prop::option::of(one_of(Verdict::ALL)),
         min_complexity in prop::option::of(one_of(Complexity::ALL)),
+        delivers in prop::collection::vec("[a-z]{1,8}(/[a-zéß]{1,8})?\\.md", 0..3),
         (created, updated) in (prop::option::of(time()), prop::option::of(time())),
     ) -> Task {
         let mut task = Task::new(task_id(number), role_name(role));
@@ -67,7 +68,7 @@ prop_compose! {
         task.findings = (has_findings || status == TaskStatus::Completed).then_some(findings);
         task.error = (has_error || is_over).then_some(error);
         (task.quality_score, task.verdict, task.min_complexity) = (score, verdict, min_complexity);
-        (task.created_at, task.updated_at) = (created, updated);
+        (task.created_at, task.updated_at, task.delivers) = (created, updated, delivers);
         task.take_planner_notes();
         if task.title.trim().is_empty() {
             task.title = format!("Do {number}");
