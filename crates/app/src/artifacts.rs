@@ -19,9 +19,7 @@ impl App {
         let place = self.place(session)?;
         let shelf = Shelf::read(&read.artifacts, (&place.folder, &place.current), opened.run.as_deref())?;
         let Some(shelf) = shelf else {
-            let shown = escape::line(&opened.path);
-            let finding = Finding::error(Code::Usage, format!("the session {shown} was never run"));
-            return Err(finding.help(format!("run it with: team-executor {}", escape::session(&opened.path))).into());
+            return Err(self.never_run(&escape::session(&opened.path)).into());
         };
         Ok(Delivered { shelf, session: opened.path })
     }
@@ -45,7 +43,7 @@ impl Delivered {
     pub fn find(&self, id: &str) -> Result<&Shelved, Error> {
         self.shelf.artifacts.iter().find(|one| one.artifact.id.as_str() == id).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, format!("there is no artifact '{}'", escape::line(id)));
-            finding.help(format!("team-executor artifacts {} lists them", escape::session(&self.session))).into()
+            finding.help(format!("list them: team-executor artifacts {}", escape::session(&self.session))).into()
         })
     }
 

@@ -58,7 +58,7 @@ impl Found {
         let Answer { stage, outcome, .. } = answer;
         let refused = |why: String| {
             let finding = Finding::error(Code::Usage, format!("nothing was done: {why}"));
-            finding.help(format!("team-executor status {session} shows how the run stands")).into()
+            finding.help(format!("see how the run stands: team-executor status {session}")).into()
         };
         let run = self.run.clone();
         Asked { run, stage, outcome: outcome.map_err(refused), warnings: Vec::new(), is_noted: false }
@@ -80,11 +80,11 @@ impl App {
                 }
                 None if runs::is_finished(&found.folder) => {
                     let finding = Finding::error(Code::Usage, format!("nothing runs: {} is finished", found.run));
-                    Err(finding.help(format!("team-executor status {named} shows how it came out")).into())
+                    Err(finding.help(format!("see how it ended: team-executor status {named}")).into())
                 }
                 None => {
                     let finding = Finding::error(Code::Usage, format!("nothing runs: no executor has {}", found.run));
-                    Err(finding.help(format!("continue it with: {} resume {named}", self.typed())).into())
+                    Err(finding.help(format!("continue it with: team-executor resume {named}")).into())
                 }
             },
         }
@@ -149,8 +149,7 @@ impl App {
             if let Some(finding) = archived::finding(self, session) {
                 return finding.into();
             }
-            let finding = Finding::error(Code::Usage, "the session was never run");
-            finding.help(format!("run it with: team-executor run {}", named(session))).into()
+            self.never_run(&named(session)).into()
         })
     }
 }

@@ -46,12 +46,12 @@ impl App {
             if let Some(finding) = archived::finding(self, session) {
                 return Err(finding.into());
             }
-            let finding = Finding::error(Code::Usage, "there is no run to repair");
-            let help = match session {
-                Some(_) => format!("the session was never run; begin with: team-executor run {}", examined.named),
-                None => "name it: team-executor doctor --session=PATH --repair".to_owned(),
+            let finding = match session {
+                Some(_) => self.never_run(&examined.named),
+                None => Finding::error(Code::Usage, "there is no run to repair")
+                    .help("name it: team-executor doctor --session=PATH --repair"),
             };
-            return Err(finding.help(help).into());
+            return Err(finding.into());
         };
         let done = repair(path).map_err(|failure| examined.refused(&failure))?;
         examined.look()?;

@@ -61,7 +61,7 @@ impl Error {
                     .to_owned(),
             ),
             Why::Unfinished(_) => (Kind::Invalid, format!("run it to its end first: team-executor {session}")),
-            Why::NoRun(_) => (Kind::Invalid, "`team-executor sessions` lists the sessions and runs".to_owned()),
+            Why::NoRun(_) => (Kind::Invalid, "list the sessions and runs: team-executor sessions".to_owned()),
             Why::Trees { help, .. } => (Kind::Invalid, help.clone()),
             Why::InTheWay(_) => (Kind::Invalid, "nothing of it was changed; choose another place or name".to_owned()),
             Why::Journal(JournalError::Damaged(_) | JournalError::Shortened { .. }) => (Kind::Io, doctor(session)),
@@ -82,7 +82,7 @@ impl Error {
     pub(crate) fn nameless(failure: &engine::Failure, run: &str, kind: Kind) -> Self {
         let run = escape::shell_word(run);
         let finding = Finding::error(Code::Usage, failure.to_string());
-        let finding = finding.help(format!("team-executor doctor --run={run}"));
+        let finding = finding.help(format!("look at it: team-executor doctor --run={run}"));
         let give_up = format!("or put it away, to begin anew: team-executor archive {run} --give-up REASON");
         Self::Refused(Box::new(finding.help(give_up)), kind)
     }

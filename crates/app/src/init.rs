@@ -113,16 +113,27 @@ impl App {
 
     /// The commands to type after `init`: the last ones run the session with the agents that are installed here.
     fn next_commands(&self, session: &str) -> Vec<String> {
-        let runs = match self.installed_agents() {
+        let program = self.typed();
+        let all = ["plan", "rehearse"].map(str::to_owned).into_iter().chain(self.ways_to_run());
+        all.map(|command| format!("{program} {command} {session}")).collect()
+    }
+
+    /// `run` with what it needs here: nothing if an agent is configured, else each agent that is installed.
+    fn ways_to_run(&self) -> Vec<String> {
+        match self.installed_agents() {
             Agents::Configured => vec!["run".to_owned()],
             Agents::Installed(names) if names.is_empty() => vec!["run --agent-command './work.sh'".to_owned()],
             Agents::Installed(names) => {
                 names.iter().map(|name| format!("run --agent {}", escape::shell_word(name))).collect()
             }
-        };
-        let program = self.typed();
-        let all = ["plan", "rehearse"].map(str::to_owned).into_iter().chain(runs);
-        all.map(|command| format!("{program} {command} {session}")).collect()
+        }
+    }
+
+    /// What is said where a session has no run yet. `session` is its option, as a user types it.
+    pub(crate) fn never_run(&self, session: &str) -> Finding {
+        let run = self.ways_to_run().swap_remove(0);
+        let finding = Finding::error(Code::Usage, "the session was never run");
+        finding.help(format!("run it with: team-executor {run} {session}"))
     }
 }
 

@@ -66,7 +66,7 @@ pub use environment::{Environment, project_of};
 pub use error::{Error, Kind};
 pub use open::{Opened, Reading};
 pub use remark::Remark;
-pub use which::{Meant, choose_one};
+pub use which::Meant;
 pub use words::count;
 
 /// What one can do with sessions and runs.

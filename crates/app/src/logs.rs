@@ -300,7 +300,7 @@ impl Logs<'_> {
             (None, Attempts::Number(number)) => format!("no task has an attempt {number}"),
             (None, _) => "no task was tried yet".to_owned(),
         };
-        let help = format!("team-executor status {} shows how the run stands", escape::session(&self.opened.path));
+        let help = format!("see how the run stands: team-executor status {}", escape::session(&self.opened.path));
         Finding::error(Code::Usage, message).help(help).into()
     }
 }

@@ -50,7 +50,7 @@ impl Opened {
         let session = self.session.as_ref().map(|(session, graph)| (session, graph));
         session.ok_or_else(|| {
             let finding = Finding::error(Code::Usage, "the session cannot be read");
-            finding.help(format!("team-executor validate {}", escape::session(&self.path))).into()
+            finding.help(format!("see why: team-executor validate {}", escape::session(&self.path))).into()
         })
     }
 
@@ -64,7 +64,7 @@ impl Opened {
                 None => finding,
             };
             let named = escape::session(&self.path);
-            return Err(finding.help(format!("team-executor plan {named} lists the tasks")).into());
+            return Err(finding.help(format!("list the tasks: team-executor plan {named}")).into());
         };
         Ok((session, graph, task))
     }
@@ -157,7 +157,7 @@ impl App {
     }
 
     fn read(&self, path: Option<&Path>, reading: Reading, load: Load) -> Result<Opened, Error> {
-        let path = path.ok_or_else(session_required)?;
+        let path = path.ok_or_else(|| self.session_required())?;
         let folder = DiskFolder::open(&self.path(path)).map_err(|error| self.cannot_open(path, &error))?;
         let mut loaded = load(&folder, &self.name_of(path), reading.dialect);
         if let Some((file, reason)) = folder.failure() {
@@ -206,11 +206,22 @@ impl App {
 
     /// Where the session is that the user named. It need not be fit to be run.
     pub(crate) fn place(&self, path: Option<&Path>) -> Result<Place, Error> {
-        let path = path.ok_or_else(session_required)?;
+        let path = path.ok_or_else(|| self.session_required())?;
         DiskFolder::open(&self.path(path)).map_err(|error| self.cannot_open(path, &error))?;
         let place = self.around(Some(path))?;
         runs_can_be_read(&place)?;
         Ok(place)
+    }
+
+    /// What is said when no session was named and none could be inferred.
+    pub(crate) fn session_required(&self) -> Finding {
+        let finding = Finding::error(Code::SessionRequired, "Session required. Usage: --session=<path-to-TC-folder>");
+        match ours::list(&self.path(Path::new(WORKFLOW))) {
+            Ok(names) if !names.is_empty() => {
+                finding.help("list the sessions below .workflow/: team-executor sessions")
+            }
+            _ => finding.help("make one: team-executor init 'Fix the export'"),
+        }
     }
 
     fn cannot_open(&self, path: &Path, error: &OpenError) -> Error {
@@ -223,7 +234,7 @@ impl App {
                 for near in self.near_matches(path) {
                     finding = finding.help(format!("did you mean {}?", escape::session(near)));
                 }
-                finding.help("check the path; `team-executor sessions` lists the sessions below .workflow/")
+                finding.help("check the path, or list the sessions below .workflow/: team-executor sessions")
             }
             OpenError::NotAFolder => {
                 Finding::error(Code::SessionNotFound, format!("Session directory not found: {shown}"))
@@ -266,12 +277,6 @@ pub(crate) fn must_be_no_run(folder: &Path) -> Result<(), Error> {
     let Some(session) = engine::runs::session_of(folder) else { return Ok(()) };
     let finding = Finding::error(Code::Usage, format!("{} is the folder of a run", folder.display()));
     Err(finding.help(format!("name its session: {}", escape::session(session.display()))).into())
-}
-
-/// What is said when no session was named.
-pub(crate) fn session_required() -> Finding {
-    Finding::error(Code::SessionRequired, "Session required. Usage: --session=<path-to-TC-folder>")
-        .help("`team-executor sessions` lists the sessions below .workflow/")
 }
 
 /// What is said when the disk or the system fails: it says nothing about the session.

@@ -219,7 +219,8 @@ impl App {
 
 fn no_workflow(folder: &Path, command: &str) -> Error {
     let finding = Finding::error(Code::NoSession, format!("there is no .workflow/ folder in {}", folder.display()));
-    finding.help(format!("name the folder that holds it: team-executor {command} DIR")).into()
+    let finding = finding.help(format!("name the folder that holds it: team-executor {command} DIR"));
+    finding.help("or make a session: team-executor init 'Fix the export'").into()
 }
 
 /// The `.workflow/` of a folder, as the user sees it.

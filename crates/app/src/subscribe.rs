@@ -2,7 +2,6 @@
 
 use team_executor_engine::Event;
 use team_executor_engine::event::{End, Subscription};
-use team_executor_files::{Code, Finding};
 
 use crate::error::Error;
 use crate::open::Opened;
@@ -25,10 +24,7 @@ impl App {
         let events =
             Subscription::open(session, graph, (&place.folder, &place.current), opened.run.as_deref(), (from, live));
         let events = events.map_err(|failure| unknown(&failure, &place, &opened.path))?;
-        let events = events.ok_or_else(|| {
-            let help = format!("team-executor {} runs it", escape::session(&opened.path));
-            Finding::error(Code::Usage, "the session was never run").help(help)
-        })?;
+        let events = events.ok_or_else(|| self.never_run(&escape::session(&opened.path)))?;
         Ok(Followed { app: self, opened, events })
     }
 }

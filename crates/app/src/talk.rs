@@ -74,7 +74,7 @@ impl App {
     /// Says something to the conversation about a task.
     pub fn say(&self, session: Option<&Path>, task: &str, said: Said) -> Result<Told, Error> {
         let found = self.found(session)?;
-        let help = format!("team-executor talk {} lists the conversations that go on", named(session));
+        let help = format!("list the open conversations: team-executor talk {}", named(session));
         let refusal = |why: String| Error::from(Finding::error(Code::Usage, why).help(help));
         let word = match said {
             Said::Text(text) => Word::Send(text),

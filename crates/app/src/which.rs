@@ -9,7 +9,6 @@ use team_executor_store::run_folder::WORKFLOW;
 use team_executor_store::{DiskFolder, OpenError};
 
 use crate::error::Error;
-use crate::open::session_required;
 use crate::{App, escape};
 
 /// How many sessions an error names.
@@ -83,6 +82,11 @@ impl App {
         (0..levels).map(of_level).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
+    /// That one of several sessions has to be named.
+    pub fn choose_one(&self, found: &[PathBuf]) -> Error {
+        listed(self.session_required(), found).into()
+    }
+
     /// The session with the newest run that is not finished, and that run.
     fn unfinished(&self, found: &[PathBuf]) -> Option<(PathBuf, String)> {
         let absolute = |path: &PathBuf| self.path(path).canonicalize().ok();
@@ -93,11 +97,6 @@ impl App {
             Some((session.clone(), run.id))
         })
     }
-}
-
-/// That one of several sessions has to be named.
-pub fn choose_one(found: &[PathBuf]) -> Error {
-    listed(session_required(), found).into()
 }
 
 fn is_session(path: &Path) -> bool {

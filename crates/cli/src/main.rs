@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     };
     match result.and_then(|exit| printer.flush().map(|()| exit)) {
         Ok(exit) => exit.into(),
-        Err(failure) => commands::refuse(&failure, is_json, &mut printer).into(),
+        Err(failure) => commands::refuse(&failure.typed_as(&app.typed()), is_json, &mut printer).into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use team_executor_app::{App, Meant, choose_one};
+use team_executor_app::{App, Meant};
 
 use crate::escape;
 use crate::failure::Failure;
@@ -24,9 +24,9 @@ pub(crate) fn inferred(app: &App, printer: &mut Printer) -> Result<Option<PathBu
         Meant::None => Ok(None),
         Meant::One(path, why) => tell(&path, &why, printer).map(|()| Some(path)),
         Meant::Several(found) if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() => {
-            chosen(found, printer).map(Some)
+            chosen(app, found, printer).map(Some)
         }
-        Meant::Several(found) => Err(choose_one(&found).into()),
+        Meant::Several(found) => Err(app.choose_one(&found).into()),
     }
 }
 
@@ -43,13 +43,13 @@ fn tell(path: &Path, why: &str, printer: &mut Printer) -> Result<(), Failure> {
 }
 
 /// Lets a person choose.
-fn chosen(mut found: Vec<PathBuf>, printer: &mut Printer) -> Result<PathBuf, Failure> {
+fn chosen(app: &App, mut found: Vec<PathBuf>, printer: &mut Printer) -> Result<PathBuf, Failure> {
     for (number, path) in (1..).zip(&found) {
         writeln!(printer.err(), "  {number}  {}", escape::line(&path.display().to_string()))?;
     }
     let answer = printer.ask(&format!("Which session? [1-{}] ", found.len()))?.unwrap_or_default();
     match answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|nth| *nth < found.len()) {
         Some(nth) => Ok(found.swap_remove(nth)),
-        None => Err(choose_one(&found).into()),
+        None => Err(app.choose_one(&found).into()),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn refusal(reading: &mut Reading<'_>) -> Option<Finding> {
     let finding = described(document.root(), &file)?;
     drop(document);
     reading.sources.insert(file, Source::new(text));
-    Some(finding.help("`team-executor sessions` lists the sessions that can be run"))
+    Some(finding.help("list the sessions that can be run: team-executor sessions"))
 }
 
 fn described(root: Value<'_, '_>, file: &Arc<str>) -> Option<Finding> {

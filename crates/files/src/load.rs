@@ -62,7 +62,7 @@ fn read(folder: &dyn Folder, name: &str, dialect: Option<Dialect>, beside: Besid
         let message = "Invalid session: team-session.json missing";
         let finding = Finding::error(Code::NoSession, message)
             .help("the folder holds none of team-session.json, task-analysis.json, session.json, tasks.json, tasks.csv, tasks/*.json")
-            .help("`team-executor sessions` lists the sessions below .workflow/");
+            .help("list the sessions below .workflow/: team-executor sessions");
         reading.findings.push(finding);
         return Loaded { dialect: Dialect::Tc, session: None, findings: reading.findings, sources: reading.sources };
     };

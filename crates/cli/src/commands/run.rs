@@ -294,7 +294,7 @@ pub(super) fn invalid(what: &str, opened: &Opened, format: Format, printer: &mut
     let message = format!("{what}: the session has {}", count(opened.findings.error_count(), "error"));
     match format {
         Format::Json => {
-            let help = [format!("team-executor validate {} shows them", escape::session(&opened.path))];
+            let help = [format!("see them: team-executor validate {}", escape::session(&opened.path))];
             let event = Event::Refused { message: &message, help: &help, exit_code: Exit::Invalid.code() };
             print_event(&event, printer.out())?;
         }

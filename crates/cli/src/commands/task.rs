@@ -106,7 +106,7 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
                 Err(illegal) => illegal.to_string(),
                 Ok(_) => format!("only its worker can make a task {to}"),
             };
-            let help = format!("a person can set pending and skipped; team-executor status {named} shows the run");
+            let help = format!("a person can set pending and skipped; see the run: team-executor status {named}");
             return Err(usage(format!("{id}: {why}"), help));
         }
     };

@@ -49,8 +49,11 @@ fn without_a_run_the_machine_and_the_place_are_told() {
     let never = world.run(&["doctor", "--session=S"]);
     assert!(never.code == Some(0) && never.stdout.ends_with("Session S was never run\n"), "{never}");
     let nothing = world.run(&["doctor", "--session=S", "--repair"]);
-    assert_eq!((nothing.code, nothing.stderr.starts_with("error: there is no run to repair\nhelp: ")), (Some(2), true));
-    assert!(nothing.stderr.ends_with("begin with: team-executor run --session=S\n"), "{nothing}");
+    assert_eq!(
+        (nothing.code, nothing.stderr.starts_with("error: the session was never run\nhelp: run it with: ")),
+        (Some(2), true)
+    );
+    assert!(nothing.stderr.ends_with(" --session=S\n"), "{nothing}");
     let unnamed = world.run(&["doctor", "--repair"]);
     assert!(unnamed.stderr.ends_with("help: name it: team-executor doctor --session=PATH --repair\n"), "{unnamed}");
     for id in ["EX-none", "../S", "."] {
@@ -122,7 +125,7 @@ fn a_run_that_lost_its_first_line_is_not_begun_anew_beside_it() {
     let refused = run(&world, DID, &[]);
     assert_eq!(refused.code, Some(74), "{refused}");
     let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
-    assert!(refused.stderr.contains(&format!("help: team-executor doctor --run={id}\n")), "{refused}");
+    assert!(refused.stderr.contains(&format!("help: look at it: team-executor doctor --run={id}\n")), "{refused}");
     let way_out = format!("team-executor archive {id}");
     assert!(refused.stderr.contains(&way_out), "{refused}");
     let unknown = world.run(&["status", "--session=S"]);
@@ -149,7 +152,10 @@ fn a_run_that_lost_its_journal_is_not_begun_anew_beside_it() {
         let id = folder(&world).file_name().expect("a name").to_string_lossy().into_owned();
         let refused = run(&world, DID, &[]);
         assert!(refused.code == Some(74) && refused.stderr.contains("is lost, or damaged"), "{lost}: {refused}");
-        assert!(refused.stderr.contains(&format!("help: team-executor doctor --run={id}\n")), "{lost}: {refused}");
+        assert!(
+            refused.stderr.contains(&format!("help: look at it: team-executor doctor --run={id}\n")),
+            "{lost}: {refused}"
+        );
         let unknown = world.run(&["status", "--session=S"]);
         assert!(unknown.code == Some(2) && unknown.stderr.contains(&id), "{lost}: {unknown}");
         let looked = world.run(&["doctor", "--session=S"]);

@@ -234,5 +234,5 @@ fn session_that_was_never_run_has_no_events() {
     let refused = world.run(&["events", "--session=S"]);
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("the session was never run"), "{refused}");
-    assert!(refused.stderr.contains("help: team-executor --session=S runs it"), "{refused}");
+    assert!(refused.stderr.contains("help: run it with: team-executor run "), "{refused}");
 }

@@ -37,6 +37,7 @@ mod log;
 mod logs;
 mod mcp;
 mod output;
+mod pasted;
 mod planners;
 mod readme;
 mod refusals;

@@ -53,7 +53,7 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
     $ team-executor logs C --session=demo
     ------- stderr -------
     error: there is no task 'C'
-    help: team-executor plan --session=demo lists the tasks
+    help: list the tasks: team-executor plan --session=demo
     [exit status: 2]
     ");
 }
@@ -66,7 +66,7 @@ fn a_session_that_cannot_be_read_is_refused_in_the_same_form_as_everywhere() {
         let refused = world.run(&[words, &["--session=demo", "--format", "json"]].concat());
         let value: serde_json::Value = serde_json::from_str(&refused.stdout).expect("JSON");
         assert_eq!((refused.code, value["type"].as_str()), (Some(2), Some("refused")), "{refused}");
-        assert_eq!(value["help"][0], "team-executor validate --session=demo", "{refused}");
+        assert_eq!(value["help"][0], "see why: team-executor validate --session=demo", "{refused}");
         let told = world.run(&[words, &["--session=demo"]].concat());
         assert!(told.code == Some(2) && told.stderr.contains("tasks.json corrupt"), "{told}");
     }

@@ -29,8 +29,8 @@ fn a_missing_folder_names_its_near_matches() {
     ------- stderr -------
     error: Session directory not found: .workflow/.team/TC-auth-2026-02-28
     help: did you mean --session=.workflow/.team/TC-auth-2026-02-27?
-    help: check the path; `team-executor sessions` lists the sessions below
-          .workflow/
+    help: check the path, or list the sessions below .workflow/:
+          team-executor sessions
     [exit status: 2]
     ");
 }
@@ -155,6 +155,7 @@ fn without_a_workflow_folder_there_are_no_sessions() {
     ------- stderr -------
     error: there is no .workflow/ folder in .
     help: name the folder that holds it: team-executor sessions DIR
+    help: or make a session: team-executor init 'Fix the export'
     [exit status: 2]
     ");
 }

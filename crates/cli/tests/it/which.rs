@@ -62,7 +62,7 @@ fn several_sessions_are_listed_where_no_one_can_be_asked() {
     assert_eq!(
         run.stderr,
         "error: Session required. Usage: --session=<path-to-TC-folder>\n\
-         help: `team-executor sessions` lists the sessions below .workflow/\n\
+         help: list the sessions below .workflow/: team-executor sessions\n\
          help: name one of these\n\
          help: --session=.workflow/.team/TC-one\n\
          help: --session=.workflow/.team/TC-two\n"

@@ -54,7 +54,7 @@ pub fn create(
     if let Some(run) = run_at::newest(&run_at::runs(&project), folder)
         && control::holder(&run_path(&project, &run)).is_some()
     {
-        let help = format!("end it first: team-executor stop {named}; `resume` goes on with the new task");
+        let help = format!("end it first, then add the task and resume: team-executor stop {named}");
         return Err(Refusal::new(
             format!("an executor has the run {run}, and takes new tasks over at its start"),
             help,

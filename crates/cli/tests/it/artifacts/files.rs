@@ -46,7 +46,7 @@ fn artifacts_are_listed_with_state_version_size_and_producer() {
     $ team-executor artifacts show none --session=S
     ------- stderr -------
     error: there is no artifact 'none'
-    help: team-executor artifacts --session=S lists them
+    help: list them: team-executor artifacts --session=S
     [exit status: 2]
     ");
     insta::assert_snapshot!(shown(&["verify"]), @r"

@@ -95,7 +95,7 @@ fn a_finished_run_is_opened_again_by_a_retry() {
     for request in ["pause", "stop"] {
         let over = ask(&world, &[request]);
         assert_eq!(over.code, Some(2), "{over}");
-        assert!(over.stderr.ends_with(" is finished\nhelp: team-executor status --session=S shows how it came out\n"));
+        assert!(over.stderr.ends_with(" is finished\nhelp: see how it ended: team-executor status --session=S\n"));
     }
     let retried = ask(&world, &["retry", "--failed"]);
     assert_eq!(
