@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, UNDO};
 use crate::open::Opened;
 use crate::{App, escape};
 
-pub use self::json::{JsonStatus, json};
+pub use self::json::JsonStatus;
 
 /// How often is looked whether there is a run.
 const LOOK: Duration = Duration::from_secs(1);

@@ -428,6 +428,12 @@ pub struct AtWork {
     pub attach: Option<String>,
     /// What it has used so far.
     pub activity: Activity,
+    /// After how long without output its attempt fails, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_limit_ms: Option<u64>,
+    /// Nothing else is known of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unheard: bool,
 }
 
 impl Event {

@@ -12,6 +12,7 @@
 mod attempt_times;
 mod begin;
 pub mod bus;
+mod circumstances;
 mod clock;
 mod conclude;
 pub mod control;

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use team_executor_beneath::read_regular;
+use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::{Cause, Counts, Decision, Durations, Event, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
-use team_executor_store::{History, records, run_folder};
+use team_executor_store::{History, file_system, records, run_folder};
 
-use crate::attempt_times::{AttemptTimes, Collected};
+use crate::attempt_times::AttemptTimes;
 use crate::begin::plan::Plan;
 use crate::begin::replay;
 use crate::begin::run_at;
+use crate::bus::propose::{self, Proposal};
+use crate::circumstances::{Circumstances, Held};
 use crate::clock;
-use crate::conclude::artifacts::{Shelf, Shelved};
+use crate::conclude::artifacts::{Fault, Shelf, Shelved};
 use crate::control;
 use crate::cost::budget::Halted;
 use crate::cost::usage::{self, Spent};
@@ -71,8 +73,24 @@ pub struct Status {
     pub rounds: u32,
     /// What was delivered so far, with its state; nothing if that cannot be read.
     pub artifacts: Vec<Shelved>,
+    /// Which of it is not there as it was delivered, at a glance: files are not read for that.
+    pub faults: Vec<(usize, Fault)>,
     /// What agents used, attempt by attempt.
     pub used: Vec<Spent>,
+    /// When it was looked at.
+    pub at: Timestamp,
+    /// Since when it is paused, or is about to end.
+    pub stage_since: Option<Timestamp>,
+    /// Why it is paused, or will be again when it is resumed.
+    pub pause: Option<PauseReason>,
+    /// Why it stopped by itself, if it did.
+    pub halt: Option<Halted>,
+    /// The agents that have no quota at the moment.
+    pub held: Vec<Held>,
+    /// The tasks that workers propose, and that are not decided on.
+    pub proposals: Vec<Proposal>,
+    /// How many bytes can still be written to the disk of the run, if that is known.
+    pub room: Option<u64>,
 }
 
 /// How a task was judged.
@@ -86,6 +104,14 @@ pub struct TaskNote {
     pub why: Option<String>,
     /// How many seconds it waits before it is tried again, if it does.
     pub wait: Option<u64>,
+    /// When its status last changed.
+    pub since: Option<Timestamp>,
+    /// How many of its attempts failed since it last began anew.
+    pub failures: u32,
+    /// It failed because it was sent back as often as it may be.
+    pub is_out_of_rounds: bool,
+    /// The task whose failure or skip is the reason why it was skipped, if one is.
+    pub because: Option<TaskIndex>,
 }
 
 /// Where a run waits for a person.
@@ -112,7 +138,13 @@ impl Status {
 impl Status {
     /// What the agent of a running attempt is doing, if that is known.
     pub fn doing(&self, task: &str, attempt: u32) -> Option<&AtWork> {
-        self.at_work.iter().find(|one| one.task == task && one.attempt == attempt)
+        self.at_work.iter().find(|one| one.task == task && one.attempt == attempt && !one.is_unheard)
+    }
+
+    /// After how long without output a running attempt fails, if that is known.
+    pub fn idle_limit(&self, task: &str, attempt: u32) -> Option<Duration> {
+        let at_work = self.at_work.iter().find(|one| one.task == task && one.attempt == attempt)?;
+        at_work.idle_limit_ms.map(Duration::from_millis)
     }
 
     /// The conversation about a running attempt, if there is one.
@@ -131,6 +163,10 @@ pub struct Running {
     pub attempt: u32,
     /// For how long, in seconds.
     pub seconds: u64,
+    /// Since when, if that is known.
+    pub since: Option<Timestamp>,
+    /// When it last printed something, if it did.
+    pub last_output: Option<Timestamp>,
 }
 
 /// How the run in a folder stands, or the newest run of a session; nothing if it was never run.
@@ -142,8 +178,8 @@ pub fn status(
 ) -> Result<Option<Status>, Failure> {
     let Some(path) = chosen((folder, current), run)? else { return Ok(None) };
     let id = run_at::name_of(&path);
-    let mut times = Collected::default();
-    let (_, run) = look_seen(session, graph, &id, &path, &mut |rules, event, record| times.take(rules, event, record))?;
+    let mut seen = Circumstances::default();
+    let (_, run) = look_seen(session, graph, &id, &path, &mut |rules, event, record| seen.take(rules, event, record))?;
     let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let is_heard = control::is_heard(&path);
@@ -154,49 +190,42 @@ pub fn status(
         counts.pending += std::mem::take(&mut counts.in_progress);
     }
     let now = clock::now();
-    let running = run.at_work().filter(|_| !is_stopped).map(|work| Running {
-        task: work.task,
-        attempt: work.attempt,
-        seconds: run.view(work.task).and_then(|view| view.since).map_or(0, |since| seconds(since, now)),
+    let running = run.at_work().filter(|_| !is_stopped).map(|work| {
+        let since = run.view(work.task).and_then(|view| view.since);
+        let last_output = last_output(&path, tasks[work.task.get()].id.as_str(), work.attempt);
+        let seconds = since.map_or(0, |since| seconds(since, now));
+        Running { task: work.task, attempt: work.attempt, seconds, since, last_output }
     });
     // What an executor that is there has not written down yet.
     let is_going = is_heard && run.counts().in_progress > 0;
     let going = run.last_event().filter(|_| is_going).map_or(0, |last| millis(last, now));
-    let checkpoint = run.checkpoint().map(|(task, cause)| Checkpoint {
-        task,
-        cause,
-        judges: run
-            .judged_at(task)
-            .into_iter()
-            .map(|task| (task, run_at::delivered(&path, tasks[task.get()].id.as_str())))
-            .collect(),
-        critique: run.critique_at(task).map(str::to_owned),
-    });
     let judged = |task| {
-        let view = run.view(task);
-        let why = view.and_then(|view| view.error).filter(|_| run.status(task) != Some(TaskStatus::Completed));
-        let wait = view.and_then(|view| view.not_before).map(|until| seconds(now, until)).filter(|wait| *wait > 0);
-        view.map(|view| TaskNote { rounds: view.rounds, verdict: view.verdict, why: why.map(str::to_owned), wait })
+        let view = run.view(task)?;
+        let why = view.error.filter(|_| view.status != TaskStatus::Completed);
+        let wait = view.not_before.map(|until| seconds(now, until)).filter(|wait| *wait > 0);
+        Some(TaskNote {
+            rounds: view.rounds,
+            verdict: view.verdict,
+            why: why.map(str::to_owned),
+            wait,
+            since: view.since,
+            failures: view.failures,
+            is_out_of_rounds: view.status == TaskStatus::Failed && seen.was_rejected(task),
+            because: (view.status == TaskStatus::Skipped).then(|| seen.because(task)).flatten(),
+        })
     };
-    let artifacts = Shelf::at(&session.artifacts, &path, folder).map(|shelf| shelf.artifacts).unwrap_or_default();
+    let shelf = Shelf::at(&session.artifacts, &path, folder).ok();
+    let halt = run.halt().map(|why| Halted::describe(why, &run, session));
     Ok(Some(Status {
-        artifacts,
+        faults: shelf.as_ref().map(Shelf::glance).unwrap_or_default(),
+        artifacts: shelf.map(|shelf| shelf.artifacts).unwrap_or_default(),
         at_work: if is_heard { control::activity(&path) } else { Vec::new() },
         talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
         is_heard,
         used: usage::collect(&run, session),
-        folder: path,
         stage: run.stage().word(),
-        reason: match (run.halt(), run.pause()) {
-            (Some(why), _) => Some(Halted::describe(why, &run, session).words),
-            (None, Some(PauseReason::Told(reason))) => Some(reason.clone()),
-            (None, Some(PauseReason::WaveFailed(wave))) => Some(format!("every task of wave {wave} failed")),
-            (None, Some(PauseReason::Checkpoint { task, .. })) => {
-                Some(format!("checkpoint after {}", tasks[task.get()].id))
-            }
-            (None, None) => None,
-        },
+        reason: reason(&run, halt.as_ref(), tasks),
         finished: *run.stage() == Stage::Finished,
         counts,
         running: running.collect(),
@@ -204,14 +233,52 @@ pub fn status(
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
         judged: indexes().map(|task| judged(task).unwrap_or_default()).collect(),
         durations: indexes().filter_map(|task| run.view(task)).map(|view| view.durations).collect(),
-        times: times.0,
         active: Duration::from_millis(run.active().0 + going),
         idle: Duration::from_millis(run.idle().0),
-        checkpoint,
+        checkpoint: checkpoint(&run, &path, tasks),
         decisions: run.decisions().to_vec(),
         rounds: run.rounds(),
         statuses,
+        at: now,
+        stage_since: seen.stage_since(),
+        pause: run.pause().cloned(),
+        halt,
+        held: seen.held(now),
+        proposals: propose::proposals(&path),
+        room: file_system(&path).ok().map(|found| found.free),
+        times: seen.into_times(),
+        folder: path,
     }))
+}
+
+/// When the worker of an attempt last printed something, if it did.
+fn last_output(run: &Path, task: &str, attempt: u32) -> Option<Timestamp> {
+    let written = |log: &PathBuf| {
+        let file = ours::look_at(log).ok()?;
+        let micros = i64::try_from(file.st_mtime_nsec).unwrap_or(0) / 1000;
+        Some(Timestamp::from_micros(file.st_mtime.saturating_mul(1_000_000).saturating_add(micros)))
+    };
+    run_at::logs(run, task, attempt).iter().filter_map(written).max()
+}
+
+/// Why a run is paused, or stopped, in words.
+fn reason(run: &Run, halt: Option<&Halted>, tasks: &[Task]) -> Option<String> {
+    if let Some(halt) = halt {
+        return Some(halt.words.clone());
+    }
+    match run.pause()? {
+        PauseReason::Told(reason) => Some(reason.clone()),
+        PauseReason::WaveFailed(wave) => Some(format!("every task of wave {wave} failed")),
+        PauseReason::Checkpoint { task, .. } => Some(format!("checkpoint after {}", tasks[task.get()].id)),
+    }
+}
+
+/// Where a run waits for a person, if it does.
+fn checkpoint(run: &Run, path: &Path, tasks: &[Task]) -> Option<Checkpoint> {
+    let (task, cause) = run.checkpoint()?;
+    let delivered = |task: TaskIndex| (task, run_at::delivered(path, tasks[task.get()].id.as_str()));
+    let judges = run.judged_at(task).into_iter().map(delivered).collect();
+    Some(Checkpoint { task, cause, judges, critique: run.critique_at(task).map(str::to_owned) })
 }
 
 /// The run in a folder, or the newest run of a session.

@@ -70,6 +70,9 @@ pub struct Open {
     pub tool: String,
     /// What for, in its words.
     pub what: String,
+    /// When it asked, in milliseconds since 1970; nothing from a driver that does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<u64>,
 }
 
 /// The answer to a word.

@@ -120,6 +120,7 @@ struct Asked {
     number: u64,
     question: Question,
     until: Option<Instant>,
+    since_ms: Option<u64>,
 }
 
 impl Talk {
@@ -290,7 +291,8 @@ impl Talk {
         let rest = json!({"question": self.asked, "tool": question.tool, "what": question.what});
         self.mark("asks", &rest);
         door::ask(&self.brief.control, &rest);
-        self.questions.push(Asked { number: self.asked, question, until });
+        let since_ms = UNIX_EPOCH.elapsed().ok().and_then(|since| u64::try_from(since.as_millis()).ok());
+        self.questions.push(Asked { number: self.asked, question, until, since_ms });
     }
 
     fn answer(&mut self, question: &Question, allow: bool, by: &str) {
@@ -371,6 +373,7 @@ impl Talk {
             question: asked.number,
             tool: asked.question.tool.clone(),
             what: asked.question.what.clone(),
+            since_ms: asked.since_ms,
         };
         State {
             did: String::new(),

@@ -1,5 +1,6 @@
 //! How a run stands, for programs. Fields are added, never renamed or removed, within one `version`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,8 +10,11 @@ use team_executor_engine::event::Activity;
 use team_executor_engine::{AttemptTimes, Running, Status};
 use team_executor_files::time;
 
+use crate::attention::{Attention, Item};
+use crate::error::Error;
 use crate::joining::JsonJoining;
 use crate::usage::JsonUsage;
+use crate::{App, Opened};
 
 /// How the newest run of a session stands; without a run only the session is known.
 #[derive(Debug, Serialize)]
@@ -35,6 +39,9 @@ pub struct JsonStatus<'a> {
     injected_roles: Vec<JsonJoining>,
     duration_ms: u64,
     idle_ms: u64,
+    needs: Vec<Item>,
+    problems: Vec<Item>,
+    attention_counts: BTreeMap<&'static str, usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,14 +58,16 @@ struct JsonTask<'a> {
     /// How long all of them took that have ended, and how long the task was ready without a worker.
     duration_ms: u64,
     waited_ms: u64,
-    attempts: Vec<JsonAttemptTimes>,
+    attempts: Vec<JsonAttemptTimes<'a>>,
 }
 
 /// When an attempt did what.
 #[derive(Debug, Serialize)]
-struct JsonAttemptTimes {
+struct JsonAttemptTimes<'a> {
     attempt: u32,
+    agent: &'a str,
     outcome: Option<&'static str>,
+    sent_back: bool,
     ready: Option<String>,
     started: String,
     first_output: Option<String>,
@@ -66,11 +75,13 @@ struct JsonAttemptTimes {
     checked: Option<String>,
 }
 
-impl From<&AttemptTimes> for JsonAttemptTimes {
-    fn from(times: &AttemptTimes) -> Self {
+impl<'a> From<&'a AttemptTimes> for JsonAttemptTimes<'a> {
+    fn from(times: &'a AttemptTimes) -> Self {
         Self {
             attempt: times.attempt,
+            agent: &times.agent,
             outcome: times.outcome,
+            sent_back: times.is_sent_back,
             ready: times.ready.map(time::format),
             started: time::format(times.started),
             first_output: times.first_output.map(time::format),
@@ -150,8 +161,21 @@ fn asks<'a>(session: &'a Session, status: &'a Status) -> Vec<JsonAsked<'a>> {
     status.running.iter().flat_map(of).collect()
 }
 
-/// How a run stands, for programs.
-pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>) -> JsonStatus<'a> {
+impl App {
+    /// How a run stands, for programs.
+    pub fn status_json<'a>(&self, opened: &'a Opened, status: Option<&'a Status>) -> Result<JsonStatus<'a>, Error> {
+        let (session, graph) = opened.runnable()?;
+        let attention = status.map(|status| self.attention(opened, status)).unwrap_or_default();
+        Ok(json((session, graph), status, attention))
+    }
+}
+
+fn json<'a>(
+    (session, graph): (&'a Session, &Graph),
+    status: Option<&'a Status>,
+    attention: Attention,
+) -> JsonStatus<'a> {
+    let Attention { needs, problems, counts } = attention;
     let id = |task: &TaskIndex| session.tasks[task.get()].id.as_str();
     JsonStatus {
         version: 1,
@@ -174,6 +198,9 @@ pub fn json<'a>(session: &'a Session, graph: &Graph, status: Option<&'a Status>)
         injected_roles: crate::joining::json(&joining(session, None, &[])),
         duration_ms: status.map_or(0, |status| millis(status.active)),
         idle_ms: status.map_or(0, |status| millis(status.idle)),
+        needs,
+        problems,
+        attention_counts: counts,
     }
 }
 

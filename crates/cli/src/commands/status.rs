@@ -6,7 +6,6 @@ mod watch;
 use std::io::Write;
 use std::path::Path;
 
-use team_executor_app::status::json;
 use team_executor_app::{App, Opened};
 use team_executor_core::run::Cause;
 
@@ -65,7 +64,7 @@ fn show_opened(
         (Some(status), _) if watch => watch::watch(&watched, &status, printer)?,
         (Some(status), Format::Text) => text(&watched, &status, width, false, printer.out())?,
         (None, Format::Text) => writeln!(printer.out(), "Session {} was never run", escape::line(session.id.as_str()))?,
-        (status, Format::Json) => printer.json(&json(session, graph, status.as_ref()))?,
+        (status, Format::Json) => printer.json(&app.status_json(opened, status.as_ref())?)?,
     }
     Ok(Exit::Fine)
 }

@@ -5,6 +5,7 @@
 
 mod agents;
 mod artifacts;
+mod attention;
 mod background;
 mod budgets;
 mod callers;

@@ -96,7 +96,7 @@ fn watchers_end_when_the_executor_is_gone() {
     world.through(["timeout", "--foreground", "60"].map(str::to_owned).into());
     let watch = |args: &[&str]| Screen::start(world.command(args), 80, 24);
     let mut watchers = [
-        (watch(&["status", "--watch", "--session=demo"]), "▶ A in_progress  attempt 1", "No executor has it."),
+        (watch(&["status", "--watch", "--session=demo"]), "▶ A in_progress  attempt 1", "no executor has the run"),
         (watch(&["status", "--watch", "--session=demo", "--format=json"]), "{\"version\":1", "\"executor\":false"),
         (watch(&["logs", "-f", "A", "--session=demo"]), "at it", "at it"),
     ];

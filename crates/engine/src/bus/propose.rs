@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use team_executor_beneath::{io_error, ours};
-use team_executor_core::{Graph, Session, Task};
+use team_executor_core::{Graph, Session, Task, Timestamp};
 use team_executor_files::{Dialect, time};
 use team_executor_store::run_folder::project_root;
 use team_executor_store::{Log, RealDisk};
@@ -38,6 +38,8 @@ pub struct Proposal {
     pub dependencies: Vec<String>,
     /// The task whose worker proposes it.
     pub by: String,
+    /// When; nothing where that cannot be read.
+    pub at: Option<Timestamp>,
 }
 
 impl Proposal {
@@ -56,6 +58,7 @@ impl Proposal {
             role: text("assignee")?,
             dependencies: line["deps"].as_array()?.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
             by: text("task_id")?,
+            at: text("ts").and_then(|at| time::parse(&at)).map(|read| read.time),
         })
     }
 }

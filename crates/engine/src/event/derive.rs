@@ -10,6 +10,7 @@ use team_executor_core::{Session, TaskIndex, Timestamp, Verdict};
 use team_executor_store::Seq;
 
 use super::{Counts, Event, Kind, ToReview, VERSION};
+use crate::circumstances::no_quota_until;
 use crate::control::question;
 use crate::cost::budget::Halted;
 use crate::dispatch::conductor::Happened;
@@ -206,8 +207,7 @@ impl Telling<'_> {
 
 /// For how long an agent has no quota, if that is why an attempt failed.
 fn held(class: ErrorClass, then: Then, at: Timestamp) -> Option<Duration> {
-    let (ErrorClass::Quota { until }, Then::Again { not_before }) = (class, then) else { return None };
-    let until = until.map_or(not_before, |until| until.max(not_before));
+    let until = no_quota_until(class, then)?;
     let micros = until.as_micros().saturating_sub(at.as_micros());
     Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }

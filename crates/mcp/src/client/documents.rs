@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 use team_executor_app::asking::Asked;
 use team_executor_app::findings::FindingsReport;
-use team_executor_app::status::json;
 use team_executor_app::{App, Error, Opened, Reading};
 use team_executor_files::{Code, Finding};
 
@@ -50,8 +49,7 @@ pub(super) fn picture(app: &App, session: Option<&Path>) -> Result<Option<String
 /// How the newest run of a session stands.
 pub(super) fn status(app: &App, session: Option<&Path>) -> Result<Value, Error> {
     let opened = app.open(session, Reading::default())?;
-    let (session, graph) = opened.runnable()?;
-    value(&json(session, graph, app.status(&opened)?.as_ref()))
+    value(&app.status_json(&opened, app.status(&opened)?.as_ref())?)
 }
 
 /// The same, with what the agents ask while the run goes on.

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anstyle::Style;
 use clap::Parser as _;
-use team_executor_app::config::{Dollars, PROJECT_FILE, Time, quoted, shown};
+use team_executor_app::attention::{budget_flag, budget_setting};
+use team_executor_app::config::shown;
 use team_executor_app::error::MAKE_ROOM;
 use team_executor_app::usage::{self, Sum};
 use team_executor_app::{App, FailedTask, Halted, Report};
 use team_executor_beneath::read_regular;
 use team_executor_core::TaskStatus;
-use team_executor_core::run::{Ending, Halt, Measure, Scope};
+use team_executor_core::run::{Ending, Halt};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::plan::{joined, list, mark};
@@ -257,18 +258,11 @@ fn is_full(report: &Report) -> bool {
 
 /// What to do about what is in the way, where no flag helps.
 fn more(halted: &Halted) -> Option<String> {
-    let bound = match &halted.why {
-        Halt::Budget(bound) => bound,
-        Halt::NoRoom => return Some(MAKE_ROOM.to_owned()),
-        Halt::NotLoggedIn(_) | Halt::PartDone => return None,
-    };
-    let section = match bound.scope {
-        Scope::Run => return None,
-        Scope::Role(_) => "roles",
-        Scope::Task(_) => "tasks",
-    };
-    let name = quoted(halted.name.as_deref().unwrap_or_default());
-    Some(format!("set more `{}` in [{section}.{name}.budget] of {PROJECT_FILE}", bound.measure))
+    match &halted.why {
+        Halt::Budget(bound) => budget_setting(bound, halted),
+        Halt::NoRoom => Some(MAKE_ROOM.to_owned()),
+        Halt::NotLoggedIn(_) | Halt::PartDone => None,
+    }
 }
 
 /// The command that goes on with a run that remembers its options; with a run that is not the session's newest, by name.
@@ -296,18 +290,12 @@ pub(super) fn past_checkpoint(args: Vec<String>) -> Vec<String> {
 
 /// The command that continues a run: these words behind the program, with twice the budget of the run if that was in the way.
 pub(super) fn resume(program: String, args: impl Iterator<Item = String>, halted: Option<&Halted>) -> String {
-    let bound = match halted.map(|halted| &halted.why) {
-        Some(Halt::Budget(bound)) if bound.scope == Scope::Run => bound,
+    let with_more = match halted.map(|halted| &halted.why) {
+        Some(Halt::Budget(bound)) => budget_flag(bound),
         Some(Halt::PartDone) => return same_command(program, without_part(args).into_iter()),
-        _ => return same_command(program, args),
+        _ => None,
     };
-    let flag = format!("--budget-{}", bound.measure);
-    let most = bound.budget.saturating_mul(2).max(bound.used.saturating_add(bound.next));
-    let most = match bound.measure {
-        Measure::Usd => Dollars(most).to_string(),
-        Measure::Tokens | Measure::Turns => most.to_string(),
-        Measure::Wall => Time(Some(most.div_ceil(1000).saturating_mul(1000))).to_string(),
-    };
+    let Some((flag, most)) = with_more else { return same_command(program, args) };
     let mut is_value = false;
     let others = args.filter(|arg| {
         let is_flag = arg.strip_prefix(&flag).map(|rest| rest.is_empty() || rest.starts_with('='));
@@ -350,7 +338,7 @@ fn same_command(program: String, args: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use team_executor_core::run::Bound;
+    use team_executor_core::run::{Bound, Measure, Scope};
 
     use super::*;
 

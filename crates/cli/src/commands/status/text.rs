@@ -1,8 +1,11 @@
 //! How a run stands, for people.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
+use team_executor_app::attempts::between;
+use team_executor_app::attention::Attention;
 use team_executor_app::usage::{Sum, sums};
 use team_executor_app::{Running, Status, TaskNote, count, seconds, took_words};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
@@ -19,6 +22,10 @@ use team_executor_app::usage::so_far;
 const SHOWN: usize = 200;
 /// How many names a list has.
 const NAMES: usize = 20;
+/// How many needs and how many problems are shown, also in brief, and how many actions for each.
+const ITEMS: usize = 10;
+const BRIEF: usize = 2;
+const ACTIONS: usize = 6;
 /// How many conversations are shown.
 const CONVERSATIONS: usize = 10;
 
@@ -30,10 +37,51 @@ pub(super) fn text(
     brief: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
+    attention(&shown.app.attention(shown.opened, status), status, (width, brief), out)?;
     head(shown, status, width, out)?;
     tasks(shown, status, width, brief, out)?;
     summary(shown, status, width, out)?;
     decisions(shown, status, width, out)
+}
+
+/// What a person must do, and what is wrong.
+fn attention(
+    found: &Attention,
+    status: &Status,
+    (width, brief): (usize, bool),
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let most = if brief { BRIEF } else { ITEMS };
+    for (label, items) in [("Needs you", &found.needs), ("Problems", &found.problems)] {
+        if items.is_empty() {
+            continue;
+        }
+        let all: usize = items
+            .iter()
+            .map(|item| item.kind)
+            .collect::<BTreeSet<_>>()
+            .iter()
+            .map(|kind| found.counts[kind.word()])
+            .sum();
+        writeln!(out, "{label}: {all}")?;
+        for item in items.iter().take(most) {
+            let since = item.since.map(|since| between(since, status.at)).filter(|age| age.as_secs() > 0);
+            let since = since.map(|age| format!(" ({})", seconds(age))).unwrap_or_default();
+            let task = item.task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
+            let line = format!("{}{task}{since}: {}", item.kind.word().replace('_', " "), item.why);
+            writeln!(out, "  {}", escape::cut(&line, width - 2))?;
+            // Commands are there to be copied, so they are not cut.
+            let actions = if label == "Problems" || brief { 1 } else { ACTIONS };
+            for action in item.actions.iter().take(actions) {
+                writeln!(out, "    {}: {}", escape::line(&action.label), escape::line(&action.command))?;
+            }
+        }
+        if all > most {
+            writeln!(out, "  … and {} more with --format json", all - most.min(items.len()))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 /// How far a run is.
@@ -149,7 +197,7 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
 
 /// Decisions that were made, and open ones.
 fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Write) -> Result<(), Failure> {
-    let Watched { session, path, .. } = *shown;
+    let session = shown.session;
     let id = |task: TaskIndex| escape::line(session.tasks[task.get()].id.as_str());
     for decision in &status.decisions {
         let at = decision.checkpoint.map(|task| format!(" after {}", id(task))).unwrap_or_default();
@@ -166,12 +214,6 @@ fn decisions(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl 
         if let Some(critique) = &checkpoint.critique {
             writeln!(out, "  not accepted: {}", escape::line(critique))?; // it is what a person decides by
         }
-        let named = escape::session(path);
-        let program = shown.app.typed();
-        writeln!(out, "Decide with: {program} checkpoint approve|reject|revise|recheck|feedback {named}")?;
-    }
-    if !status.finished && !status.is_heard {
-        writeln!(out, "\nNo executor has it. Go on with: {} resume {}", shown.app.typed(), escape::session(path))?;
     }
     Ok(())
 }
@@ -239,12 +281,7 @@ fn worker(
     for line in lines {
         writeln!(out, "{:INDENT$}{}", "", escape::cut(&line, width - INDENT))?;
     }
-    // Commands are there to be copied, so they are not cut.
-    if !open.is_empty() {
-        let (task, session) = (escape::shell_word(task), escape::session(shown.path));
-        let help = format!("{} talk allow {task} {session}, or: talk deny {task}", shown.app.typed());
-        writeln!(out, "{:INDENT$}help: {}", "", escape::line(&help))?;
-    }
+    // A command is there to be copied, so it is not cut.
     if let Some(attach) = status.doing(task, running.attempt).and_then(|one| one.attach.as_deref()) {
         writeln!(out, "{:INDENT$}join with: {}", "", escape::line(attach))?;
     }

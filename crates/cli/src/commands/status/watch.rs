@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_str;
-use team_executor_app::status::{journal, json};
+use team_executor_app::status::journal;
 use team_executor_app::{App, Changes, Opened, Status, is_heard};
 use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session};
@@ -64,9 +64,10 @@ fn show(
     painter: &mut Painter,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let Watched { session, graph, format, .. } = watched;
+    let Watched { app, opened, format, .. } = watched;
     if *format == Format::Json {
-        serde_json::to_writer(printer.out(), &json(session, graph, Some(status))).map_err(std::io::Error::from)?;
+        let json = app.status_json(opened, Some(status))?;
+        serde_json::to_writer(printer.out(), &json).map_err(std::io::Error::from)?;
         writeln!(printer.out())?;
     } else if printer.out_is_live() && !is_over {
         let (columns, rows) = printer::terminal_size();

@@ -107,7 +107,7 @@ fn chosen(caller: &Caller, wanted: &TaskNames) -> Result<(PathBuf, Vec<Proposal>
 fn show(shown: &[Proposal], format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     if format == Format::Json {
         let proposals = shown.iter().map(|one| {
-            let Proposal { id, title, description, role, dependencies, by } = one;
+            let Proposal { id, title, description, role, dependencies, by, .. } = one;
             JsonProposal { id, title, description, assignee: role, deps: dependencies, proposed_by: by }
         });
         printer.json(&JsonProposals { version: 1, proposals: proposals.collect() })?;

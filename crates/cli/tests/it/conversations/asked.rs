@@ -100,8 +100,7 @@ fn status_says_what_an_agent_asks_in_text_and_json() {
     wait_for(&mut executor, "A asks to use edit: Writing to a.md");
     let shown = world.run(&["status", "--session=S"]);
     assert!(shown.stdout.contains("      asks to use edit: Writing to a.md\n"), "{shown}");
-    let help = "      help: team-executor talk allow A --session=S, or: talk deny A\n";
-    assert!(shown.stdout.contains(help), "{shown}");
+    assert!(shown.stdout.contains("    Allow: team-executor talk allow A --session=S --question=1\n"), "{shown}");
     let shown = world.run(&["status", "--session=S", "--format=json"]);
     let status: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     let asked =

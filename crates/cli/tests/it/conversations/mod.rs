@@ -78,7 +78,7 @@ fn put(world: &World, name: &str, text: &str) {
 const RUN: [&str; 3] = ["run", "--session=S", "-y"];
 
 /// Starts a run of `S` that goes on beside the test.
-fn start(world: &World) -> Child {
+pub(crate) fn start(world: &World) -> Child {
     let mut command = world.command(&RUN);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }

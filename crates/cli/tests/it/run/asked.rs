@@ -44,7 +44,7 @@ fn a_paused_run_waits_until_it_is_resumed() {
     waiting.gate.open();
     wait_for(&mut executor, "✓ A");
     let shown = ask(world, &["check"]);
-    assert!(said(world, &shown).starts_with("Run EX is paused: lunch\n"), "{shown}");
+    assert!(said(world, &shown).contains("\nRun EX is paused: lunch\n"), "{shown}");
     assert!(shown.stdout.contains("✓ A completed\n") && shown.stdout.contains("○ B ready  after A\n"), "{shown}");
     assert!(shown.stdout.contains("\nRunning         none\nReady           B\n"), "{shown}");
 
@@ -89,7 +89,11 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     assert_eq!(code, Some(3), "{out}");
     assert!(out.contains("\nResume with: team-executor resume "), "{out}");
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
-    assert!(shown.starts_with("Run EX is stopped\n[") && shown.contains("\nNo executor has it. "), "{shown}");
+    assert!(
+        shown.starts_with("Needs you: 1\n  stopped: no executor has the run; ")
+            && shown.contains("\nRun EX is stopped\n["),
+        "{shown}"
+    );
     assert_eq!(column(&waiting.world, "status"), ["completed", "pending"]);
 
     let mut waiting = Waiting::new();
@@ -99,7 +103,7 @@ fn a_run_that_is_stopped_ends_with_its_workers_or_at_once() {
     assert_eq!(end(executor).0, Some(130));
     waiting.pulse.wait_dead();
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
-    assert!(shown.starts_with("Run EX is stopped\n["), "{shown}");
+    assert!(shown.contains("Run EX is stopped\n["), "{shown}");
     assert_eq!(column(&waiting.world, "status"), ["pending", "pending"]);
     let skipped = said(&waiting.world, &ask(&waiting.world, &["skip", "B"]));
     assert!(skipped.starts_with("Run EX is stopped\n  B is skipped"), "{skipped}");
@@ -156,7 +160,7 @@ fn a_run_whose_executor_was_killed_is_not_said_to_go_on() {
     executor.limited_wait();
     waiting.pulse.wait_dead();
     let shown = said(&waiting.world, &ask(&waiting.world, &["status"]));
-    assert!(shown.starts_with("Run EX is unfinished\n[") && shown.contains("1 cut off"), "{shown}");
+    assert!(shown.contains("\nRun EX is unfinished\n[") && shown.contains("1 cut off"), "{shown}");
     assert!(shown.contains("\nCut off ") && shown.contains("  attempt 1\n"), "{shown}");
 }
 
@@ -170,13 +174,13 @@ fn paused_run_continues_after_its_executor_was_killed() {
     waiting.pulse.wait_dead();
     assert!(folder(&waiting.world).join(".executor/control").exists(), "nobody removed it");
     let shown = ask(&waiting.world, &["status"]);
-    assert!(said(&waiting.world, &shown).starts_with("Run EX is paused: paused by hand\n"), "{shown}");
-    assert!(shown.stdout.ends_with("\nNo executor has it. Go on with: team-executor resume --session=S\n"), "{shown}");
+    assert!(said(&waiting.world, &shown).contains("\nRun EX is paused: paused by hand\n"), "{shown}");
+    assert!(shown.stdout.contains("\n    Resume: team-executor resume --session=S\n"), "{shown}");
     let program = env!("CARGO_BIN_EXE_team-executor");
     let mut elsewhere = std::process::Command::new(program);
     elsewhere.args(["status", "--session=S"]).current_dir(waiting.world.dir()).env("PATH", "/usr/bin");
     let shown = String::from_utf8(elsewhere.limited_output().stdout).expect("text");
-    assert!(shown.ends_with(&format!("Go on with: {program} resume --session=S\n")), "{shown}");
+    assert!(shown.contains(&format!("\n    Resume: {program} resume --session=S\n")), "{shown}");
     for request in ["pause", "stop"] {
         let nobody = ask(&waiting.world, &[request]);
         assert_eq!(nobody.code, Some(2), "{nobody}");

@@ -195,6 +195,28 @@ impl Shelf {
         }
     }
 
+    /// The artifacts that are not there any more, or not in their length, by their places in the list. Only the first are looked
+    /// for, and no file is read.
+    pub(crate) fn glance(&self) -> Vec<(usize, Fault)> {
+        const MOST: usize = 10_000;
+        let fault = |shelved: &Shelved| {
+            let Artifact { path, file_size: Some(was), validation: Validation::Passed, .. } = &shelved.artifact else {
+                return None;
+            };
+            if shelved.attempt == 0 {
+                return None;
+            }
+            match self.records(&shelved.run).roots.length(shelved.place, path) {
+                Ok(now) if now == *was => None,
+                Ok(0) => Some(Fault::Empty),
+                Ok(_) => Some(Fault::Changed),
+                Err(ReadError::Missing) => Some(Fault::Missing),
+                Err(why) => Some(Fault::Unreadable(why.to_string())),
+            }
+        };
+        self.artifacts.iter().enumerate().take(MOST).filter_map(|(nth, one)| Some((nth, fault(one)?))).collect()
+    }
+
     /// Every artifact that is not what was delivered any more, by path.
     pub fn faults(&self) -> Vec<(&Shelved, Fault)> {
         self.artifacts.iter().filter_map(|shelved| Some((shelved, self.fault(shelved)?))).collect()

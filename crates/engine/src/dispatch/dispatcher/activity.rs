@@ -70,11 +70,13 @@ impl RealDesk<'_> {
         let unheard = Stream::default();
         for (slot, work) in rules.slots() {
             self.following.news(slot);
-            let stream = match self.following.stream(slot).filter(|_| self.following.knows(slot, work)) {
-                Some(stream) => stream,
-                None if self.following.progress(slot).is_some() => &unheard,
-                None => continue,
-            };
+            let idle_limit_ms = self.worker(rules, work.task).and_then(|worker| worker.limits.idle_ms);
+            let stream = self.following.stream(slot).filter(|_| self.following.knows(slot, work));
+            let is_unheard = stream.is_none() && self.following.progress(slot).is_none();
+            if is_unheard && idle_limit_ms.is_none() {
+                continue;
+            }
+            let stream = stream.unwrap_or(&unheard);
             let at_work = AtWork {
                 task: self.id(work.task).to_owned(),
                 attempt: work.attempt,
@@ -84,6 +86,8 @@ impl RealDesk<'_> {
                     .worker(rules, work.task)
                     .and_then(|worker| worker.attach(stream.usage.session_id.as_deref()?)),
                 activity: self.activity(rules, slot, work, stream),
+                idle_limit_ms,
+                is_unheard,
             };
             // It has no keys that are no text, so this cannot fail.
             lines.extend(serde_json::to_string(&at_work));
