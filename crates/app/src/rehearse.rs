@@ -126,6 +126,7 @@ impl App {
             run: None,
             goes_on: true,
             ask: None,
+            chooser: None,
             trees: None,
             allow_network: true,
             at_end: SessionStatus::Completed,

@@ -2,6 +2,7 @@
 //!
 //! Reading order: [`Prepared`] (who does what; nothing was started), [`Ready`] (agents were asked; a run can begin).
 
+mod newcomers;
 mod proposed;
 
 use std::path::PathBuf;
@@ -205,6 +206,7 @@ impl Prepared {
             self.remark_cadence(&defaults, remarks);
         }
         let (reactions, around) = self.reactions()?;
+        let chooser = self.newcomers();
         let exe = self.place.app.exe()?.to_owned();
         let remembered = self.remembered();
         let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
@@ -234,6 +236,7 @@ impl Prepared {
             prices,
             tasks: chosen.tasks,
             workers: chosen.workers,
+            chooser: Some(Box::new(chooser)),
             trees,
             allow_network: wanted.allow_network,
             at_end: wanted.at_end,

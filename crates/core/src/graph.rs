@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cycles::{self, Cycle};
 use crate::index::Index;
+use crate::later::Later;
 use crate::lists::Lists;
 use crate::near::Near;
 use crate::task::Task;
@@ -71,16 +72,50 @@ pub struct Sealed {
     pub problems: Vec<Problem>,
 }
 
-/// A dependency graph without cycles, cheap to clone. Each task is known by its position in the list that was sealed.
+/// A dependency graph without cycles, cheap to clone. Each task is known by its position in the list that was sealed, or behind
+/// it.
 #[derive(Debug, Clone)]
-pub struct Graph(Arc<Parts>);
+pub struct Graph {
+    sealed: Arc<Parts>,
+    /// The tasks that were added since.
+    later: Option<Arc<Later>>,
+}
 
+/// What was sealed.
 #[derive(Debug)]
-struct Parts {
+pub(crate) struct Parts {
     ids: Index,
     dependencies: Lists<TaskIndex>,
     dependents: Lists<TaskIndex>,
     waves: Waves,
+    /// A task is planned for a later wave than its dependencies need.
+    is_planned: bool,
+}
+
+impl Parts {
+    pub(crate) fn len(&self) -> usize {
+        self.dependencies.len()
+    }
+
+    pub(crate) fn index_of(&self, id: &str) -> Option<TaskIndex> {
+        self.ids.get(id)
+    }
+
+    pub(crate) fn dependents(&self, task: TaskIndex) -> &[TaskIndex] {
+        self.dependents.get(task.0)
+    }
+
+    pub(crate) fn order(&self) -> &[TaskIndex] {
+        &self.waves.order
+    }
+
+    pub(crate) fn depth(&self, task: TaskIndex) -> u32 {
+        self.waves.depth[task.get()]
+    }
+
+    pub(crate) fn wave(&self, task: TaskIndex) -> u32 {
+        self.waves.wave[task.get()]
+    }
 }
 
 impl Graph {
@@ -98,14 +133,37 @@ impl Graph {
             problems.extend(cycles::find(&links).into_iter().map(Problem::Cycle));
         }
         let usable = problems.iter().all(|problem| matches!(problem, Problem::RepeatedDependency { .. }));
-        let parts = waves.filter(|_| usable).map(|waves| Parts { ids, dependencies, dependents, waves });
-        let graph = parts.map(|parts| Self(Arc::new(parts)));
+        let parts = waves.filter(|_| usable).map(|waves| {
+            let is_planned = waves.wave != waves.depth;
+            Parts { ids, dependencies, dependents, waves, is_planned }
+        });
+        let graph = parts.map(|parts| Self { sealed: Arc::new(parts), later: None });
         Sealed { graph, problems }
+    }
+
+    /// Adds tasks that nothing waits for yet, each behind what it waits for itself; what that costs depends on their own
+    /// dependencies only. Nothing is changed, and the answer is no, if that is not so, or if waves are planned: then all tasks
+    /// are to be [sealed](Self::seal) anew.
+    pub fn extend<'t>(&mut self, tasks: impl IntoIterator<Item = &'t Task>) -> bool {
+        if self.sealed.is_planned {
+            return false;
+        }
+        let later = Arc::make_mut(self.later.get_or_insert_default());
+        let before = later.len();
+        let mut add = |task: &Task| {
+            let wave = later.add(&self.sealed, task).and_then(|index| later.wave(&self.sealed, index));
+            wave.is_some_and(|wave| task.declared_wave.is_none_or(|declared| declared <= wave))
+        };
+        let is_extended = tasks.into_iter().all(&mut add);
+        if !is_extended {
+            later.cut(before);
+        }
+        is_extended
     }
 
     /// How many tasks there are.
     pub fn len(&self) -> usize {
-        self.0.dependencies.len()
+        self.sealed.len() + self.later.as_ref().map_or(0, |later| later.len())
     }
 
     /// Whether there is no task.
@@ -115,58 +173,71 @@ impl Graph {
 
     /// How many dependencies there are, repeated ones counted once.
     pub fn edge_count(&self) -> usize {
-        self.0.dependencies.items().len()
+        self.sealed.dependencies.items().len() + self.later.as_ref().map_or(0, |later| later.edge_count())
     }
 
     /// The task with that id.
     pub fn index_of(&self, id: &str) -> Option<TaskIndex> {
-        self.0.ids.get(id)
+        match &self.later {
+            Some(later) => later.index_of(&self.sealed, id),
+            None => self.sealed.index_of(id),
+        }
     }
 
-    /// Whether these are the tasks that were sealed, by their ids.
+    /// Whether these are the tasks of the graph, by their ids.
     pub(crate) fn is_of(&self, tasks: &[Task]) -> bool {
-        self.0.ids.is_of(tasks)
+        match &self.later {
+            None => self.sealed.ids.is_of(tasks),
+            Some(later) => tasks
+                .split_at_checked(self.sealed.len())
+                .is_some_and(|(first, behind)| self.sealed.ids.is_of(first) && later.is_of(behind)),
+        }
     }
 
     /// What a task waits for, in the order of its list.
     pub fn dependencies(&self, task: TaskIndex) -> &[TaskIndex] {
-        self.0.dependencies.get(task.0)
+        let later = self.later.as_ref().and_then(|later| later.dependencies(&self.sealed, task));
+        later.unwrap_or_else(|| self.sealed.dependencies.get(task.0))
     }
 
     /// What waits for a task, in order of appearance.
     pub fn dependents(&self, task: TaskIndex) -> &[TaskIndex] {
-        self.0.dependents.get(task.0)
+        let later = self.later.as_ref().and_then(|later| later.dependents(&self.sealed, task));
+        later.unwrap_or_else(|| self.sealed.dependents(task))
     }
 
     /// Every task after all that it waits for: by wave, and in order of appearance within a wave.
     pub fn order(&self) -> &[TaskIndex] {
-        &self.0.waves.order
+        self.later.as_ref().map_or_else(|| self.sealed.order(), |later| later.order(&self.sealed))
     }
 
     /// The number of tasks on the longest path that ends in this task: 1 where it waits for nothing.
     pub fn depth(&self, task: TaskIndex) -> u32 {
-        self.0.waves.depth[task.get()]
+        let later = self.later.as_ref().and_then(|later| later.depth(&self.sealed, task));
+        later.unwrap_or_else(|| self.sealed.depth(task))
     }
 
     /// The wave of a task: the planned one, or a later one where its dependencies need that. Where none is planned it is
     /// the task's depth.
     pub fn wave(&self, task: TaskIndex) -> u32 {
-        self.0.waves.wave[task.get()]
+        let later = self.later.as_ref().and_then(|later| later.wave(&self.sealed, task));
+        later.unwrap_or_else(|| self.sealed.wave(task))
     }
 
     /// Whether a task is planned for a later wave than its dependencies need.
     pub fn is_planned(&self) -> bool {
-        self.0.waves.wave != self.0.waves.depth
+        self.sealed.is_planned
     }
 
     /// How many waves there are.
     pub fn wave_count(&self) -> u32 {
-        self.0.waves.count
+        self.sealed.waves.count.max(self.later.as_ref().map_or(0, |later| later.wave_count()))
     }
 
-    /// The number of tasks on the longest path that starts in this task: 1 where nothing waits for it.
+    /// The number of tasks on the longest path that starts in this task: 1 where nothing waits for it. Tasks that were added
+    /// since are not counted.
     pub fn remaining(&self, task: TaskIndex) -> u32 {
-        self.0.waves.remaining[task.get()]
+        self.sealed.waves.remaining.get(task.get()).copied().unwrap_or(1)
     }
 }
 

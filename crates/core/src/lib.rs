@@ -2,7 +2,7 @@
 //!
 //! Reading order: `ids` and [`time`] (the alphabet), [`task`], `role`, `artifact`, `session`, [`bus`] (the
 //! canonical model), [`moves`] (the three state machines), `graph` and `cycles` (what waits for what; `waves`, `near`,
-//! `knot` and `cut` do the work), `complexity` and [`mod@joining`] (who joins by rule; `mention` finds words), `reconcile` and
+//! `knot`, `cut` and `later` do the work), `complexity` and [`mod@joining`] (who joins by rule; `mention` finds words), `reconcile` and
 //! [`plan`] (what a run would do), [`run`] (what a run does, step by step).
 //!
 //! Invariants of this crate: no files, no clock, no environment, no randomness, no threads, no hash maps with a varying
@@ -26,6 +26,7 @@ mod ids;
 mod index;
 pub mod joining;
 mod knot;
+mod later;
 mod lists;
 mod map;
 mod mention;

@@ -197,6 +197,35 @@ proptest! {
     }
 }
 
+proptest! {
+    /// What is added behind a sealed graph is the same as if all had been sealed.
+    #[test]
+    fn extended_graph_is_the_sealed_one(dependencies in graphs_without_cycles(9, 16), first in 0..9_usize, half in 0..9_usize) {
+        // Each task waits for tasks before it only.
+        let n = dependencies.len();
+        let backwards: Vec<Vec<usize>> = (0..n).map(|task| dependencies[task].iter().copied().filter(|on| *on < task).collect()).collect();
+        let (all, first) = (tasks(&backwards), first.min(n));
+        let half = half.clamp(first, n.max(first));
+        let sealed = Graph::seal(&all).graph.unwrap();
+        let mut graph = Graph::seal(&all[..first]).graph.unwrap();
+        prop_assert!(graph.extend(&all[first..half]));
+        let before = graph.clone();
+        prop_assert!(!graph.extend(all[half..].iter().chain(&all[..1.min(n)])) || n == 0, "one is there already");
+        for (now, then) in (0..half as u32).map(|task| (graph.dependents(TaskIndex(task)), before.dependents(TaskIndex(task)))) {
+            prop_assert_eq!(now, then);
+        }
+        prop_assert!(graph.extend(&all[half..]));
+        prop_assert_eq!((graph.len(), graph.edge_count(), graph.wave_count()), (n, sealed.edge_count(), sealed.wave_count()));
+        prop_assert_eq!(graph.order(), sealed.order());
+        for task in (0..n as u32).map(TaskIndex) {
+            prop_assert_eq!(graph.dependencies(task), sealed.dependencies(task));
+            prop_assert_eq!(graph.dependents(task), sealed.dependents(task));
+            prop_assert_eq!((graph.wave(task), graph.depth(task)), (sealed.wave(task), sealed.depth(task)));
+            prop_assert_eq!(graph.index_of(&format!("T{}", task.0)), Some(task));
+        }
+    }
+}
+
 /// R: W-04
 #[test]
 fn a_chain_of_100_000_tasks_is_an_ordinary_session() {

@@ -45,6 +45,7 @@ pub use finish::archive::{Archived, Archiving, Which, archive};
 pub use finish::export::{Exported, export};
 pub use options::{Failure, Options};
 pub use prepare::job;
+pub use prepare::newcomer::{Choice, Chooser};
 pub use prepare::talk;
 pub use prepare::worker::{Worker, Workers};
 pub use render::run_report::{FailedTask, Report, WaveReport, seconds, took_words};

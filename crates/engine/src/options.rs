@@ -12,6 +12,7 @@ use team_executor_store::{JournalError, records};
 use crate::begin::remembered::Remembered;
 use crate::control::Checkpoints;
 use crate::cost::prices::Prices;
+use crate::prepare::newcomer::Chooser;
 use crate::prepare::worker::Workers;
 use crate::trees;
 
@@ -70,6 +71,8 @@ pub struct Options {
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.
     pub workers: Workers,
+    /// Chooses for tasks that are added while the run goes on; without it none can be.
+    pub chooser: Option<Box<dyn Chooser>>,
     /// Which tasks have a tree of their own, if any.
     pub trees: Option<trees::Settings>,
     /// The project may be on a file system that other machines write to.

@@ -89,7 +89,7 @@ impl Scenario {
         if other.once_in(4) && !weather.steady && policy.cadence == Cadence::Beat && tasks.len() > 2 {
             let first = 1 + other.index(tasks.len() - 1);
             tasks.iter_mut().skip(first).for_each(|task| task.status = TaskStatus::Pending);
-            policy.begun_with = u32::try_from(first).ok();
+            policy.later = (0..).map(TaskIndex).take(tasks.len()).skip(first).collect();
         }
         policy.agents = agents(&policy, tasks.len());
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
@@ -141,6 +141,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         prices: Prices::built_in_and([]),
         tasks: policy.tasks.clone(),
         workers: Workers::default(),
+        chooser: None,
         trees: None,
         allow_network: false,
         at_end: SessionStatus::Completed,

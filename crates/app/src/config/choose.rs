@@ -119,6 +119,8 @@ pub(crate) struct Chosen {
     pub(crate) ignored: bool,
     /// What was set and does not reach an agent, a line each.
     pub(crate) unheard: Vec<String>,
+    /// Whose quotas there are.
+    pub(crate) accounts: Accounts,
 }
 
 impl Chosen {
@@ -140,7 +142,7 @@ impl Chosen {
 }
 
 /// Something that will be run.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// The agent.
     pub agent: String,
@@ -152,6 +154,17 @@ pub struct Program {
 
 /// Chooses for every task of a session. `exe` is this program.
 pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Path) -> Result<Chosen, Error> {
+    choose_with(config, flags, session, exe, Accounts::new())
+}
+
+/// The same, beside others whose quotas are known.
+pub(crate) fn choose_with(
+    config: &Config,
+    flags: &Flags,
+    session: &Session,
+    exe: &Path,
+    accounts: Accounts,
+) -> Result<Chosen, Error> {
     let by_flag = flags.agent_command.as_ref().map(|text| Agent {
         from: Origin::Flag("--agent-command"),
         kind: AgentKind::Command(command::words(text)),
@@ -171,9 +184,10 @@ pub(crate) fn choose(config: &Config, flags: &Flags, session: &Session, exe: &Pa
         programs: Vec::new(),
         ignored: false,
         unheard: Vec::new(),
+        accounts,
     };
     let defaults = Defaults::choose(config, flags);
-    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen, known_pools: BTreeMap::new() };
+    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen };
     let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
     for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
         let own = config.settings.tasks.get(task.id.as_str());
@@ -200,12 +214,13 @@ struct Chooser<'a> {
     defaults: Defaults,
     by_flag: Option<Agent>,
     chosen: Chosen,
-    /// Whose quota there is.
-    known_pools: BTreeMap<Account, u32>,
 }
 
 /// Agent, model and account: where these are the same, so is the quota. Other variables make it another account.
 type Account = (Adapter, Option<String>, Vec<(String, String)>);
+
+/// The number of each account.
+pub(crate) type Accounts = BTreeMap<Account, u32>;
 
 /// Tasks without a section of their own that have these in common have the same workers: role, mode, agent, files to deliver.
 type Alike<'t> = (&'t str, ExecMode, Option<&'t str>, &'t [String]);
@@ -411,10 +426,10 @@ impl<'a> Chooser<'a> {
     /// Whose quota a worker uses. Commands have none that is known.
     fn pool(&mut self, worker: &Worker) -> u32 {
         let Some(Setup { adapter, model, .. }) = &worker.setup else { return 0 };
-        let next = u32::try_from(self.known_pools.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let next = u32::try_from(self.chosen.accounts.len()).unwrap_or(u32::MAX).saturating_add(1);
         // Of a protocol that many speak, the program says who it is.
         let model = if *adapter == Adapter::Acp { worker.command.first().cloned() } else { model.clone() };
-        *self.known_pools.entry((*adapter, model, worker.env.clone())).or_insert(next)
+        *self.chosen.accounts.entry((*adapter, model, worker.env.clone())).or_insert(next)
     }
 
     /// What is demanded of what a worker delivers. Commands that judge it are programs like any other.

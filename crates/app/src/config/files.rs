@@ -19,7 +19,7 @@ const USER_FILE: &str = "team-executor/config.toml";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What the user has settled beforehand.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Config {
     /// What the files say together, the project's first, over what is built in.
     pub(crate) settings: Settings,
@@ -32,7 +32,7 @@ pub(crate) struct Config {
 }
 
 /// One of the files.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct File {
     /// Whose it is.
     pub owner: &'static str,

@@ -184,7 +184,8 @@ Examples:
   team-executor task create DOCS-001 --title Docs --assignee writer --session=.
   team-executor task create B --title b --assignee dev --deps A --session=.
 
-Refused while a run is active, and if the session would become invalid."
+While a run is active its executor adds the task, to the session and to the run.
+Refused if the session would become invalid."
     )]
     Create(TaskCreate),
 
@@ -213,7 +214,7 @@ Examples:
   team-executor task accept DOCS-001 --session=.
   team-executor task accept DOCS-001 TEST-004 --session=. --format json
 
-The run that they were proposed in must be finished; `run` then runs them.")]
+While their run is active they start in it; otherwise `run` runs them.")]
     Accept(TaskNames),
 
     /// Decline proposed tasks

@@ -1,5 +1,5 @@
-//! Tasks that are added to a plan while its run is open. The rules know them from the beginning of a replay, so that indexes
-//! stay what they are, but they count from the record on that adds them.
+//! Tasks that are added to a run. The rules know them from the beginning of a replay, or since the plan got longer, so that
+//! indexes stay what they are, but they count from the record on that adds them.
 
 use super::decide::Turn;
 use super::event::Event;
@@ -28,13 +28,12 @@ impl Run {
             self.state.tasks[task.get()].is_absent = false;
             self.state.counts.pending += 1;
             let wave = self.wave_to_join(*task);
-            let facts = &mut self.facts.tasks[task.get()];
-            facts.wave = wave;
-            let turn = facts.turn;
+            self.facts.move_to_wave(*task, wave, &self.graph, self.policy.cadence);
+            let turn = self.facts.tasks[task.get()].turn;
             self.state.waves[wave as usize - 1].open[turn as usize] += 1;
             self.state.merged = self.state.merged.min(wave - 1);
         }
-        self.facts.sort_waves();
+        self.facts.sort_waves(&self.policy);
         for &task in &new {
             self.count_dependencies(task);
             for nth in 0..self.graph.dependents(task).len() {

@@ -1,37 +1,38 @@
 //! What never changes in a run about each task, except where a person steers it: its place in the order, its wave, whose worker and whose quota it uses.
 
-use std::cmp::Reverse;
+use std::borrow::Borrow;
+use std::hash::Hash;
 
 use super::policy::{Cadence, KeptWaves, Policy};
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::ids::{RoleName, TaskId};
-use crate::map::Map;
+use crate::map::Set;
 use crate::task::{ExecMode, Position, Priority, RunOn, Task, TaskStatus};
 
-/// What never changes about all tasks.
-#[derive(Debug, Clone)]
+/// What never changes about all tasks. What they share has numbers, which stay what they are when tasks are added.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub(super) tasks: Vec<TaskFacts>,
-    /// The best task first.
-    pub(super) by_rank: Vec<TaskIndex>,
     /// For each lane, whose resident worker takes its tasks and whose quota they use.
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Set<Lane>,
     /// Where tasks that use one quota queue; those of each role apart if there are budgets.
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Set<Pool>,
     /// For each chain, who can do a task, the one that is wanted first.
-    pub(super) chains: Vec<Vec<Choice>>,
-    /// What the agents are called, by their numbers; empty where that is not known.
-    pub(super) agents: Vec<String>,
-    /// How many quotas there are.
-    pub(super) quotas: usize,
-    /// The roles, by their numbers.
-    pub(super) roles: Vec<RoleName>,
-    /// How many resident workers there are.
-    pub(super) residents: usize,
-    /// All tasks by wave, and where each wave begins in them.
-    pub(super) by_wave: Vec<TaskIndex>,
-    pub(super) wave_starts: Vec<usize>,
+    pub(super) chains: Set<Vec<Choice>>,
+    /// What the agents are called; none where that is not known.
+    pub(super) agents: Set<String>,
+    /// The quotas.
+    pub(super) quotas: Set<u32>,
+    /// The roles.
+    pub(super) roles: Set<RoleName>,
+    /// The roles that have a resident worker.
+    pub(super) residents: Set<RoleName>,
+    /// The highest wave.
+    waves: u32,
+    /// Where a run keeps waves: all tasks by wave, and where each wave begins in them.
+    by_wave: Vec<TaskIndex>,
+    wave_starts: Vec<usize>,
 }
 
 /// What never changes about one task.
@@ -49,8 +50,8 @@ pub(super) struct TaskFacts {
     pub(super) asks: bool,
     pub(super) is_off: bool,
     pub(super) least: Option<Complexity>,
-    /// Its position in the order of starting.
-    pub(super) rank: u32,
+    /// Its place in the order of starting.
+    pub(super) rank: Rank,
     /// The number of its role.
     pub(super) role: usize,
     /// Whose quotas it can use.
@@ -99,88 +100,120 @@ pub(super) enum WaveTurn {
     After,
 }
 
+/// The place of a task in the order of starting: by priority, then by the length of what hangs on it, then in order of
+/// appearance; waves and their turns first, where tasks start wave by wave. A task that is added has its place without
+/// moving any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank(u128);
+
+impl Rank {
+    fn new(turn: Option<(u32, WaveTurn)>, priority: Priority, remaining: u32, task: TaskIndex) -> Self {
+        let (wave, turn) = turn.map_or((0, 0), |(wave, turn)| (wave, turn as u32));
+        let parts = [wave, turn << 8 | priority as u32, !remaining, task.0];
+        Self(parts.into_iter().fold(0, |rank, part| rank << 32 | u128::from(part)))
+    }
+
+    /// Whose place it is.
+    pub(super) const fn task(self) -> TaskIndex {
+        TaskIndex((self.0 & u32::MAX as u128) as u32)
+    }
+}
+
 impl Facts {
     /// The graph is the one of these tasks.
     pub(super) fn collect(tasks: &[Task], graph: &Graph, policy: &Policy) -> Self {
-        let mut residents: Map<&RoleName, ()> = Map::default();
-        let mut quotas: Map<u32, ()> = Map::default();
-        let mut agents: Map<&str, ()> = Map::default();
-        let mut chains: Map<Vec<Choice>, ()> = Map::default();
-        let mut wanted = Vec::new();
-        let mut roles: Map<&RoleName, ()> = Map::default();
-        let mut pools: Map<Pool, ()> = Map::default();
+        let mut facts = Self { tasks: Vec::with_capacity(tasks.len()), ..Self::default() };
+        tasks.iter().for_each(|task| facts.add(task, graph, policy));
+        facts.sort_waves(policy);
+        facts
+    }
+
+    /// The next task. Where waves are kept they are to be [sorted](Self::sort_waves) afterwards.
+    pub(super) fn add(&mut self, task: &Task, graph: &Graph, policy: &Policy) {
+        let index = TaskIndex(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX));
+        let facts = self.facts_of(index, task, graph, policy);
+        self.waves = self.waves.max(facts.wave);
+        self.tasks.push(facts);
+    }
+
+    fn facts_of(&mut self, index: TaskIndex, task: &Task, graph: &Graph, policy: &Policy) -> TaskFacts {
+        let own = policy.tasks.get(&index).copied().unwrap_or_default();
+        let role = number_of(&mut self.roles, &task.role);
+        let chain = self.chain(index, own.pool, policy);
         let has_budgets = !policy.budgets.are_open();
-        let mut lanes: Map<Lane, ()> = Map::default();
-        let mut facts = Vec::with_capacity(tasks.len());
-        for (index, task) in (0..).map(TaskIndex).zip(tasks) {
-            let own = policy.tasks.get(&index).copied().unwrap_or_default();
-            let others = policy.fallbacks.get(&index).into_iter().flatten();
-            let mut names =
-                policy.agents.of.get(index.get()).and_then(|of| policy.agents.chains.get(*of)).into_iter().flatten();
-            wanted.clear();
-            wanted.extend(std::iter::once(&own.pool).chain(others).map(|quota| Choice {
-                quota: quotas.insert_full(*quota, ()).0,
-                agent: names.next().map(|name| agents.insert_full(name, ()).0),
-            }));
-            let chain = chains.get_index_of(&wanted).unwrap_or_else(|| chains.insert_full(wanted.clone(), ()).0);
-            let role = roles.insert_full(&task.role, ()).0;
-            let apart = has_budgets.then_some(role);
-            let alone = policy.budgets.tasks.contains_key(&index).then_some(index);
-            let pool = pools.insert_full(Pool { chain, role: apart, task: alone }, ()).0;
-            let lane = (task.exec_mode == ExecMode::Interactive).then(|| {
-                let resident = residents.insert_full(&task.role, ()).0;
-                lanes.insert_full(Lane { resident, pool }, ()).0
-            });
-            facts.push(TaskFacts {
-                id: task.id.clone(),
-                initially: if task.status.is_over() { task.status } else { TaskStatus::Pending },
-                priority: task.priority,
-                run_on: task.run_on,
-                wave: if policy.waves == KeptWaves::Computed { graph.depth(index) } else { graph.wave(index) },
-                turn: WaveTurn::from_task(task),
-                retries: own.retries.unwrap_or(policy.retries),
-                rounds: own.rounds.unwrap_or(policy.rounds),
-                asks: own.asks,
-                is_off: own.is_off,
-                least: own.least,
-                rank: 0,
-                role,
-                chain,
-                pool,
-                lane,
-            });
+        let alone = policy.budgets.tasks.contains_key(&index).then_some(index);
+        let pool = self.pools.insert_full(Pool { chain, role: has_budgets.then_some(role), task: alone }).0;
+        let lane = (task.exec_mode == ExecMode::Interactive).then(|| {
+            let resident = number_of(&mut self.residents, &task.role);
+            self.lanes.insert_full(Lane { resident, pool }).0
+        });
+        let wave = if policy.waves == KeptWaves::Computed { graph.depth(index) } else { graph.wave(index) };
+        let turn = WaveTurn::from_task(task);
+        TaskFacts {
+            id: task.id.clone(),
+            initially: if task.status.is_over() { task.status } else { TaskStatus::Pending },
+            priority: task.priority,
+            run_on: task.run_on,
+            wave,
+            turn,
+            retries: own.retries.unwrap_or(policy.retries),
+            rounds: own.rounds.unwrap_or(policy.rounds),
+            asks: own.asks,
+            is_off: own.is_off,
+            least: own.least,
+            rank: rank(policy.cadence, (wave, turn), task.priority, graph.remaining(index), index),
+            role,
+            chain,
+            pool,
+            lane,
         }
-        let by_rank = by_rank(&facts, graph, policy.cadence);
-        for (rank, task) in (0..).zip(&by_rank) {
-            facts[task.get()].rank = rank;
-        }
-        let lanes = lanes.into_keys().collect();
-        let (by_wave, wave_starts) = by_wave(&facts);
-        let (pools, quotas, residents) = (pools.into_keys().collect(), quotas.len(), residents.len());
-        let (roles, chains) = (roles.into_keys().cloned().collect(), chains.into_keys().collect());
-        let agents = agents.into_keys().map(str::to_owned).collect();
-        Self { tasks: facts, by_rank, lanes, pools, chains, agents, quotas, roles, residents, by_wave, wave_starts }
+    }
+
+    /// Who can do a task.
+    fn chain(&mut self, index: TaskIndex, pool: u32, policy: &Policy) -> usize {
+        let others = policy.fallbacks.get(&index).into_iter().flatten();
+        let names = policy.agents.of.get(index.get()).and_then(|of| policy.agents.chains.get(*of));
+        let mut names = names.into_iter().flatten();
+        let Self { quotas, agents, .. } = self;
+        let wanted: Vec<Choice> = std::iter::once(&pool)
+            .chain(others)
+            .map(|quota| Choice {
+                quota: quotas.insert_full(*quota).0,
+                agent: names.next().map(|name| number_of(agents, name)),
+            })
+            .collect();
+        number_of(&mut self.chains, &wanted)
+    }
+
+    /// A task is in another wave.
+    pub(super) fn move_to_wave(&mut self, task: TaskIndex, wave: u32, graph: &Graph, cadence: Cadence) {
+        let own = &mut self.tasks[task.get()];
+        own.wave = wave;
+        own.rank = rank(cadence, (wave, own.turn), own.priority, graph.remaining(task), task);
+        self.waves = self.waves.max(wave);
     }
 
     /// From now on a task queues with others of its role only.
     pub(super) fn set_apart(&mut self, task: TaskIndex) {
         let own = &mut self.tasks[task.get()];
         let pool = Pool { role: Some(own.role), ..self.pools[own.pool] };
-        own.pool = number_of(&mut self.pools, pool);
+        own.pool = self.pools.insert_full(pool).0;
         own.lane = own.lane.map(|lane| {
             let lane = Lane { pool: own.pool, ..self.lanes[lane] };
-            number_of(&mut self.lanes, lane)
+            self.lanes.insert_full(lane).0
         });
     }
 
-    /// Puts the tasks in the order of their waves, after some of these have changed.
-    pub(super) fn sort_waves(&mut self) {
-        (self.by_wave, self.wave_starts) = by_wave(&self.tasks);
+    /// Puts the tasks in the order of their waves, after some of these have changed. Only a run that keeps waves asks for that.
+    pub(super) fn sort_waves(&mut self, policy: &Policy) {
+        if policy.waves != KeptWaves::Computed {
+            (self.by_wave, self.wave_starts) = by_wave(&self.tasks);
+        }
     }
 
     /// How many waves there are.
-    pub(super) fn wave_count(&self) -> u32 {
-        u32::try_from(self.wave_starts.len()).unwrap_or(u32::MAX)
+    pub(super) const fn wave_count(&self) -> u32 {
+        self.waves
     }
 
     /// The tasks of a wave.
@@ -192,11 +225,12 @@ impl Facts {
 }
 
 /// The number of one of few things, which is added if it is new.
-fn number_of<T: PartialEq>(known: &mut Vec<T>, one: T) -> usize {
-    known.iter().position(|other| *other == one).unwrap_or_else(|| {
-        known.push(one);
-        known.len() - 1
-    })
+fn number_of<T, Q>(known: &mut Set<T>, one: &Q) -> usize
+where
+    T: Borrow<Q> + Hash + Eq,
+    Q: ToOwned<Owned = T> + Hash + Eq + ?Sized,
+{
+    known.get_index_of(one).unwrap_or_else(|| known.insert_full(one.to_owned()).0)
 }
 
 /// All tasks by wave, and where each wave begins in them.
@@ -222,13 +256,6 @@ impl WaveTurn {
     }
 }
 
-/// By priority, then by the length of what hangs on it, then in order of appearance; waves and their turns first.
-fn by_rank(facts: &[TaskFacts], graph: &Graph, cadence: Cadence) -> Vec<TaskIndex> {
-    let mut order = graph.order().to_vec();
-    order.sort_by_key(|task| {
-        let own = &facts[task.get()];
-        let turn = (cadence == Cadence::Wave).then_some((own.wave, own.turn));
-        (turn, own.priority, Reverse(graph.remaining(*task)), *task)
-    });
-    order
+fn rank(cadence: Cadence, turn: (u32, WaveTurn), priority: Priority, remaining: u32, task: TaskIndex) -> Rank {
+    Rank::new((cadence == Cadence::Wave).then_some(turn), priority, remaining, task)
 }

@@ -3,6 +3,7 @@
 
 use super::decide::Turn;
 use super::event::{Event, Halt};
+use super::facts::Rank;
 use super::policy::Cadence;
 use super::state::{Run, Stage, TaskState};
 use crate::graph::TaskIndex;
@@ -57,7 +58,7 @@ impl Run {
     /// Why nothing of what could start does.
     fn obstacle(&self) -> Option<Halt> {
         let queued = (0..self.facts.pools.len()).filter_map(|pool| self.state.queue.best(pool));
-        let mut queued = queued.map(|rank| self.facts.by_rank[rank as usize]);
+        let mut queued = queued.map(Rank::task);
         // What is left out of a wave keeps it open: then the wave is in the way of later ones, and nothing else is.
         let has_turn = |task| self.policy.cadence == Cadence::Beat || self.has_its_turn(task);
         if self.policy.part.is_some() && !queued.clone().any(has_turn) {

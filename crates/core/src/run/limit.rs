@@ -89,7 +89,7 @@ impl Run {
 
     /// From now on the tasks of a role queue apart from others.
     fn set_apart(&mut self, name: &RoleName) {
-        let Some(role) = self.facts.roles.iter().position(|known| known == name) else { return };
+        let Some(role) = self.facts.roles.get_index_of(name) else { return };
         let of_role = |task: &TaskIndex| {
             let facts = &self.facts.tasks[task.get()];
             facts.role == role && self.facts.pools[facts.pool].role.is_none()

@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
+//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added` after `longer`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod added;
@@ -26,6 +26,7 @@ mod halt;
 mod input;
 pub mod invariants;
 mod limit;
+mod longer;
 mod part;
 mod policy;
 mod queue;
@@ -49,6 +50,7 @@ pub use effect::{Effect, Ending, Step};
 pub use event::{Event, Halt, PauseReason, SkipReason, Then, WaveThen};
 pub use input::{ErrorClass, Input, Outcome, Refused, Which, Work, WorkEnded};
 pub use limit::{Group, Limits};
+pub use longer::NewTask;
 pub use policy::{Agents, AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
 pub use review::{Cause, Review, ReviewThen, Reviewed};
 pub use state::{NotTheGraph, Run, Stage};

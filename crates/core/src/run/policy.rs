@@ -94,8 +94,8 @@ pub struct Policy {
     pub agents: Agents,
     /// How long a run waits at most until an agent has quota again; without it, as long as it takes.
     pub quota_wait: Option<Millis>,
-    /// So many tasks, the first ones, were there when the run began; all, unless that is said.
-    pub begun_with: Option<u32>,
+    /// These tasks were not there when the run began.
+    pub later: BTreeSet<TaskIndex>,
     /// Only these tasks start; all, where none are named.
     pub part: Option<BTreeSet<TaskIndex>>,
     /// What may be used.
@@ -120,7 +120,7 @@ impl Default for Policy {
             fallbacks: BTreeMap::new(),
             agents: Agents::default(),
             quota_wait: None,
-            begun_with: None,
+            later: BTreeSet::new(),
             part: None,
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
@@ -135,6 +135,16 @@ pub struct Agents {
     pub chains: Vec<Vec<String>>,
     /// Which chain each task has; nothing where that is not known.
     pub of: Vec<usize>,
+}
+
+impl Agents {
+    /// The number of a chain, which is added if it is new.
+    pub(super) fn chain(&mut self, agents: Vec<String>) -> usize {
+        self.chains.iter().position(|chain| *chain == agents).unwrap_or_else(|| {
+            self.chains.push(agents);
+            self.chains.len() - 1
+        })
+    }
 }
 
 /// What differs for one task.

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Facts, Lane, TaskFacts};
+use super::facts::{Facts, Lane, Rank, TaskFacts};
 
 /// All ready tasks, by rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Queue {
     /// For each pool, what can start: one-shot tasks, and the best task of each lane whose resident is idle.
-    heads: Vec<BTreeSet<u32>>,
-    lanes: Vec<(Lane, BTreeSet<u32>)>,
+    heads: Vec<BTreeSet<Rank>>,
+    lanes: Vec<(Lane, BTreeSet<Rank>)>,
     residents: Vec<Resident>,
 }
 
@@ -31,7 +31,7 @@ impl Queue {
     /// There are more pools and lanes.
     pub(super) fn grow(&mut self, facts: &Facts) {
         self.heads.resize(facts.pools.len(), BTreeSet::new());
-        self.residents.resize(facts.residents, Resident::default());
+        self.residents.resize(facts.residents.len(), Resident::default());
         for (at, lane) in facts.lanes.iter().enumerate().skip(self.lanes.len()) {
             self.residents[lane.resident].lanes.push(at);
             self.lanes.push((*lane, BTreeSet::new()));
@@ -79,12 +79,12 @@ impl Queue {
     }
 
     /// The rank of the best task of a pool that can start.
-    pub(super) fn best(&self, pool: usize) -> Option<u32> {
+    pub(super) fn best(&self, pool: usize) -> Option<Rank> {
         self.heads[pool].first().copied()
     }
 
     /// The ranks of the tasks of a pool that can start, the best first.
-    pub(super) fn heads(&self, pool: usize) -> impl Iterator<Item = u32> {
+    pub(super) fn heads(&self, pool: usize) -> impl Iterator<Item = Rank> {
         self.heads[pool].iter().copied()
     }
 

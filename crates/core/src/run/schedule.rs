@@ -3,6 +3,7 @@
 use super::decide::Turn;
 use super::effect::Effect;
 use super::event::Event;
+use super::facts::Rank;
 use super::input::Work;
 use super::policy::Cadence;
 use super::state::{Place, Run, Stage};
@@ -34,7 +35,7 @@ impl Run {
     /// The best task that can start, whether or not there is a slot.
     fn best(&self) -> Option<TaskIndex> {
         let rank = self.open_pools().filter_map(|pool| self.state.queue.best(pool)).min()?;
-        let task = self.facts.by_rank[rank as usize];
+        let task = rank.task();
         (self.policy.cadence == Cadence::Beat || self.has_its_turn(task)).then_some(task)
     }
 
@@ -44,9 +45,9 @@ impl Run {
         if self.state.stage != Stage::Going || !self.state.recalled.is_empty() {
             return None;
         }
-        let mut ranks: Vec<u32> = self.open_pools().flat_map(|pool| self.state.queue.heads(pool).take(most)).collect();
+        let mut ranks: Vec<_> = self.open_pools().flat_map(|pool| self.state.queue.heads(pool).take(most)).collect();
         ranks.sort_unstable();
-        let tasks = ranks.into_iter().take(most).map(|rank| self.facts.by_rank[rank as usize]);
+        let tasks = ranks.into_iter().take(most).map(Rank::task);
         let works = tasks.filter_map(|task| {
             let state = &self.state.tasks[task.get()];
             let work = Work { task, attempt: state.attempt.saturating_add(1) };

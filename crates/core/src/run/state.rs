@@ -207,8 +207,8 @@ impl Run {
             doomed: BTreeSet::new(),
             slots: Slots::default(),
             limits: Limits::default(),
-            held: vec![NEVER; facts.quotas],
-            closed: vec![false; facts.quotas],
+            held: vec![NEVER; facts.quotas.len()],
+            closed: vec![false; facts.quotas.len()],
             waves: vec![WaveState::default(); facts.wave_count() as usize],
             merged: 0,
             front: 1,
@@ -242,18 +242,22 @@ impl Run {
 
     /// Gives each task the status that the plan says.
     fn settle_in(&mut self) {
-        let first = self.policy.begun_with.map_or(self.graph.len(), |first| first as usize).min(self.graph.len());
-        let is_there = |task: &&TaskIndex| task.get() < first;
+        let later = std::mem::take(&mut self.policy.later);
+        let is_there = |task: &TaskIndex| !later.contains(task);
         let dependencies = (0..).map(TaskIndex).take(self.graph.len());
-        let dependencies = dependencies.map(|task| self.graph.dependencies(task).iter().filter(is_there).count());
+        let dependencies =
+            dependencies.map(|task| self.graph.dependencies(task).iter().filter(|on| is_there(on)).count());
         let tasks = dependencies.map(|open| TaskState::new(u32::try_from(open).unwrap_or(u32::MAX)));
         self.state.tasks = tasks.collect();
-        self.state.tasks.iter_mut().skip(first).for_each(|task| task.is_absent = true);
-        self.state.counts.pending = first;
-        for facts in self.facts.tasks.iter().take(first) {
+        for (task, state) in (0..).map(TaskIndex).zip(&mut self.state.tasks) {
+            state.is_absent = !is_there(&task);
+        }
+        for task in (0..).map(TaskIndex).take(self.graph.len()).filter(is_there) {
+            let facts = &self.facts.tasks[task.get()];
+            self.state.counts.pending += 1;
             self.state.waves[facts.wave as usize - 1].open[facts.turn as usize] += 1;
         }
-        for task in (0..).map(TaskIndex).take(first) {
+        for task in (0..).map(TaskIndex).take(self.graph.len()).filter(is_there) {
             let status = self.facts.tasks[task.get()].initially;
             if status == TaskStatus::Pending { self.put_in_place(task) } else { self.put(task, status) }
         }
@@ -345,7 +349,7 @@ impl Run {
 }
 
 impl TaskState {
-    const fn new(open: u32) -> Self {
+    pub(super) const fn new(open: u32) -> Self {
         Self {
             status: TaskStatus::Pending,
             place: Place::Nowhere,

@@ -161,6 +161,16 @@ impl Run {
         })
     }
 
+    /// The name of a task; empty if there is no such task.
+    pub fn id(&self, task: TaskIndex) -> &str {
+        self.facts.tasks.get(task.get()).map_or("", |facts| facts.id.as_str())
+    }
+
+    /// How often a task is done again at most when it was not accepted.
+    pub fn most_rounds(&self, task: TaskIndex) -> u32 {
+        self.facts.tasks.get(task.get()).map_or(0, |facts| facts.rounds)
+    }
+
     /// Where one task stands; nothing if there is no such task.
     pub fn status(&self, task: TaskIndex) -> Option<TaskStatus> {
         self.view(task).map(|view| view.status)

@@ -1,14 +1,15 @@
 //! Tasks that are added while a run is open: not there before, pending from then on.
 
 use team_executor_core::TaskStatus;
-use team_executor_core::run::{Cadence, Input, Policy, Refused, Run, Stage, Step, invariants};
+use team_executor_core::run::{Cadence, Input, NewTask, Policy, Refused, Run, Stage, Step, invariants};
 
 use crate::drive::Drive;
 use crate::plan::{Plan, index};
 
 /// The first tasks are there from the beginning, the others are added later.
 fn begun(lines: &[&str], first: u32, cadence: Cadence) -> (Drive, Step) {
-    let policy = Policy { begun_with: Some(first), cadence, slots: 2, ..Policy::default() };
+    let later = (first as usize..lines.len()).map(index).collect();
+    let policy = Policy { later, cadence, slots: 2, ..Policy::default() };
     Drive::start(Plan::new(lines, policy))
 }
 
@@ -94,7 +95,7 @@ fn task_of_a_merged_wave_joins_the_one_that_goes_on() {
 #[test]
 fn replay_with_added_tasks_gives_the_same_run() {
     let lines = ["A:", "B: A N", "N: A"];
-    let policy = Policy { begun_with: Some(2), ..Policy::default() };
+    let policy = Policy { later: [index(2)].into(), ..Policy::default() };
     let plan = Plan::new(&lines, policy);
     let (mut drive, first) = Drive::start(plan.clone());
     let mut events = first.events;
@@ -105,6 +106,39 @@ fn replay_with_added_tasks_gives_the_same_run() {
     events.iter().for_each(|event| again.apply(event));
     assert!(again == drive.run && invariants::check(&again).is_ok());
     assert_eq!(again.status(index(1)), Some(TaskStatus::InProgress));
+}
+
+/// What is learned while the run goes on comes to the same as a replay that knows it from the beginning.
+#[test]
+fn longer_plan_gives_the_run_that_knew_it_from_the_beginning() {
+    for cadence in [Cadence::Beat, Cadence::Wave] {
+        let lines = ["A:", "B: A", "N reviewer: A", "M reviewer interactive P0: N B"];
+        let policy = |later: &[usize]| Policy {
+            later: later.iter().map(|task| index(*task)).collect(),
+            cadence,
+            ..Policy::default()
+        };
+        let (mut drive, first) = Drive::start(Plan::new(&lines[..2], policy(&[])));
+        let all = Plan::new(&lines, policy(&[2, 3]));
+        let mut events = first.events;
+        for task in [2, 3] {
+            let new = drive.run.extend(vec![NewTask::plain(&all.tasks[task])], None);
+            assert_eq!(new, Ok(vec![index(task)]));
+            let step = add(&mut drive, &[task]);
+            assert_eq!(step.refused, None);
+            events.extend(step.events);
+        }
+        drive.plan = all.clone();
+        for task in ["A", "B", "N", "M"] {
+            events.extend(drive.complete(task).events);
+        }
+        assert_eq!(drive.run.stage(), &Stage::Finished, "{cadence:?}");
+        let mut again: Run = all.run();
+        events.iter().for_each(|event| again.apply(event));
+        assert!(again.statuses() == drive.run.statuses() && again.stage() == drive.run.stage(), "{cadence:?}");
+        assert_eq!(invariants::check(&drive.run), Ok(()));
+        assert!(drive.run.extend(vec![NewTask::plain(&all.tasks[0])], None).is_err(), "an id is there once");
+    }
 }
 
 #[test]

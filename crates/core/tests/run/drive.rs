@@ -8,7 +8,7 @@ use crate::plan::{Plan, at, index};
 /// A run, its plan, and a clock in milliseconds.
 #[derive(Clone)]
 pub(crate) struct Drive {
-    plan: Plan,
+    pub(crate) plan: Plan,
     pub(crate) run: Run,
     pub(crate) now: i64,
 }

@@ -1,10 +1,10 @@
 //! The first record of a journal: what is decided once, when a run is made, and never changes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use team_executor_core::run::{Cadence, KeptWaves, Policy};
-use team_executor_core::{Session, Task, TaskId, TaskStatus, Timestamp, fnv};
+use team_executor_core::{Session, Task, TaskId, TaskIndex, TaskStatus, Timestamp, fnv};
 use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::records;
 use team_executor_store::run_folder::project_root;
@@ -97,6 +97,12 @@ impl Plan {
         self.is_of(session) && first + records::added(records) == session.tasks.len()
     }
 
+    /// The tasks that the run did not begin with.
+    pub(crate) fn later(&self, session: &Session) -> BTreeSet<TaskIndex> {
+        let all = (0..).map(TaskIndex).take(session.tasks.len());
+        all.skip(self.tasks.map_or(session.tasks.len(), |first| first as usize)).collect()
+    }
+
     /// Gives tasks the status that they had before the run.
     pub(crate) fn put_into(&self, tasks: &mut [Task]) {
         let over: BTreeMap<&str, TaskStatus> = self.over.iter().map(|(id, status)| (id.as_str(), *status)).collect();
@@ -112,7 +118,7 @@ impl Plan {
             waves: self.waves,
             seed: self.seed,
             rounds_before: self.rounds,
-            begun_with: self.tasks,
+            later: self.later(session),
             tasks: conclude::with_checkpoints(BTreeMap::new(), session),
             ..Policy::default()
         }

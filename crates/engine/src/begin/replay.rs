@@ -65,7 +65,7 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         budgets: options.budgets.clone(),
         fallbacks: options.fallbacks.clone(),
         agents: options.workers.names(),
-        begun_with: plan.tasks,
+        later: plan.later(&options.session),
         part: options.part.clone(),
         quota_wait: options.quota_wait,
         seed: plan.seed,

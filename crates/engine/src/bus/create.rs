@@ -1,16 +1,18 @@
-//! A person adds a task to a session that no executor has: to its own file, through the writer of its dialect, and only if
-//! the session is valid with it.
+//! A person adds a task to a session: to its own file, through the writer of its dialect, and only if the session is valid
+//! with it. While an executor has the run, it is asked to do that, so that nobody else writes the file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use team_executor_beneath::io_error;
-use team_executor_core::{RoleName, Session, Task, TaskId};
-use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load};
+use team_executor_core::{Graph, RoleName, Session, Task, TaskId};
+use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load, load_ignoring_results};
 use team_executor_store::run_folder::{folder_name, project_root, run_path};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
 
 use super::Refusal;
 use crate::begin::run_at;
+use crate::control::request::Wanted;
+use crate::control::{Answer, Request};
 use crate::render::views::{OwnFile, own_file};
 use crate::{clock, control, shell};
 
@@ -31,7 +33,8 @@ pub struct NewTask<'a> {
     pub wave: Option<u32>,
 }
 
-/// Adds a task, and gives the session with it. Nothing is changed unless all of it is valid.
+/// Adds a task, and gives the session with it. Nothing is changed unless all of it is valid. If an executor has the run of the
+/// session, it adds the task to both.
 pub fn create(
     session: &Session,
     dialect: Dialect,
@@ -39,49 +42,101 @@ pub fn create(
     current: &Path,
     new: &NewTask<'_>,
 ) -> Result<Session, Refusal> {
-    let (path, named) = (folder.display(), shell::session(folder.display()));
-    let planned = match dialect {
-        Dialect::Tc => Some(("task-analysis.json", "derived from task-analysis.json")),
-        Dialect::Chain => Some(("session.json", "the steps of its chain")),
-        Dialect::TaskFiles => Some(("tasks/", "files of their own")),
-        _ => None,
-    };
-    if let Some((file, how)) = planned {
-        let help = format!("add it to {path}/{file}, then: team-executor validate {named}");
-        return Err(Refusal::new(format!("tasks of this session are {how}"), help));
-    }
     let project = project_root(folder, current);
-    if let Some(run) = run_at::newest(&run_at::runs(&project), folder)
-        && control::holder(&run_path(&project, &run)).is_some()
-    {
-        let help = format!("end it first, then add the task and resume: team-executor stop {named}");
-        return Err(Refusal::new(
-            format!("an executor has the run {run}, and takes new tasks over at its start"),
-            help,
-        ));
+    let run = run_at::newest(&run_at::runs(&project), folder).map(|run| run_path(&project, &run));
+    if let Some(run) = run.filter(|run| control::holder(run).is_some()) {
+        return ask(&run, session, dialect, folder, new);
     }
-    let (mut with, name) = (session.clone(), own_file::name(dialect, folder));
-    with.tasks.push(task(session, new)?);
-    let files = DiskFolder::open(folder);
-    let files = files.map_err(|_| Refusal::new(format!("{path} cannot be opened"), "check it with: ls -ld"))?;
-    let before = files.read(name, limits::TASKS_BYTES).map_err(|error| Refusal::disk(name, error))?;
-    let original = String::from_utf8_lossy(&before);
-    // The new task's own wave is put right when the graph is known.
-    let draft = graph(&with).map_err(|what| refused(what, folder))?;
-    let text = own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft);
-    let loaded = load(&Overlaid { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
-    let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
-    if let Some(error) = error {
-        return Err(refused(error.message.clone(), folder));
+    let draft = Draft::new(session, dialect, folder, new)?;
+    draft.write()?;
+    Ok(draft.session)
+}
+
+/// Lets the executor of a run add a task.
+fn ask(run: &Path, session: &Session, dialect: Dialect, folder: &Path, new: &NewTask<'_>) -> Result<Session, Refusal> {
+    let named = shell::session(folder.display());
+    let task = task(session, new)?;
+    let failed =
+        |why: String| Refusal::new(why, format!("try again, or look at the run: team-executor status {named}"));
+    match control::send(run, &Request::Create(Wanted::of(new))) {
+        Ok(Some(Answer { outcome: Err(why), .. })) => {
+            return Err(Refusal::new(why, format!("the session as it is: team-executor plan {named}")));
+        }
+        Ok(Some(_)) => {}
+        Ok(None) => return Err(failed("the executor of the run does not listen at the moment".to_owned())),
+        Err(failure) => return Err(failed(failure.to_string())),
     }
-    let Some((with, graph)) = loaded.session else { return Err(refused("it is not valid".to_owned(), folder)) };
-    let wave = graph.index_of(new.id).map(|index| graph.wave(index));
-    if new.wave.is_some() && new.wave != wave {
-        let what = format!("by its dependencies the task is in wave {}", wave.unwrap_or_default());
-        return Err(Refusal::new(what, "leave --wave out, or change --deps"));
+    let files = DiskFolder::open(folder).ok();
+    let loaded = files.and_then(|files| load_ignoring_results(&files, &folder_name(folder), Some(dialect)).session);
+    Ok(loaded.map_or_else(
+        || Session { tasks: session.tasks.iter().cloned().chain([task]).collect(), ..session.clone() },
+        |(session, _)| session,
+    ))
+}
+
+/// A session with one more task, and the text of its file, which is not written yet.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    /// The session with the task.
+    pub(crate) session: Session,
+    pub(crate) graph: Graph,
+    folder: PathBuf,
+    name: &'static str,
+    before: Vec<u8>,
+    text: String,
+}
+
+impl Draft {
+    /// Adds a task to the text of the session's own file. Refused unless the session is valid with it.
+    pub(crate) fn new(session: &Session, dialect: Dialect, folder: &Path, new: &NewTask<'_>) -> Result<Self, Refusal> {
+        let (path, named) = (folder.display(), shell::session(folder.display()));
+        let planned = match dialect {
+            Dialect::Tc => Some(("task-analysis.json", "derived from task-analysis.json")),
+            Dialect::Chain => Some(("session.json", "the steps of its chain")),
+            Dialect::TaskFiles => Some(("tasks/", "files of their own")),
+            _ => None,
+        };
+        if let Some((file, how)) = planned {
+            let help = format!("add it to {path}/{file}, then: team-executor validate {named}");
+            return Err(Refusal::new(format!("tasks of this session are {how}"), help));
+        }
+        let (mut with, name) = (session.clone(), own_file::name(dialect, folder));
+        with.tasks.push(task(session, new)?);
+        let files = DiskFolder::open(folder);
+        let files = files.map_err(|_| Refusal::new(format!("{path} cannot be opened"), "check it with: ls -ld"))?;
+        let before = files.read(name, limits::TASKS_BYTES).map_err(|error| Refusal::disk(name, error))?;
+        let original = String::from_utf8_lossy(&before);
+        // The new task's own wave is put right when the graph is known.
+        let draft = graph(&with).map_err(|what| refused(what, folder))?;
+        let text = own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft);
+        let loaded = load(&Overlaid { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
+        let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
+        if let Some(error) = error {
+            return Err(refused(error.message.clone(), folder));
+        }
+        let Some((session, graph)) = loaded.session else { return Err(refused("it is not valid".to_owned(), folder)) };
+        let wave = graph.index_of(new.id).map(|index| graph.wave(index));
+        if new.wave.is_some() && new.wave != wave {
+            let what = format!("by its dependencies the task is in wave {}", wave.unwrap_or_default());
+            return Err(Refusal::new(what, "leave --wave out, or change --deps"));
+        }
+        Ok(Self { session, graph, folder: folder.to_owned(), name, before, text })
     }
-    write(folder, name, &before, &text)?;
-    Ok(with)
+
+    /// The file.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it is to say.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Replaces the file if it is still what the task was added to.
+    pub(crate) fn write(&self) -> Result<(), Refusal> {
+        write(&self.folder, self.name, &self.before, &self.text)
+    }
 }
 
 pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal> {
@@ -106,8 +161,8 @@ pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal
     })
 }
 
-fn graph(session: &Session) -> Result<team_executor_core::Graph, String> {
-    let sealed = team_executor_core::Graph::seal(&session.tasks);
+fn graph(session: &Session) -> Result<Graph, String> {
+    let sealed = Graph::seal(&session.tasks);
     sealed.graph.ok_or_else(|| "the dependencies would have errors".to_owned())
 }
 

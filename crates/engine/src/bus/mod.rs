@@ -8,7 +8,7 @@
 
 mod attempt;
 mod context;
-mod create;
+pub(crate) mod create;
 mod discover;
 mod heard;
 pub mod log;

@@ -24,6 +24,7 @@ use crate::dispatch::inbox::Outbox;
 use crate::options::{Failure, Options};
 use crate::prepare::assign;
 use crate::prepare::assign::CheckCommand;
+use crate::prepare::worker::Workers;
 use crate::prepare::workspace::Workspace;
 
 /// How much is told of what a command printed last.
@@ -37,6 +38,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 pub(crate) struct CheckScene<'s> {
     pub(crate) options: &'s Options,
+    /// Who does which task.
+    pub(crate) workers: &'s Workers,
     pub(crate) run: &'s RunAt,
     pub(crate) session: &'s Session,
     /// Where attempts work.
@@ -103,7 +106,7 @@ impl Checking {
         }
         let task = &scene.session.tasks[work.task.get()];
         artifacts > 0
-            || scene.options.workers.first(work.task).is_some_and(|worker| worker.demands.of_nothing())
+            || scene.workers.first(work.task).is_some_and(|worker| worker.demands.of_nothing())
             || scene.reports.get(&work).is_some_and(Option::is_some)
             || work.attempt > 1 && self.checker.registry().has(&task.id)
     }
@@ -346,7 +349,7 @@ impl Checking {
 /// The names of the commands that may have judged an attempt.
 pub(crate) fn keys(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     let task = scene.session.tasks[work.task.get()].id.as_str();
-    let commands = scene.options.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
+    let commands = scene.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
     // What tries it together with others comes behind them.
     let commands = commands + usize::from(scene.workspace.isolation(work.task).is_some());
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
@@ -366,7 +369,7 @@ fn delivered(scene: &CheckScene<'_>, work: Work) -> Delivered {
         priority: task.priority,
         at: clock::now(),
         named: named(scene, work),
-        demands: scene.options.workers.first(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
+        demands: scene.workers.first(work.task).map(|worker| worker.demands.clone()).unwrap_or_default(),
         is_durable: false,
         others: None,
     }
@@ -397,9 +400,9 @@ fn reported(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
 }
 
 fn assignment(scene: &CheckScene<'_>, work: Work, nth: usize, verify: &Verify) -> Option<Assignment> {
-    let CheckScene { options, run, session, workspace, .. } = *scene;
+    let CheckScene { options, workers, run, session, workspace, .. } = *scene;
     let cwd = workspace.folder(session, work);
-    let worker = options.workers.first(work.task)?;
+    let worker = workers.first(work.task)?;
     let check = CheckCommand { attempt: work.attempt, nth, verify };
     assign::for_check(options, run, &cwd, &session.tasks[work.task.get()], worker, &check).ok()
 }

@@ -104,6 +104,7 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
         Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => {
             return tasks.iter().map(|task| format!("{} will run again", id(*task))).collect();
         }
+        Event::Added { tasks, .. } => return tasks.iter().map(|task| format!("{} is added", id(*task))).collect(),
         Event::Skipped { task, reason, .. } => format!("{} is skipped: {}", id(*task), run.explain(reason)),
         Event::Cancelled { work, then, .. } => {
             let becomes = match then {

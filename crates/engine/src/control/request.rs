@@ -5,6 +5,7 @@ use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
 use super::VERSION;
+use crate::bus::NewTask;
 
 /// A request to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub enum Request {
         /// What the person says to whoever does it next; may be empty.
         feedback: String,
     },
+    /// A task is added, to the session's own file and to the run.
+    Create(Wanted),
+    /// What the session's files have more than the run is taken into it.
+    Adopt,
     /// A task is not to run.
     Skip {
         /// Its id.
@@ -85,6 +90,43 @@ pub enum Request {
     },
 }
 
+/// A task that is to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Unique in its session.
+    pub id: String,
+    /// For people.
+    pub title: String,
+    /// The work, in words.
+    pub description: String,
+    /// Who does it.
+    pub role: String,
+    /// What must be done before.
+    pub dependencies: Vec<String>,
+    /// The wave that is expected.
+    pub wave: Option<u32>,
+}
+
+impl Wanted {
+    /// The request for a task.
+    pub(crate) fn of(new: &NewTask<'_>) -> Self {
+        Self {
+            id: new.id.to_owned(),
+            title: new.title.to_owned(),
+            description: new.description.to_owned(),
+            role: new.role.to_owned(),
+            dependencies: new.dependencies.to_vec(),
+            wave: new.wave,
+        }
+    }
+
+    /// The task.
+    pub(crate) fn as_new(&self) -> NewTask<'_> {
+        let Self { id, title, description, role, dependencies, wave } = self;
+        NewTask { id, title, description, role, dependencies, wave: *wave }
+    }
+}
+
 /// What an agent wants to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
@@ -128,7 +170,19 @@ impl Request {
         text("request", self.word());
         match self {
             Self::Pause { reason } => text("reason", reason),
-            Self::Resume | Self::Drain | Self::Stop | Self::Whose | Self::Activity => {}
+            Self::Resume | Self::Drain | Self::Stop | Self::Whose | Self::Activity | Self::Adopt => {}
+            Self::Create(Wanted { id, title, description, role, dependencies, wave }) => {
+                text("task", id);
+                text("title", title);
+                text("description", description);
+                text("role", role);
+                out.key("deps");
+                out.texts(dependencies);
+                if let Some(wave) = wave {
+                    out.key("wave");
+                    out.plain(wave);
+                }
+            }
             Self::Skip { task, reason } => {
                 text("task", task);
                 text("reason", reason);
@@ -228,6 +282,8 @@ impl Request {
                 let feedback = fields.words("feedback", TEXT_CHARS)?;
                 (Self::Cancel { task, then, reason, feedback }, &["task", "then", "reason", "feedback"])
             }
+            "adopt" => (Self::Adopt, &[]),
+            "create" => (Self::Create(fields.new_task()?), &["task", "title", "description", "role", "deps", "wave"]),
             "limit" => (fields.limit()?, &["role", "agent", "workers"]),
             "decide" => {
                 let action = CheckpointAction::from_word(&fields.text("action")?);
@@ -273,6 +329,9 @@ impl Request {
                 let tasks = tasks.iter().map(index).collect::<Result<_, _>>()?;
                 Input::Decide { now, action: *action, tasks, text: text.clone() }
             }
+            Self::Create(_) | Self::Adopt => {
+                return Err("no executor is running; the session's own files are the place".to_owned());
+            }
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
                 return Err("no executor is running, so no question is open".to_owned());
             }
@@ -313,6 +372,8 @@ impl Request {
             Self::Stop => "stop",
             Self::Retry { .. } => "retry",
             Self::Skip { .. } => "skip",
+            Self::Create(_) => "create",
+            Self::Adopt => "adopt",
             Self::Cancel { .. } => "cancel",
             Self::Limit { .. } => "limit",
             Self::Decide { .. } => "decide",
@@ -333,6 +394,19 @@ impl Fields<'_, '_> {
     fn text(&self, name: &str) -> Result<String, String> {
         let text = self.root.get(name).and_then(Value::as_text);
         text.map(|text| text.into_owned()).ok_or_else(|| format!("the request has no readable `{name}`"))
+    }
+
+    fn new_task(&self) -> Result<Wanted, String> {
+        let wave = |value: Value<'_, '_>| value.as_i64().and_then(|wave| u32::try_from(wave).ok());
+        let wave = self.root.get("wave").map(|value| wave(value).ok_or("the request has no readable `wave`"));
+        Ok(Wanted {
+            id: self.text("task")?,
+            title: self.words("title", REASON_CHARS)?,
+            description: self.text("description")?,
+            role: self.text("role")?,
+            dependencies: self.wanted_of("deps")?.ok_or("the request has no readable `deps`")?,
+            wave: wave.transpose()?,
+        })
     }
 
     fn limit(&self) -> Result<Request, String> {
@@ -408,6 +482,15 @@ mod tests {
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
             Request::Decide { action: CheckpointAction::Resume, tasks: Vec::new(), text: String::new() },
+            Request::Adopt,
+            Request::Create(Wanted {
+                id: "任务".to_owned(),
+                title: "a \"title\"".to_owned(),
+                description: "two\nlines".to_owned(),
+                role: "dev".to_owned(),
+                dependencies: ids(),
+                wave: Some(3),
+            }),
             Request::Limit { group: Group::All, most: Some(5) },
             Request::Limit { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1) },
             Request::Limit { group: Group::Agent("my \"agent\"".to_owned()), most: None },

@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use team_executor_agents::Exit;
 use team_executor_core::run::{
-    Asks, Effect, ErrorClass, Event, Input, Outcome, Refused, Run, Stage, Standing, Step, Work, WorkEnded,
+    Asks, Effect, ErrorClass, Event, Input, NotTheGraph, Outcome, Refused, Run, Stage, Standing, Step, Work, WorkEnded,
 };
 use team_executor_core::{Task, TaskIndex, Timestamp};
 use team_executor_store::{DiskFile, Journal, JournalError, Seq, records};
 
 use crate::diagnostics;
+use crate::prepare::newcomer::Growth;
 use crate::prepare::worker::Workers;
 
 /// How many attempts are made durable ahead of time.
@@ -96,6 +97,16 @@ impl<F: DiskFile> Conductor<F> {
             is_full: false,
             times: BTreeMap::new(),
         }
+    }
+
+    /// The plan has more tasks, which the run is to be told of. Gives back which.
+    pub fn extend(&mut self, growth: Growth) -> Result<Vec<TaskIndex>, NotTheGraph> {
+        let Growth { new, sealed, workers } = growth;
+        let ids: Vec<Box<str>> = new.iter().map(|new| new.task.id.as_str().into()).collect();
+        let tasks = self.rules.extend(new, sealed)?;
+        self.ids.extend(ids);
+        self.workers = workers;
+        Ok(tasks)
     }
 
     /// The worker of a task has ended. Commands that check what it delivered end later.

@@ -15,6 +15,7 @@ use crate::dispatch::conductor::Happened;
 use crate::dispatch::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::event;
 use crate::options::Failure;
+use crate::prepare::newcomer::Growth;
 use crate::trees;
 
 /// Everything around a run but its rules, its journal and its workers.
@@ -94,6 +95,12 @@ pub trait Desk {
 
     /// Answers what the rules need not decide.
     fn answer(&mut self, rules: &Run, request: &Request) -> Option<Answer>;
+
+    /// Carries out a request that makes the plan longer, and says what it has more than the run; or why nothing was done.
+    /// Nothing for any other request.
+    fn grow(&mut self, _: &Run, _: &Request) -> Option<Result<Growth, String>> {
+        None
+    }
 
     /// Takes a line that a person typed, where no question of the run is open.
     fn typed(&mut self, rules: &Run, line: Option<&str>);

@@ -3,6 +3,7 @@
 mod activity;
 mod deliveries;
 mod desk;
+mod growing;
 mod job_rows;
 mod pace;
 mod people;

@@ -1,12 +1,15 @@
 //! Reads the records of a run again, and tells what they say. What it keeps grows with the tasks of the run, not with its
 //! records.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use team_executor_core::run::{self, Run, Stage};
+use team_executor_core::run::{self, NewTask, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, Timestamp};
-use team_executor_store::{Seq, records};
+use team_executor_files::load_ignoring_results;
+use team_executor_store::run_folder::folder_name;
+use team_executor_store::{DiskFolder, Seq, records};
 
 use super::Event;
 use super::derive::{self, Scene};
@@ -18,8 +21,9 @@ use crate::options::Failure;
 /// Makes events of records, which it is given in order, from the first on.
 #[derive(Debug)]
 pub struct Reader<'s> {
-    session: &'s Session,
-    graph: &'s Graph,
+    session: Cow<'s, Session>,
+    graph: Cow<'s, Graph>,
+    plan: Option<Plan>,
     /// The folder of the run, and its name.
     folder: PathBuf,
     run: String,
@@ -32,20 +36,27 @@ impl<'s> Reader<'s> {
     /// For a run of a session.
     pub fn new(session: &'s Session, graph: &'s Graph, folder: &Path) -> Self {
         let run = run_at::name_of(folder);
-        Self { session, graph, folder: folder.to_owned(), run, rules: None, agents: BTreeMap::new() }
+        let (session, graph) = (Cow::Borrowed(session), Cow::Borrowed(graph));
+        Self { session, graph, plan: None, folder: folder.to_owned(), run, rules: None, agents: BTreeMap::new() }
     }
 
     /// Takes the next record, and tells its events if it is asked to.
     pub fn take(&mut self, seq: Seq, record: &str, tell: Option<&mut dyn FnMut(Event)>) -> Result<(), Failure> {
-        let Some(rules) = &mut self.rules else {
+        if self.rules.is_none() {
             let (rules, at) = self.begin(record)?;
             if let Some(tell) = tell {
                 tell(derive::started(&self.run, rules.counts(), at));
             }
             self.rules = Some(rules);
             return Ok(());
-        };
-        let event = records::read(record, |id| self.graph.index_of(id))?;
+        }
+        let mut event = records::read(record, |id| self.graph.index_of(id));
+        if let Err(records::Unreadable::Task(_)) = event {
+            self.read_again()?;
+            event = records::read(record, |id| self.graph.index_of(id));
+        }
+        let event = event?;
+        let Some(rules) = &mut self.rules else { return Ok(()) };
         let before = rules.standing().asks;
         rules.apply(&event);
         let ended = match &event {
@@ -62,7 +73,7 @@ impl<'s> Reader<'s> {
             let happened = Happened::new(seq, event, rules.standing(), before);
             let scene = Scene {
                 run: &self.run,
-                session: self.session,
+                session: &self.session,
                 rules,
                 delivered: &|task| run_at::delivered(&self.folder, task),
                 agent: &|work| self.agents.get(&work.task).cloned().unwrap_or_default(),
@@ -80,10 +91,26 @@ impl<'s> Reader<'s> {
         self.rules.as_ref().is_some_and(|rules| *rules.stage() == Stage::Finished)
     }
 
-    fn begin(&self, record: &str) -> Result<(Run, Timestamp), Failure> {
+    /// Tasks were added since the session was read: it is read again, and has them behind the others.
+    fn read_again(&mut self) -> Result<(), Failure> {
+        let (Some(plan), Some(rules)) = (&self.plan, &mut self.rules) else { return Ok(()) };
+        let folder = DiskFolder::open(&plan.session).ok();
+        let loaded = folder.and_then(|folder| {
+            load_ignoring_results(&folder, &folder_name(&plan.session), None).session.filter(|(now, _)| plan.is_of(now))
+        });
+        let Some((session, graph)) = loaded else { return Ok(()) };
+        let new = session.tasks.iter().skip(self.session.tasks.len()).map(NewTask::plain).collect();
+        rules
+            .extend(new, Some(graph.clone()))
+            .map_err(|error| Failure::Changed(format!("the run {} cannot be followed any more: {error}", self.run)))?;
+        (self.session, self.graph) = (Cow::Owned(session), Cow::Owned(graph));
+        Ok(())
+    }
+
+    fn begin(&mut self, record: &str) -> Result<(Run, Timestamp), Failure> {
         let plan = Plan::of_run(record, &self.folder);
         let plan = plan.ok_or_else(|| records::Unreadable::Unknown("plan".to_owned()))?;
-        if !plan.is_of(self.session) {
+        if !plan.is_of(&self.session) {
             return Err(Failure::Changed(format!(
                 "the tasks of the session differ from those of its run {}",
                 self.run
@@ -93,8 +120,10 @@ impl<'s> Reader<'s> {
         let without = |task: &Task| Task { findings: None, error: None, ..task.clone() };
         let mut tasks: Vec<Task> = self.session.tasks.iter().map(without).collect();
         plan.put_into(&mut tasks);
-        let rules = Run::new(&tasks, self.graph.clone(), plan.policy(self.session))
+        let rules = Run::new(&tasks, self.graph.clone().into_owned(), plan.policy(&self.session))
             .map_err(|error| Failure::Changed(format!("the run {} cannot be read: {error}", self.run)))?;
-        Ok((rules, plan.at))
+        let at = plan.at;
+        self.plan = Some(plan);
+        Ok((rules, at))
     }
 }

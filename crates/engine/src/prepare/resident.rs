@@ -11,7 +11,8 @@ use team_executor_core::run::{Run, Used, Work};
 use team_executor_core::{ExecMode, RoleName, Session, Task, TaskIndex, TaskStatus};
 
 use crate::begin::run_at::{RunAt, logs};
-use crate::options::Options;
+use crate::cost::prices::Prices;
+use crate::prepare::worker::Workers;
 
 /// How many tasks of its own a resident is reminded of.
 const MOST: usize = 10;
@@ -81,14 +82,14 @@ pub(crate) struct TakenUp {
 /// resident did the task before. An agent that does not converse takes up its own work if that was not accepted. None where
 /// there is nothing to take up.
 pub(crate) fn conversation(
-    options: &Options,
+    workers: &Workers,
     run: &RunAt,
     session: &Session,
     rules: &Run,
     work: Work,
     before: &[TaskIndex],
 ) -> Option<TakenUp> {
-    let worker = options.workers.chosen(rules, work.task)?;
+    let worker = workers.chosen(rules, work.task)?;
     let setup = worker.setup.as_ref()?;
     let id = |task: TaskIndex| session.tasks[task.get()].id.as_str();
     let view = rules.view(work.task)?;
@@ -106,8 +107,7 @@ pub(crate) fn conversation(
     if !setup.converses {
         return None;
     }
-    let is_its_own =
-        |task: &&TaskIndex| options.workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
+    let is_its_own = |task: &&TaskIndex| workers.chosen(rules, **task).is_some_and(|other| other.agent == worker.agent);
     let before = before.iter().rev().find(is_its_own)?;
     let session = heard(run, id(*before), rules.view(*before)?.attempt, setup).usage.session_id?;
     Some(TakenUp { session, leftover: Leftover::Moves })
@@ -115,8 +115,13 @@ pub(crate) fn conversation(
 
 /// What an attempt itself used, where its agent counts on over a conversation: without what earlier attempts in it used. What the
 /// agent does not say is estimated from the price of its model.
-pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work: Work) -> Box<Used> {
-    let setup = options.workers.chosen(rules, work.task).and_then(|worker| worker.setup.as_ref());
+pub(crate) fn own_part(
+    mut used: Box<Used>,
+    (workers, prices): (&Workers, &Prices),
+    rules: &Run,
+    work: Work,
+) -> Box<Used> {
+    let setup = workers.chosen(rules, work.task).and_then(|worker| worker.setup.as_ref());
     let (tokens, cost) = setup.filter(|setup| setup.converses).map_or((false, false), |it| it.adapter.counts_on());
     let session_id = used.session_id.clone().unwrap_or_default();
     let before = rules.used_in(&session_id).filter(|(other, before)| *other != work && before.agent == used.agent);
@@ -128,7 +133,7 @@ pub(crate) fn own_part(mut used: Box<Used>, options: &Options, rules: &Run, work
             used.output = used.output.saturating_sub(before.output);
         }
     }
-    let estimate = options.prices.cost(&used);
+    let estimate = prices.cost(&used);
     let Some(said) = used.cost_micros else {
         used.is_estimated |= estimate.is_some();
         used.cost_micros = estimate;

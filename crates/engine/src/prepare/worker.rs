@@ -77,6 +77,18 @@ impl Workers {
         self.of.push(chain);
     }
 
+    /// Gives the next task to workers of whom the first that can be used does it. Those that are known are not doubled.
+    pub fn assign_to(&mut self, workers: Vec<Worker>) {
+        let chain: Vec<usize> = workers.into_iter().map(|worker| self.known(worker)).collect();
+        let known = self.chains.iter().position(|one| *one == chain);
+        let chain = known.unwrap_or_else(|| self.chain(chain));
+        self.assign(chain);
+    }
+
+    fn known(&mut self, worker: Worker) -> usize {
+        self.list.iter().position(|one| *one == worker).unwrap_or_else(|| self.add(worker))
+    }
+
     /// Who is wanted first for a task.
     pub fn first(&self, task: TaskIndex) -> Option<&Worker> {
         self.nth(task, 0)
@@ -91,6 +103,11 @@ impl Workers {
     /// Who does the last attempt at a task, or would.
     pub fn chosen(&self, rules: &Run, task: TaskIndex) -> Option<&Worker> {
         self.nth(task, rules.view(task).map_or(0, |view| view.choice))
+    }
+
+    /// Those who can do a task, the one that is wanted first.
+    pub fn all_of(&self, task: TaskIndex) -> Vec<Worker> {
+        self.chain_of(task).iter().filter_map(|worker| self.list.get(*worker)).cloned().collect()
     }
 
     /// The numbers of those who can do a task, the one that is wanted first.

@@ -108,6 +108,13 @@ impl Isolation {
         &self.settings
     }
 
+    /// A task was added.
+    pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool) {
+        let others = self.settings.others;
+        self.settings.isolated.resize(task.get(), others);
+        self.settings.isolated.push(is_isolated);
+    }
+
     pub(crate) const fn trees(&self) -> &Trees {
         &self.trees
     }

@@ -17,8 +17,8 @@ pub(crate) struct Facts {
     pub(crate) interruptions: u32,
     pub(crate) wave_failed: WaveFailed,
     pub(crate) budgets: Budgets,
-    /// So many tasks were there when the run began.
-    pub(crate) begun_with: usize,
+    /// These tasks were not there when the run began.
+    pub(crate) later: Vec<usize>,
     /// Only these tasks start.
     pub(crate) part: Option<BTreeSet<usize>>,
     /// In microseconds: after the first failure, at most, and how much more by chance in percent.
@@ -103,7 +103,7 @@ impl Facts {
             interruptions: policy.interruptions,
             wave_failed: policy.wave_failed,
             budgets: chosen.budgets.clone(),
-            begun_with: chosen.begun_with.map_or(usize::MAX, |first| first as usize),
+            later: chosen.later.iter().map(|task| task.get()).collect(),
             part: chosen.part.as_ref().map(|part| part.iter().map(|task| task.get()).collect()),
             backoff: (micros(policy.backoff.first.0), micros(policy.backoff.cap.0), i64::from(policy.backoff.jitter)),
         }

@@ -140,7 +140,7 @@ impl Model {
             most: facts.slots,
             fewer: None,
         };
-        model.tasks.iter_mut().skip(facts.begun_with).for_each(|task| task.absent = true);
+        facts.later.iter().for_each(|task| model.tasks[*task].absent = true);
         for task in 0..model.tasks.len() {
             let skipped = model.tasks[task].status == TaskStatus::Skipped;
             model.tasks[task].by_rule = skipped && model.admits(task) == Some(false);

@@ -10,6 +10,7 @@ mod core_rules;
 mod edits;
 pub(crate) mod ends;
 mod files;
+mod growing;
 mod grown;
 mod judged;
 mod knowledge;

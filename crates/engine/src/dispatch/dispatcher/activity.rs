@@ -99,7 +99,9 @@ impl RealDesk<'_> {
     fn activity(&self, rules: &Run, slot: usize, work: Work, stream: &Stream) -> Activity {
         let worker = self.worker(rules, work.task).and_then(|worker| Some((worker, worker.setup.as_ref()?)));
         let used = worker.and_then(|(worker, setup)| conclude::from_usage(&stream.usage, setup, worker, None));
-        let used = used.map(|used| *resident::own_part(used, self.options, rules, work)).unwrap_or_default();
+        let used = used
+            .map(|used| *resident::own_part(used, (&self.workers, &self.options.prices), rules, work))
+            .unwrap_or_default();
         Activity {
             model: used.model,
             session_id: used.session_id,

@@ -134,7 +134,7 @@ impl RealDesk<'_> {
 
     /// Who does the last attempt at a task.
     pub(super) fn worker(&self, rules: &Run, task: TaskIndex) -> Option<&Worker> {
-        self.options.workers.chosen(rules, task)
+        self.workers.chosen(rules, task)
     }
 
     /// A worker was lost, but not its usage and its report.
@@ -151,15 +151,15 @@ impl RealDesk<'_> {
 
     /// What attempts are about.
     pub(super) fn scene(&self, rules: &Run) -> CheckScene<'_> {
-        let Self { options, at, session, workspace, reports, .. } = self;
-        CheckScene { options, run: at, session, workspace, reports, is_stopping: self.is_stopping(rules) }
+        let Self { options, workers, at, session, workspace, reports, .. } = self;
+        CheckScene { options, workers, run: at, session, workspace, reports, is_stopping: self.is_stopping(rules) }
     }
 
     /// The same, and what judges attempts.
     pub(super) fn checks(&mut self, rules: &Run) -> (&mut Checking, CheckScene<'_>) {
         let is_stopping = self.is_stopping(rules);
-        let Self { checking, options, at, session, workspace, reports, .. } = self;
-        (checking, CheckScene { options, run: at, session, workspace, reports, is_stopping })
+        let Self { checking, options, workers, at, session, workspace, reports, .. } = self;
+        (checking, CheckScene { options, workers, run: at, session, workspace, reports, is_stopping })
     }
 
     pub(super) fn is_stopping(&self, rules: &Run) -> bool {

@@ -26,9 +26,11 @@ use crate::dispatch::inbox::Outbox;
 use crate::event;
 use crate::options::{Failure, Options};
 use crate::prepare::job;
+use crate::prepare::newcomer::{Chooser, Growth};
 use crate::prepare::prompt::Knowledge;
 use crate::prepare::resident::Residents;
 use crate::prepare::talk;
+use crate::prepare::worker::Workers;
 use crate::prepare::workspace::Workspace;
 use crate::render::run_report::Report;
 use crate::render::views;
@@ -43,6 +45,10 @@ pub(super) struct RealDesk<'t> {
     /// What is being judged. The first to go: it writes to the run.
     pub(super) checking: Checking,
     pub(super) options: &'t Options,
+    /// Who does which task.
+    pub(super) workers: Workers,
+    /// Chooses for tasks that are added.
+    pub(super) chooser: Option<Box<dyn Chooser>>,
     pub(super) at: RunAt,
     pub(super) views: Views<RealDisk>,
     pub(super) session: Session,
@@ -177,7 +183,7 @@ impl Desk for RealDesk<'_> {
     }
 
     fn patience(&self) -> Duration {
-        let graces = self.options.workers.iter().filter_map(|worker| worker.limits.grace_ms);
+        let graces = self.workers.iter().filter_map(|worker| worker.limits.grace_ms);
         KEEPER_PATIENCE + Duration::from_millis(graces.max().unwrap_or(0))
     }
 
@@ -249,6 +255,10 @@ impl Desk for RealDesk<'_> {
             }
             _ => None,
         }
+    }
+
+    fn grow(&mut self, rules: &Run, request: &Request) -> Option<Result<Growth, String>> {
+        self.grown(rules, request)
     }
 
     fn typed(&mut self, rules: &Run, line: Option<&str>) {

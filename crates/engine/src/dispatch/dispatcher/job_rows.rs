@@ -16,7 +16,7 @@ impl RealDesk<'_> {
     /// The job that a task is a row of, if it is, and whether its worker may be asked again.
     pub(super) fn row_demand(&self, rules: &Run, task: TaskIndex) -> Option<(&ResultSchema, bool)> {
         let job = self.job.as_ref()?;
-        let rounds = self.options.tasks.get(&task).and_then(|own| own.rounds).unwrap_or(self.options.rounds);
+        let rounds = rules.most_rounds(task);
         let asked = rules.view(task).map_or(0, |view| view.rounds);
         Some((job, asked < rounds.min(ASKED_AGAIN)))
     }

@@ -1,7 +1,7 @@
 //! Requests of people while a run goes on, questions to them, and the fallback when no one answers.
 
+use team_executor_core::CheckpointAction;
 use team_executor_core::run::{AtCheckpoint, Ending, Input, Stage};
-use team_executor_core::{CheckpointAction, TaskIndex};
 
 use super::Dispatcher;
 use crate::control::question::{self, Reply};
@@ -10,7 +10,8 @@ use crate::dispatch::crew::Crew;
 use crate::dispatch::desk::Desk;
 use crate::dispatch::inbox::Message;
 use crate::event::{self, Event, Kind};
-use crate::options::{Failure, Options};
+use crate::options::Failure;
+use crate::prepare::newcomer::Growth;
 
 impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     /// Carries out a request, and answers when it is durable.
@@ -28,21 +29,41 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
             self.listen_for_agents();
             return Ok(answer);
         }
-        let input = match request.input(self.desk.now(), |id| self.rules().graph().index_of(id)) {
-            Ok(input) => input,
+        let inputs = match self.inputs(request)? {
+            Ok(inputs) => inputs,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),
         };
         self.commit()?; // so that what happens now is what was asked for
-        let taken = self.conductor.take(vec![input], self.desk.now())?;
+        let taken = self.conductor.take(inputs, self.desk.now())?;
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
         let events: Vec<_> = happened.iter().map(|happened| happened.event.clone()).collect();
-        let answer = Answer::from_events(request, &events, refused, self.rules(), |task| id(self.options, task));
+        let answer = Answer::from_events(request, &events, refused, self.rules(), |task| self.rules().id(task));
         if refused.is_none() {
             self.asked_to_stop = request.ends() || self.asked_to_stop && *self.rules().stage() != Stage::Going;
         }
         self.announce_these(happened);
         taken.effects.into_iter().try_for_each(|effect| self.carry_out(effect))?;
         Ok(answer)
+    }
+
+    /// The inputs to the rules, or why there are none.
+    fn inputs(&mut self, request: &Request) -> Result<Result<Vec<Input>, String>, Failure> {
+        let now = self.desk.now();
+        Ok(match self.desk.grow(self.conductor.rules(), request) {
+            None => request.input(now, |id| self.rules().graph().index_of(id)).map(|input| vec![input]),
+            Some(Err(why)) => Err(why),
+            Some(Ok(growth)) => Ok(self.grow(growth)?),
+        })
+    }
+
+    /// Tells the rules what the plan has more than the run.
+    fn grow(&mut self, growth: Growth) -> Result<Vec<Input>, Failure> {
+        if growth.new.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tasks = self.conductor.extend(growth).map_err(|error| Failure::Changed(error.to_string()))?;
+        let now = self.desk.now();
+        Ok(vec![Input::Add { now, tasks }, Input::Woke { now }])
     }
 
     /// Asks a person what to do after a wave failed, as was told.
@@ -161,8 +182,4 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     fn is_at_work(&self) -> bool {
         self.rules().at_work().next().is_some()
     }
-}
-
-fn id(options: &Options, task: TaskIndex) -> &str {
-    options.session.tasks.get(task.get()).map_or("", |task| task.id.as_str())
 }

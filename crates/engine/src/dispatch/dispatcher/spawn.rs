@@ -16,7 +16,7 @@ impl RealDesk<'_> {
         tell_problems(problems, self.tell);
         let before = self.residents.take(&self.session, rules, work.task);
         let options = self.options;
-        let taken_up = resident::conversation(options, &self.at, &self.session, rules, work, &before);
+        let taken_up = resident::conversation(&self.workers, &self.at, &self.session, rules, work, &before);
         let leftover = taken_up.as_ref().map(|taken_up| taken_up.leftover).unwrap_or_default();
         let keeps = leftover != Leftover::Moves;
         let moved = self.checking.attempt_begins(&self.session, work, &before, keeps);
@@ -33,7 +33,7 @@ impl RealDesk<'_> {
         prompt.push_str(&self.about_tree(work));
         let task = &self.session.tasks[work.task.get()];
         let cwd = self.workspace.folder(&self.session, work);
-        let worker = options.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let worker = self.workers.chosen(rules, work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let assignment = assign::for_worker(
             self.options,
             &self.at,

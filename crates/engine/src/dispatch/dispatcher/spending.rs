@@ -28,7 +28,7 @@ impl RealDesk<'_> {
         // Of a single task Codex says nothing before its end, and an estimate ends no attempt.
         let is_seen = setup.converses || setup.adapter != Adapter::Codex;
         let Some(used) = conclude::from_usage(usage, setup, worker, None) else { return ends };
-        let used = resident::own_part(used, self.options, rules, work);
+        let used = resident::own_part(used, (&self.workers, &self.options.prices), rules, work);
         self.tell_unpriced(&used);
         self.live.insert(work, *used);
         if usage.goes_on && is_seen {
@@ -97,7 +97,7 @@ impl RealDesk<'_> {
         let live = self.live.remove(&work).filter(|live| live.input > 0).map(Box::new);
         let is_whole = !self.overspent.contains_key(&work);
         let is_said = is_whole && used.as_ref().is_some_and(|used| !used.is_estimated);
-        let used = used.map(|used| resident::own_part(used, self.options, rules, work));
+        let used = used.map(|used| resident::own_part(used, (&self.workers, &self.options.prices), rules, work));
         let used = match (used, live) {
             (Some(used), Some(live)) if !is_said && live.input > used.input => {
                 Some(Box::new(Used { wall_ms: used.wall_ms, is_estimated: true, ..*live }))

@@ -60,6 +60,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         Some(Before::Anew { told }) => Some(told),
         None => None,
     };
+    let chooser = options.chooser.take();
     let options = &*options;
     let news = Arc::new(Feed::default());
     let tell = &mut |event: Event| {
@@ -158,6 +159,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let desk = RealDesk {
         checking,
         options,
+        workers: options.workers.clone(),
+        chooser,
         at,
         views,
         session,

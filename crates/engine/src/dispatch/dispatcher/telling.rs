@@ -29,7 +29,7 @@ impl RealDesk<'_> {
             agent: &|work| {
                 // The next attempt may be another agent's by now.
                 let choice = self.doers.get(&work.task).copied().unwrap_or(0);
-                self.options.workers.nth(work.task, choice).map(|one| one.agent.clone()).unwrap_or_default()
+                self.workers.nth(work.task, choice).map(|one| one.agent.clone()).unwrap_or_default()
             },
         };
         let is_asked = self.options.ask.is_some();

@@ -235,8 +235,7 @@ impl RealDesk<'_> {
         }
         trees.tries_in = Some(member.slot);
         let task = &self.session.tasks[member.work.task.get()];
-        let worker =
-            self.options.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let worker = self.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let check = CheckCommand { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
         let assignment = assign::for_check(self.options, &self.at, folder, task, worker, &check)?;
         let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment };
@@ -274,7 +273,7 @@ impl RealDesk<'_> {
                     Some(ended) => format!("{ended:?}"),
                 };
                 if let Some(member) = trees.queue.place() {
-                    let nth = self.options.workers.first(member.work.task).map_or(1, nth);
+                    let nth = self.workers.first(member.work.task).map_or(1, nth);
                     let logs = check_logs(&self.at.path, &member.task, member.work.attempt, nth);
                     let printed: Vec<_> = logs.iter().map(|log| tail(log)).filter(|text| !text.is_empty()).collect();
                     let command = trees.settings().verify.as_ref().map(|verify| verify.command.join(" "));

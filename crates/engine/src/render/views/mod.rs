@@ -154,6 +154,9 @@ impl<D: Disk> Views<D> {
     /// Something happened. What others wait for is written at once, the rest when there is time.
     pub(crate) fn changed(&mut self, session: &Session, rules: &Run, event: &Event) -> Vec<String> {
         let mut problems = Vec::new();
+        if let (Event::Added { .. }, Cadence::Wave) = (event, self.about.cadence) {
+            self.waves.grow(session, rules.graph());
+        }
         let one = event.task();
         let many = match event {
             Event::Added { tasks, .. } | Event::Reset { tasks, .. } | Event::Returned { tasks, .. } => tasks.as_slice(),

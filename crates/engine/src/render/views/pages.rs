@@ -78,6 +78,11 @@ impl<D: Disk> Views<D> {
         self.derived.is(&place.key(name), Rendered::hash(bytes, journal));
     }
 
+    /// The same of one of the session's own files.
+    pub(crate) fn accept_own(&mut self, name: &str, text: &str, journal: u64) {
+        self.accept(PagePlace::Session, name, text.as_bytes(), journal);
+    }
+
     /// Copies a file before it is written over, and says where to: into the run's folder if the session's takes nothing.
     pub(crate) fn copy(&self, place: PagePlace, name: &str, bytes: &[u8]) -> Result<Option<String>, ReplaceError> {
         match self.disk(place).map(|disk| keep_copy(disk, name, bytes)) {

@@ -32,6 +32,11 @@ impl Waves {
         Self { tasks, there: None }
     }
 
+    /// There are more tasks.
+    pub(super) fn grow(&mut self, session: &Session, graph: &Graph) {
+        self.tasks = Self::plan(session, graph).tasks;
+    }
+
     /// Writes the table of a wave, if it is not there; that of an earlier one goes.
     pub(super) fn begins<D: Disk>(
         &mut self,

@@ -1,0 +1,91 @@
+//! A plan gets longer while its run goes on: the rules learn of tasks that the run does not have yet. [`Input::Add`] adds them.
+//!
+//! [`Input::Add`]: super::Input::Add
+
+use super::budget::Budget;
+use super::policy::TaskPolicy;
+use super::state::{NEVER, NotTheGraph, Run, TaskState};
+use super::wave_cadence::WaveState;
+use crate::graph::{Graph, TaskIndex};
+use crate::task::Task;
+
+/// A task that a plan has now, and who does it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTask {
+    /// The task.
+    pub task: Task,
+    /// What differs for it.
+    pub policy: TaskPolicy,
+    /// Where several agents can do it, whose quotas the others use.
+    pub fallbacks: Vec<u32>,
+    /// What its agents are called, the one that is wanted first; nothing where that is not known.
+    pub agents: Vec<String>,
+    /// What it may use.
+    pub budget: Option<Budget>,
+    /// What all tasks of its role may use; counts if the run does not say that yet.
+    pub role_budget: Option<Budget>,
+}
+
+impl NewTask {
+    /// A task of which nobody said who does it.
+    pub fn plain(task: &Task) -> Self {
+        let (policy, agents) = (TaskPolicy::default(), Vec::new());
+        Self { task: task.clone(), policy, fallbacks: Vec::new(), agents, budget: None, role_budget: None }
+    }
+}
+
+impl Run {
+    /// The plan has these tasks too, behind all others. What this costs depends on what is new only, except where the graph of
+    /// all tasks was sealed anew because the known one cannot be [extended](Graph::extend).
+    pub fn extend(&mut self, new: Vec<NewTask>, sealed: Option<Graph>) -> Result<Vec<TaskIndex>, NotTheGraph> {
+        let first = self.state.tasks.len();
+        let index = |nth: usize| index_at(first + nth);
+        let is_all_of = |graph: &Graph| {
+            let known = (0..first).map(index_at).map(|task| (self.id(task), task));
+            let behind = new.iter().enumerate().map(|(nth, new)| (new.task.id.as_str(), index(nth)));
+            known.chain(behind).all(|(id, task)| graph.index_of(id) == Some(task))
+        };
+        match sealed {
+            Some(graph) if graph.len() == first + new.len() && is_all_of(&graph) => self.graph = graph,
+            None if self.graph.extend(new.iter().map(|new| &new.task)) => {}
+            _ => return Err(NotTheGraph),
+        }
+        let tasks: Vec<TaskIndex> = (0..new.len()).map(index).collect();
+        for (task, new) in tasks.iter().copied().zip(new) {
+            self.learn(task, new);
+        }
+        let Self { facts, state, .. } = self;
+        state.held.resize(facts.quotas.len(), NEVER);
+        state.closed.resize(facts.quotas.len(), false);
+        state.waves.resize(facts.wave_count() as usize, WaveState::default());
+        state.queue.grow(facts);
+        Ok(tasks)
+    }
+
+    fn learn(&mut self, task: TaskIndex, new: NewTask) {
+        let Self { graph, facts, policy, state, .. } = self;
+        let NewTask { task: own, policy: of_task, fallbacks, agents, budget, role_budget } = new;
+        policy.tasks.insert(task, of_task);
+        policy.budgets.tasks.extend(budget.map(|budget| (task, budget)));
+        if let Some(budget) = role_budget {
+            policy.budgets.roles.entry(own.role.clone()).or_insert(budget);
+        }
+        if !fallbacks.is_empty() {
+            policy.fallbacks.insert(task, fallbacks);
+        }
+        if !agents.is_empty() {
+            let chain = policy.agents.chain(agents);
+            policy.agents.of.push(chain);
+        }
+        facts.add(&own, graph, policy);
+        let role = &facts.roles[facts.tasks[task.get()].role];
+        if state.limits.roles.contains_key(role) {
+            facts.set_apart(task);
+        }
+        state.tasks.push(TaskState { is_absent: true, ..TaskState::new(0) });
+    }
+}
+
+fn index_at(nth: usize) -> TaskIndex {
+    TaskIndex(u32::try_from(nth).unwrap_or(u32::MAX))
+}

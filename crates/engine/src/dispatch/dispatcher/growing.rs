@@ -1,0 +1,160 @@
+//! The plan gets longer while the run goes on. Its place is in the session's own files: a task that a request adds is written
+//! there first, and whatever the files have more than the run is taken into it.
+
+use std::collections::BTreeMap;
+
+use team_executor_core::run::{NewTask, Run, Stage};
+use team_executor_core::{Graph, Role, Session, Task, TaskIndex};
+use team_executor_files::load_ignoring_results;
+use team_executor_store::DiskFolder;
+use team_executor_store::run_folder::folder_name;
+
+use super::desk::RealDesk;
+use crate::bus::create::Draft;
+use crate::conclude;
+use crate::control::Request;
+use crate::prepare::newcomer::{Choice, Growth};
+
+/// How many things are named one by one.
+const NAMED: usize = 5;
+
+impl RealDesk<'_> {
+    /// Adds the task of a request to the session's files, and says what these have more than the run then.
+    pub(super) fn grown(&mut self, rules: &Run, request: &Request) -> Option<Result<Growth, String>> {
+        match request {
+            Request::Create(new) => {
+                let draft = |desk: &Self| {
+                    let (session, _) = desk.planned()?;
+                    let (dialect, folder) = (desk.options.dialect, &desk.options.folder);
+                    let draft = Draft::new(&session, dialect, folder, &new.as_new());
+                    draft.map_err(|refusal| format!("{refusal}; {}", refusal.help))
+                };
+                Some(
+                    draft(self).and_then(|draft| {
+                        self.take_in(rules, (draft.session.clone(), draft.graph.clone()), Some(&draft))
+                    }),
+                )
+            }
+            Request::Adopt => Some(self.planned().and_then(|planned| self.take_in(rules, planned, None))),
+            _ => None,
+        }
+    }
+
+    /// The session as its files say it is now.
+    fn planned(&self) -> Result<(Session, Graph), String> {
+        let at = &self.options.folder;
+        let folder = DiskFolder::open(at).map_err(|_| format!("{} cannot be opened", at.display()))?;
+        let loaded = load_ignoring_results(&folder, &folder_name(at), Some(self.options.dialect));
+        match loaded.session.filter(|_| !loaded.findings.has_errors()) {
+            Some(planned) => Ok(planned),
+            None => Err("the session has errors; `validate` shows them".to_owned()),
+        }
+    }
+
+    /// What the session's files have more than the run, which is known to the desk from now on. A draft is written as soon as
+    /// nothing can be refused any more.
+    fn take_in(
+        &mut self,
+        rules: &Run,
+        (planned, graph): (Session, Graph),
+        draft: Option<&Draft>,
+    ) -> Result<Growth, String> {
+        if *rules.stage() == Stage::Finished {
+            return Err("the run is finished".to_owned());
+        }
+        let new = self.new_tasks(rules, &planned)?;
+        let is_new = |role: &Role| self.session.role(role.name.as_str()).is_none();
+        let roles: Vec<Role> = planned.roles.into_iter().filter(is_new).collect();
+        let tasks = std::mem::take(&mut self.session.tasks);
+        let mut only = self.session.clone();
+        self.session.tasks = tasks;
+        only.roles.extend(roles);
+        only.tasks = new;
+        let chosen = if only.tasks.is_empty() { Vec::new() } else { self.choose(&only)? };
+        if let Some(draft) = draft {
+            draft.write().map_err(|refusal| format!("{refusal}; {}", refusal.help))?;
+            self.views.accept_own(draft.name(), draft.text(), self.at.journal_length());
+        }
+        let Session { roles, tasks, .. } = only;
+        self.session.roles = roles;
+        // Where waves are planned, each task is in the wave that the whole plan gives it.
+        let sealed = (graph.is_planned() || rules.graph().is_planned()).then(|| self.sealed(&tasks)).transpose()?;
+        let new = tasks.into_iter().zip(chosen).map(|(task, choice)| self.learn(task, choice)).collect();
+        Ok(Growth { new, sealed, workers: self.workers.clone() })
+    }
+
+    /// The tasks that the run does not have; or how the others differ from those that it has.
+    fn new_tasks(&self, rules: &Run, planned: &Session) -> Result<Vec<Task>, String> {
+        let known = |task: &Task| rules.graph().index_of(task.id.as_str());
+        let (mut next, mut odd) = (0, Vec::new());
+        let mut new = Vec::new();
+        for task in &planned.tasks {
+            let Some(index) = known(task) else {
+                new.push(task.clone());
+                continue;
+            };
+            let own = &self.session.tasks[index.get()];
+            if !new.is_empty() || index.get() != next {
+                let first = new.first().map_or(task, |first| first);
+                return Err(format!("'{}' is not behind the tasks of the run, where new tasks belong", first.id));
+            }
+            next += 1;
+            if own.role != task.role || own.dependencies != task.dependencies {
+                odd.push(task.id.as_str());
+            }
+        }
+        if next < self.session.tasks.len() {
+            let is_gone = |task: &&Task| planned.tasks.iter().all(|one| one.id != task.id);
+            let gone = self.session.tasks.iter().find(is_gone).map_or("", |task| task.id.as_str());
+            return Err(format!("'{gone}' was removed, and the run has it"));
+        }
+        match odd.as_slice() {
+            [] => Ok(new),
+            odd => Err(format!("{} has another role or other dependencies than in the run", named(odd))),
+        }
+    }
+
+    /// Who does the tasks of a session of new tasks.
+    fn choose(&mut self, only: &Session) -> Result<Vec<Choice>, String> {
+        let chooser = self.chooser.as_mut().ok_or("no task can be added to this run")?;
+        let mut chosen = chooser.choose(only)?;
+        let policies = (0..).map(TaskIndex).zip(&chosen).map(|(task, choice)| (task, choice.policy));
+        let policies: BTreeMap<_, _> = conclude::with_checkpoints(policies.collect(), only);
+        for (choice, policy) in chosen.iter_mut().zip(policies.into_values()) {
+            choice.policy = policy;
+        }
+        if self.workspace.trees.is_none()
+            && let Some((task, _)) = only.tasks.iter().zip(&chosen).find(|(_, choice)| choice.is_isolated)
+        {
+            return Err(format!("'{}' would have a tree of its own, and no task of this run has one", task.id));
+        }
+        Ok(chosen)
+    }
+
+    fn sealed(&self, new: &[Task]) -> Result<Graph, String> {
+        let all: Vec<Task> = self.session.tasks.iter().chain(new).cloned().collect();
+        Graph::seal(&all).graph.ok_or_else(|| "the dependencies have errors".to_owned())
+    }
+
+    /// The desk knows a task from now on.
+    fn learn(&mut self, mut task: Task, choice: Choice) -> NewTask {
+        let Choice { workers, policy, fallbacks, budget, role_budget, is_isolated } = choice;
+        let agents = workers.iter().map(|worker| worker.agent.clone()).collect();
+        self.workers.assign_to(workers);
+        if let Some(trees) = &mut self.workspace.trees {
+            trees.learn(TaskIndex(u32::try_from(self.session.tasks.len()).unwrap_or(u32::MAX)), is_isolated);
+        }
+        task.status = team_executor_core::TaskStatus::Pending;
+        self.session.tasks.push(task.clone());
+        NewTask { task, policy, fallbacks, agents, budget, role_budget }
+    }
+}
+
+/// Some ids, in words.
+fn named(ids: &[&str]) -> String {
+    let shown: Vec<String> = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect();
+    match ids.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,42 @@
+//! Tasks that are added while a run goes on: who does them, as whoever configured the run says it.
+
+use std::fmt::Debug;
+
+use team_executor_core::run::{Budget, TaskPolicy};
+use team_executor_core::{Graph, Session};
+
+use super::worker::{Worker, Workers};
+
+/// Chooses for tasks that are added while a run goes on.
+pub trait Chooser: Debug {
+    /// Chooses for all tasks of a session, which has none but those that are new; or says why that cannot be done.
+    fn choose(&mut self, new: &Session) -> Result<Vec<Choice>, String>;
+}
+
+/// What was chosen for a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Who can do it, the one that is wanted first.
+    pub workers: Vec<Worker>,
+    /// What differs for it.
+    pub policy: TaskPolicy,
+    /// Where several can do it, whose quotas the others use.
+    pub fallbacks: Vec<u32>,
+    /// What it may use.
+    pub budget: Option<Budget>,
+    /// What all tasks of its role may use.
+    pub role_budget: Option<Budget>,
+    /// It has a tree of its own.
+    pub is_isolated: bool,
+}
+
+/// What a plan has more than its run.
+#[derive(Debug)]
+pub struct Growth {
+    /// The tasks, and what is chosen for them.
+    pub new: Vec<team_executor_core::run::NewTask>,
+    /// The graph of all tasks, those of the run first, where it had to be sealed anew.
+    pub sealed: Option<Graph>,
+    /// Who does which task, these included.
+    pub workers: Workers,
+}
