@@ -13,7 +13,7 @@ use crate::{App, escape};
 /// Says that the newest run of a session is archived, and what to type; nothing if there is none in the archive.
 pub(crate) fn finding(app: &App, session: Option<&Path>) -> Option<Finding> {
     let place = app.place(session).ok()?;
-    let away = runs::archived(&place.folder, &place.current)?;
+    let away = runs::OfSession::new(&place.folder, &place.current).archived()?;
     let named = escape::session(session?.display());
     let finding = Finding::error(Code::Usage, format!("the run of the session is archived in {}", away.display()));
     let finding = finding.help(format!("how it ended: team-executor status {named}"));

@@ -36,6 +36,7 @@ pub mod open;
 pub mod part;
 pub mod plan;
 pub mod process;
+pub mod prune;
 pub mod putting_away;
 pub mod rehearse;
 mod remark;

@@ -242,6 +242,12 @@ impl Logs<'_> {
         Ok(!is_over)
     }
 
+    /// The run, if its logs were pruned.
+    pub fn pruned(&self) -> Option<String> {
+        let status = self.status.as_ref().filter(|status| status.has_no_logs())?;
+        status.folder.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
     /// Waits until something may have come.
     pub fn wait(&self) {
         self.watch.wait(Some(LOOK));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use team_executor_beneath::ours;
 use team_executor_core::{Graph, Session, TaskIndex, letters_apart};
 use team_executor_engine as engine;
+use team_executor_engine::runs::OfSession;
 use team_executor_files::{
     Code, Dialect, Finding, Findings, Folder, Loaded, Sources, load, load_ignoring_results, load_tasks, stated_id,
 };
@@ -82,7 +83,8 @@ impl App {
     pub fn open(&self, path: Option<&Path>, reading: Reading) -> Result<Opened, Error> {
         let own = path.and_then(|path| self.path(path).canonicalize().ok());
         // What a run has taken over or set back is in its journal; files from before say nothing about it.
-        let was_run = || own.is_some_and(|own| self.current().is_ok_and(|current| engine::runs::exist(&own, current)));
+        let was_run =
+            || own.is_some_and(|own| self.current().is_ok_and(|current| OfSession::new(&own, current).exist()));
         self.read(path, reading, if reading.ignore_results || was_run() { load_ignoring_results } else { load })
     }
 
@@ -265,7 +267,7 @@ impl App {
 
 /// Refuses what needs the newest run of a session where another user's permissions hide it: it was not "never run".
 pub(crate) fn runs_can_be_read(place: &Place) -> Result<(), Error> {
-    let Some(closed) = engine::runs::closed(&place.folder, &place.current) else { return Ok(()) };
+    let Some(closed) = OfSession::new(&place.folder, &place.current).closed() else { return Ok(()) };
     let shown = closed.strip_prefix(&place.current).unwrap_or(&closed).display().to_string();
     let finding = Finding::error(Code::Usage, format!("{shown} cannot be read: permission denied"));
     let finding = finding.help(format!("see whose it is with: ls -ld {}", escape::shell_word(&shown)));

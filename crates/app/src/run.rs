@@ -12,6 +12,7 @@ use team_executor_core::run::{Backoff, Cadence};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
 use team_executor_engine::event::Kind as What;
 use team_executor_engine::remembered::{Recorded, Remembered as Remember};
+use team_executor_engine::runs::OfSession;
 use team_executor_engine::{self as engine, Event, Options, Report};
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
@@ -278,7 +279,7 @@ impl Prepared {
         if !is_set && moves.is_none() {
             return;
         }
-        let began = engine::runs::cadence(folder, current, self.wanted.run.as_deref());
+        let began = OfSession::new(folder, current).cadence(self.wanted.run.as_deref());
         if let Some(began) = began.filter(|began| is_set && *began != cadence) {
             warn(remarks, [format!("the run began in {} cadence and stays in it", began.word())]);
         }

@@ -103,30 +103,43 @@ pub fn logs(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
     run_at::logs(run, task, attempt)
 }
 
-/// Whether a session was ever run, and the run was not put away.
-pub fn exist(session: &Path, current: &Path) -> bool {
-    run_at::newest(&run_at::runs(&project_root(session, current)), session).is_some()
+/// The runs of a session.
+#[derive(Debug)]
+pub struct OfSession<'p> {
+    session: &'p Path,
+    project: PathBuf,
 }
 
-/// The cadence in which the newest run of a session began, or the one that is named, if it is not finished: it stays in it.
-pub fn cadence(session: &Path, current: &Path, run: Option<&str>) -> Option<Cadence> {
-    let project = project_root(session, current);
-    let runs = run_at::runs(&project);
-    let of_session = run_at::plans(&runs).filter(|(plan, _)| plan.session == session);
-    let wanted = of_session.filter(|(_, id)| run.is_none_or(|run| run == id));
-    let (plan, id) = wanted.max_by(|(a, x), (b, y)| (a.at, x).cmp(&(b.at, y)))?;
-    (!is_finished(&run_path(&project, &id))).then_some(plan.cadence)
-}
+impl<'p> OfSession<'p> {
+    /// Both paths are absolute.
+    pub fn new(session: &'p Path, current: &Path) -> Self {
+        Self { session, project: project_root(session, current) }
+    }
 
-/// What has to be read to find the newest run of a session, and cannot be for want of permission.
-pub fn closed(session: &Path, current: &Path) -> Option<PathBuf> {
-    run_at::closed(&run_at::runs(&project_root(session, current)), session)
-}
+    /// Whether the session was ever run, and the run was not put away.
+    pub fn exist(&self) -> bool {
+        run_at::newest(&run_at::runs(&self.project), self.session).is_some()
+    }
 
-/// The folder of a session's newest run that was put away.
-pub fn archived(session: &Path, current: &Path) -> Option<PathBuf> {
-    let away = run_at::archive(&project_root(session, current));
-    run_at::newest(&away, session).map(|id| away.join(id))
+    /// The cadence in which the newest run began, or the one that is named, if it is not finished: it stays in it.
+    pub fn cadence(&self, run: Option<&str>) -> Option<Cadence> {
+        let runs = run_at::runs(&self.project);
+        let of_session = run_at::plans(&runs).filter(|(plan, _)| plan.session == self.session);
+        let wanted = of_session.filter(|(_, id)| run.is_none_or(|run| run == id));
+        let (plan, id) = wanted.max_by(|(a, x), (b, y)| (a.at, x).cmp(&(b.at, y)))?;
+        (!is_finished(&run_path(&self.project, &id))).then_some(plan.cadence)
+    }
+
+    /// What has to be read to find the newest run, and cannot be for want of permission.
+    pub fn closed(&self) -> Option<PathBuf> {
+        run_at::closed(&run_at::runs(&self.project), self.session)
+    }
+
+    /// The folder of the newest run that was put away.
+    pub fn archived(&self) -> Option<PathBuf> {
+        let away = run_at::archive(&self.project);
+        run_at::newest(&away, self.session).map(|id| away.join(id))
+    }
 }
 
 /// Whether the last thing that happened to a task of the run in this folder, or to the run, was its end.

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::{
     Agents, Archive, Artifacts, Attach, Cancel, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit,
-    Logs, Man, Mcp, Msg, Pause, Plan, Prompt, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions,
+    Logs, Man, Mcp, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions,
     ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
 };
 
@@ -396,6 +396,18 @@ failed. An unfinished run is refused; --older-than passes over it. --give-up
 archives an unfinished or unreadable run too: its session becomes failed, and
 wisdom/issues.md in the session gives the reason.")]
     Archive(Archive),
+
+    /// Free the disk space of old finished runs
+    #[command(after_help = "\
+Examples:
+  team-executor prune --dry-run
+  team-executor prune --older-than 7d --keep 3
+  team-executor prune --session=auth --older-than 0s -y
+
+Removes the logs of finished runs, and archived runs whole once all their
+artifacts are exported. Unfinished runs, the newest runs of each session
+(--keep), and artifacts that exist nowhere else stay. Asks first.")]
+    Prune(Prune),
 
     /// List the sessions and runs of a project
     #[command(after_help = "\

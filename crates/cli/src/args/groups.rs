@@ -66,6 +66,7 @@ pub(crate) const GROUPS: [Group; 6] = [
             ("config", MaybeSession),
             ("doctor", MaybeSession),
             ("archive", MaybeSession),
+            ("prune", MaybeSession),
             ("schema", NoSession),
             ("completions", NoSession),
             ("man", NoSession),

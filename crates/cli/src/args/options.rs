@@ -280,6 +280,29 @@ pub(crate) struct Archive {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Prune {
+    /// Only runs that ended at least this long ago: 30d, 12h, 45m, 10s
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "30d")]
+    pub(crate) older_than: u64,
+
+    /// Keep this many newest runs of each session as they are
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) keep: usize,
+
+    /// Show what can be removed; remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Remove without confirmation
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Doctor {
     /// ID of the run [default: the newest run of the session]
     #[arg(long, value_name = "EX-ID", conflicts_with = "session")]

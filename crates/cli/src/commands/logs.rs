@@ -21,12 +21,13 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Logs, printer: &m
     let shown = Shown::choose(options);
     let mut logs = app.logs(&opened, query(options, &shown)?)?;
     // The attempt and its stream that left a line open: bytes of it belong to that line.
-    let mut open = None;
+    let (mut open, mut printed_any) = (None, false);
     loop {
         // What it printed can have escape sequences in it, which are its own.
         let mut out = BufWriter::with_capacity(1 << 16, printer.raw_out()?);
         let mut printed = Ok(());
         let read = logs.read(&mut |piece| {
+            printed_any = true;
             if printed.is_ok() {
                 printed = shown.print(piece, &mut open, &mut out);
             }
@@ -35,6 +36,9 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Logs, printer: &m
         out.flush()?;
         drop(out);
         if !read? || printer.reader_is_gone() {
+            if let Some(run) = logs.pruned().filter(|_| !printed_any) {
+                printer.tell(format!("note: the logs of {} were pruned", escape::line(&run)))?;
+            }
             return Ok(Exit::Fine);
         }
         logs.wait();

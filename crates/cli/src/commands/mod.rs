@@ -19,6 +19,7 @@ pub(crate) mod mcp;
 mod msg;
 mod plan;
 mod prompt;
+mod prune;
 mod rehearse;
 mod report;
 mod resume;
@@ -89,6 +90,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Artifacts(options)) => artifacts::run(app, session, options, printer),
         Some(Command::Export(options)) => export::run(app, session, options, printer),
         Some(Command::Archive(options)) => archive::run(app, session, options, printer),
+        Some(Command::Prune(options)) => prune::run(app, session, options, printer),
         Some(Command::Sessions(options)) => sessions::run(app, options, printer),
         Some(Command::Schema(options)) => schema::run(options, printer),
         Some(Command::Completions(options)) => completions::run(options, printer),

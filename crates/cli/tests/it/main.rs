@@ -40,6 +40,7 @@ mod mcp;
 mod output;
 mod pasted;
 mod planners;
+mod prune;
 mod readme;
 mod refusals;
 mod rehearse;

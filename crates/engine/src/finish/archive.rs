@@ -173,14 +173,14 @@ fn tidy(run: &Path, session: Option<&Path>) {
 }
 
 /// When a run was finished; nothing if it is not.
-fn ended_at(path: &Path) -> Result<Option<Timestamp>, Failure> {
+pub(super) fn ended_at(path: &Path) -> Result<Option<Timestamp>, Failure> {
     let journal = path.join(EXECUTOR).join(JOURNAL);
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
     let history = History::read(bytes).map_err(|damage| Failure::Journal(damage.into()))?;
     Ok(records::finished_at(history.records().map(|record| record.json)))
 }
 
-fn is_older(at: Timestamp, seconds: u64) -> bool {
+pub(super) fn is_older(at: Timestamp, seconds: u64) -> bool {
     let age = clock::now().as_micros().saturating_sub(at.as_micros());
     age >= i64::try_from(seconds.saturating_mul(1_000_000)).unwrap_or(i64::MAX)
 }

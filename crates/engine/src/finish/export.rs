@@ -10,6 +10,7 @@ use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::run_folder::{component, project_root};
 use team_executor_store::{Copied, CopyError, Durability, below, copy_new, is_same, remove, replace, replaces, strays};
 
+use super::prune;
 use crate::begin::run_at::{self, name_of, open_folder};
 use crate::conclude::artifacts::{Fault, Shelf};
 use crate::options::Failure;
@@ -75,6 +76,7 @@ pub fn export(session: &Path, current: &Path, run: Option<&Path>, to: &Path) -> 
         let written = replace(&disk, MANIFEST, text.as_bytes(), Durability::Durable);
         written.map_err(|error| cannot(&to, error.to_string()))?;
     }
+    runs.iter().try_for_each(|run| prune::note_export(run, &to))?;
     Ok(exported)
 }
 

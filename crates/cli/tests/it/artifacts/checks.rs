@@ -128,7 +128,7 @@ fn wrong_check_is_an_error_and_its_command_needs_trust() {
     let shown = world.run(&["config", "--format", "json"]);
     assert!(shown.stdout.contains("\"artifacts.code.verify\""), "{shown}");
     let list = world.run(&["artifacts", SESSION]);
-    assert!(list.stderr.contains("error: the session S was never run\n"), "{list}");
+    assert!(list.stderr.contains("error: the session was never run\n"), "{list}");
 }
 
 /// R: D-04
