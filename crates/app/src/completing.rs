@@ -96,8 +96,8 @@ fn of_position(before: &[String]) -> Option<Named> {
         }
     }
     match plain.as_slice() {
-        ["logs" | "prompt" | "skip"] | ["retry", ..] => Some(Named::Task),
-        ["talk", "send" | "interrupt" | "close" | "allow" | "deny"] => Some(Named::Task),
+        ["logs" | "prompt" | "skip" | "changes"] | ["retry", ..] => Some(Named::Task),
+        ["merge", "retry", ..] | ["talk", "send" | "interrupt" | "close" | "allow" | "deny"] => Some(Named::Task),
         ["checkpoint", "revise"] | ["task", "get" | "update"] => Some(Named::Task),
         ["agents", ..] => Some(Named::Agent),
         ["archive"] => Some(Named::Run),

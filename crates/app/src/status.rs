@@ -31,7 +31,12 @@ impl App {
         let (session, graph) = opened.runnable()?;
         let place = self.place(opened.named())?;
         let status = engine::status(session, graph, (&place.folder, &place.current), opened.run.as_deref());
-        status.map_err(|failure| unknown(&failure, &place, &opened.path))
+        let mut status = status.map_err(|failure| unknown(&failure, &place, &opened.path))?;
+        if let Some(status) = &mut status {
+            // Where git cannot say it, all else still can be said; `changes` says why.
+            status.changes = self.overview(&status.folder).ok().flatten().map(|(_, overview)| overview);
+        }
+        Ok(status)
     }
 
     /// Waits until a session that was never run has a run, or nobody wants that any more.

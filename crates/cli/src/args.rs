@@ -1,6 +1,7 @@
 //! Every flag and command, once: help, completions and the man page come from here.
 
 mod bus;
+mod changes;
 mod command;
 mod csv;
 mod groups;
@@ -20,6 +21,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 
 pub(crate) use self::bus::*;
+pub(crate) use self::changes::*;
 pub(crate) use self::command::Command;
 pub(crate) use self::csv::Csv;
 use self::groups::{Needs, needs};

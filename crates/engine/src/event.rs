@@ -273,6 +273,13 @@ pub enum Kind {
         /// How many lines were removed.
         removed: u64,
     },
+    /// Live. The tests of the whole begin, on what these tasks changed and everything that is merged.
+    TasksTested {
+        /// The ids of the tasks.
+        tasks: Vec<String>,
+        /// The commit that is tested.
+        commit: String,
+    },
     /// Live. What a task changed has been merged with what others did, and passed the tests of the whole.
     TaskMerged {
         /// The id of the task.

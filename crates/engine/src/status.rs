@@ -7,6 +7,7 @@ use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::{Cause, Counts, Decision, Durations, Event, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
 use team_executor_store::{History, file_system, records, run_folder};
+use team_executor_trees::Overview;
 
 use crate::attempt_times::AttemptTimes;
 use crate::begin::plan::Plan;
@@ -91,6 +92,8 @@ pub struct Status {
     pub proposals: Vec<Proposal>,
     /// How many bytes can still be written to the disk of the run, if that is known.
     pub room: Option<u64>,
+    /// What tasks changed in trees of their own. Only those who may start git find it out.
+    pub changes: Option<Overview>,
 }
 
 /// How a task was judged.
@@ -248,6 +251,7 @@ pub fn status(
         room: file_system(&path).ok().map(|found| found.free),
         times: seen.into_times(),
         folder: path,
+        changes: None,
     }))
 }
 

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use team_executor_agents::git::Call;
 use team_executor_beneath::make_ours;
 
-use crate::git::{Trouble, line};
+use crate::git::{Trouble, Word, ask, line, must};
 use crate::merge::Merged;
 use crate::names;
+use crate::repository::Repository;
 use crate::tree::{INDEX, Trees};
 
 /// The tree in which it is tried what the trunk would be. No task has a dot at the end of its name.
@@ -18,18 +20,21 @@ pub enum Land {
     /// A branch `te/RUN`.
     #[default]
     Branch,
+    /// The branch that is checked out moves along; where that cannot be, a branch `te/RUN`.
+    FastForward,
     /// Nothing: only our own refs.
     None,
 }
 
 impl Land {
     /// As it is written.
-    pub const WORDS: [&'static str; 2] = ["branch", "none"];
+    pub const WORDS: [&'static str; 3] = ["branch", "ff", "none"];
 
     /// From how it is written.
     pub fn from_word(word: &str) -> Option<Self> {
         match word {
             "branch" => Some(Self::Branch),
+            "ff" => Some(Self::FastForward),
             "none" => Some(Self::None),
             _ => None,
         }
@@ -39,6 +44,7 @@ impl Land {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Branch => "branch",
+            Self::FastForward => "ff",
             Self::None => "none",
         }
     }
@@ -53,6 +59,15 @@ pub enum Landed {
     Branch {
         /// Its name.
         name: String,
+        /// The commit.
+        commit: String,
+        /// Why the checkout was not moved along, if that was wanted.
+        instead: Option<String>,
+    },
+    /// The checkout has everything that is completed.
+    FastForward {
+        /// The branch that is checked out.
+        branch: String,
         /// The commit.
         commit: String,
     },
@@ -96,6 +111,9 @@ impl Trees {
         }
         let project = self.project_in(&path);
         make_ours(&project).map_err(|error| Trouble::io("make", &project, &error))?;
+        // Those who look are told what is being tested.
+        let testing = format!("{}/testing", names::of_run(&self.run));
+        must(&self.repository.git, &self.repository.call(), &["update-ref", &testing, commit])?;
         Ok(project)
     }
 
@@ -111,38 +129,90 @@ impl Trees {
 
     /// The name of the branch that the user gets.
     pub fn branch(&self) -> String {
-        format!("te/{}", names::part(&self.name))
+        names::branch(&self.name)
     }
 
-    /// Makes the branch, or moves it along if the user has not touched it.
-    pub fn land(&self) -> Result<Landed, Trouble> {
-        let repository = &self.repository;
-        let (trunk, name) = (self.trunk()?, self.branch());
-        if trunk == self.base() {
+    /// Gives the user everything that is completed.
+    pub fn land(&self, how: Land) -> Result<Landed, Trouble> {
+        self.repository.land((&self.name, &self.run), how)
+    }
+}
+
+impl Repository {
+    /// Gives the user everything that is merged in a run, which has a name and a key: moves the checkout along if that is wanted and
+    /// nothing of the user's can be touched by it, else makes the branch, or moves it along if the user has not touched it.
+    pub fn land(&self, (name, run): (&str, &str), how: Land) -> Result<Landed, Trouble> {
+        let of = |word: &str| self.commit_of(&format!("{}/{word}", names::of_run(run)));
+        let (Some(base), Some(trunk)) = (of("base")?, of("trunk")?) else { return Ok(Landed::Nothing) };
+        if trunk == base || how == Land::None {
             return Ok(Landed::Nothing);
         }
-        let (branch, ours) = (format!("refs/heads/{name}"), format!("{}/landed", names::of_run(&self.run)));
-        let (there, landed) = (repository.commit_of(&branch)?, repository.commit_of(&ours)?);
-        let not = |why: &str| Ok(Landed::Not { name: name.clone(), why: why.to_owned() });
-        let done = Landed::Branch { name: name.clone(), commit: trunk.clone() };
-        match &there {
-            Some(there) if *there == trunk => {}
-            // The user has merged it and deleted it since.
-            None if landed.as_ref() == Some(&trunk) => return Ok(done),
-            Some(there) if Some(there) != landed.as_ref() => {
-                return not("the branch was changed since, and stays as it is");
-            }
-            there => {
-                let command = ["for-each-ref", "--format=%(worktreepath)", &branch];
-                if !line(&repository.git, &repository.call(), &command)?.is_empty() {
-                    return not("the branch is checked out, and stays as it is");
+        let ours = format!("{}/landed", names::of_run(run));
+        let landed = of("landed")?;
+        let note = || self.update(&ours, &trunk, landed.as_deref().unwrap_or_default());
+        let mut instead = None;
+        if how == Land::FastForward {
+            match self.fast_forward(&trunk)? {
+                Ok(branch) => {
+                    note()?;
+                    return Ok(Landed::FastForward { branch, commit: trunk });
                 }
-                if repository.update(&branch, &trunk, there.as_deref().unwrap_or_default()).is_err() {
-                    return not("another branch is in the way of its name");
-                }
+                Err(why) => instead = Some(why),
             }
         }
-        repository.update(&ours, &trunk, landed.as_deref().unwrap_or_default())?;
-        Ok(done)
+        let branch = names::branch(name);
+        if let Some(why) = self.move_branch(&branch, &trunk, landed.as_deref())? {
+            return Ok(Landed::Not { name: branch, why: why.to_owned() });
+        }
+        note()?;
+        Ok(Landed::Branch { name: branch, commit: trunk, instead })
+    }
+
+    /// Makes a branch of ours, or moves it along; says why not if somebody else has it.
+    fn move_branch(&self, name: &str, to: &str, landed: Option<&str>) -> Result<Option<&'static str>, Trouble> {
+        let full = format!("refs/heads/{name}");
+        let there = self.commit_of(&full)?;
+        match there.as_deref() {
+            Some(there) if there == to => return Ok(None),
+            // The user has merged it and deleted it since.
+            None if landed == Some(to) => return Ok(None),
+            Some(there) if Some(there) != landed => {
+                return Ok(Some("the branch was changed since, and stays as it is"));
+            }
+            _ => {}
+        }
+        if !line(&self.git, &self.call(), &["for-each-ref", "--format=%(worktreepath)", &full])?.is_empty() {
+            return Ok(Some("the branch is checked out, and stays as it is"));
+        }
+        let moved = self.update(&full, to, there.as_deref().unwrap_or_default());
+        Ok(moved.is_err().then_some("another branch is in the way of its name"))
+    }
+
+    /// Moves the branch that is checked out, its files and its index along to a commit, if nothing of the user's is in the way; says
+    /// which branch that is, or why not. Git overwrites no file that is not committed.
+    fn fast_forward(&self, to: &str) -> Result<Result<String, String>, Trouble> {
+        let Word::Yes(out) = ask(&self.git, &self.call(), &["symbolic-ref", "-q", "--short", "HEAD"])? else {
+            return Ok(Err("no branch is checked out".to_owned()));
+        };
+        let branch = String::from_utf8_lossy(&out).trim().to_owned();
+        let Some(head) = self.commit_of("HEAD")? else { return Ok(Err(format!("{branch} has no commit"))) };
+        if self.is_in(to, &head)? {
+            return Ok(Ok(branch));
+        }
+        if !self.is_in(&head, to)? {
+            return Ok(Err(format!("{branch} has commits that are not in the run")));
+        }
+        if let Some(what) = self.in_progress() {
+            return Ok(Err(format!("{what} is in progress in the checkout")));
+        }
+        if let Some(file) = self.uncommitted()?.first() {
+            return Ok(Err(format!("there is work that is not committed: {file}")));
+        }
+        let env = vec![("GIT_REFLOG_ACTION", "team-executor".to_owned())];
+        let call = Call { work_tree: Some(&self.top), env, ..self.call() };
+        Ok(match must(&self.git, &call, &["merge", "--ff-only", "--no-overwrite-ignore", "--no-stat", "-q", to]) {
+            Ok(_) => Ok(branch),
+            Err(trouble) => Err(trouble.to_string()),
+        })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`Repository`] (the user's repository, and what a run is based on), [`names`] (refs and folders), [`Trees`] (the
 //! trees of a run: made, and taken back as commits), `merge` (what several tasks did, as one commit), `landing` (the branch that
-//! the user gets), `removal` (when a tree may go).
+//! the user gets), [`Overview`] (what a run has come to, for those who look), `removal` (when a tree may go).
 //!
 //! Of the user's repository only objects and refs below `refs/team-executor/` are written, and on landing one branch. Its index, its files,
 //! its configuration and its hooks are never written. The refs are the record: each is made once, and is durable before anything builds on
@@ -13,8 +13,10 @@
 
 mod git;
 mod landing;
+pub mod mark;
 mod merge;
 pub mod names;
+mod overview;
 mod removal;
 mod repository;
 mod snapshot;
@@ -24,7 +26,9 @@ mod tree;
 
 pub use git::Trouble;
 pub use landing::{Land, Landed};
+pub use mark::Mark;
 pub use merge::Merged;
+pub use overview::{Change, FileChange, Overview, Place, Total};
 pub use removal::Kept;
 pub use repository::{Dirty, Repository};
 pub use snapshot::{Delivered, Story};

@@ -43,6 +43,11 @@ pub fn of_run(run: &str) -> String {
     format!("{REFS}/{}", part(run))
 }
 
+/// The branch that the user gets of a run that people call by this name.
+pub fn branch(run: &str) -> String {
+    format!("te/{}", part(run))
+}
+
 /// A ref of an attempt.
 pub fn of_attempt(run: &str, task: &str, attempt: u32, what: Part) -> String {
     format!("{}/t/{}/{attempt}/{}", of_run(run), part(task), what.word())

@@ -66,8 +66,15 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository around a project, with the git in `PATH` of this environment.
+    /// Opens the repository around a project to work on it, with the git in `PATH` of this environment.
     pub fn open(project: &Path, environment: &[(String, String)]) -> Result<Self, Trouble> {
+        let repository = Self::find(project, environment)?;
+        repository.can_begin("HEAD")?;
+        Ok(repository)
+    }
+
+    /// Opens the repository around a project to look at what there is in it.
+    pub fn find(project: &Path, environment: &[(String, String)]) -> Result<Self, Trouble> {
         let none = "set isolation = \"none\" in team-executor.toml to work without trees";
         let git =
             Git::find(environment).map_err(|why| Trouble::refused(why.to_string(), "install git 2.41 or newer"))?;
@@ -96,9 +103,7 @@ impl Repository {
         let prefix = lines.next().unwrap_or_default().to_owned();
         let (git_dir, common) = (PathBuf::from(git_dir), PathBuf::from(common));
         let not_work = NOT_WORK.map(str::to_owned).into();
-        let repository = Self { git, git_dir, common, top, prefix, is_sha256: format == "sha256", not_work };
-        repository.can_begin("HEAD")?;
-        Ok(repository)
+        Ok(Self { git, git_dir, common, top, prefix, is_sha256: format == "sha256", not_work })
     }
 
     /// What is in this folder is no work of the user's that a task could miss: the session that is run.
@@ -204,6 +209,20 @@ impl Repository {
             !self.not_work.iter().any(|name| Path::new(inside).starts_with(name))
         };
         Ok(paths.filter(is_work).collect())
+    }
+
+    /// What the user is in the middle of in the checkout.
+    pub(crate) fn in_progress(&self) -> Option<&'static str> {
+        const SIGNS: [(&str, &str); 6] = [
+            ("MERGE_HEAD", "a merge"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+            ("BISECT_LOG", "a bisection"),
+        ];
+        let is_there = |sign: &str| ours::look_at(&self.git_dir.join(sign)).is_ok();
+        SIGNS.iter().find(|(sign, _)| is_there(sign)).map(|(_, what)| *what)
     }
 
     /// A commit of what is in the checkout, made with an index of our own.

@@ -7,7 +7,7 @@ use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use tempfile::TempDir;
 
-use crate::{Dirty, Landed, Repository, Story, Trees, Trouble};
+use crate::{Dirty, Land, Landed, Repository, Story, Trees, Trouble};
 
 /// A repository of a user, and a place for trees.
 struct Place {
@@ -226,7 +226,7 @@ fn trunk_grows_and_a_branch_lands_that_the_user_may_move() {
     let place = Place::new();
     let before = place.users();
     let trees = place.open().unwrap();
-    assert_eq!(trees.land().unwrap(), Landed::Nothing);
+    assert_eq!(trees.land(Land::Branch).unwrap(), Landed::Nothing);
     for (task, file) in [("A", "a1"), ("B", "b1")] {
         let commit = place.attempt(&trees, task, &[], &[(file, task)]);
         let trunk = trees.trunk().unwrap();
@@ -236,7 +236,7 @@ fn trunk_grows_and_a_branch_lands_that_the_user_may_move() {
         assert!(trees.advance(&trunk, &merged.commit).is_err(), "it is not there any more");
     }
     assert_eq!(place.users(), before);
-    let Landed::Branch { name, commit } = trees.land().unwrap() else { panic!("it lands") };
+    let Landed::Branch { name, commit, instead: None } = trees.land(Land::Branch).unwrap() else { panic!("it lands") };
     assert_eq!(name, "te/EX-1");
     assert_eq!(place.git(&["rev-parse", "te/EX-1"]).trim(), commit);
     assert_eq!((place.shown("te/EX-1", "a1"), place.shown("te/EX-1", "b1")), ("A".into(), "B".into()));
@@ -244,15 +244,15 @@ fn trunk_grows_and_a_branch_lands_that_the_user_may_move() {
     let trunk = trees.trunk().unwrap();
     trees.advance(&trunk, &trees.candidate(&trunk, "C", &c).unwrap().commit).unwrap();
     place.git(&["branch", "-f", "te/EX-1", "HEAD"]);
-    assert!(matches!(trees.land().unwrap(), Landed::Not { why, .. } if why.contains("changed since")));
+    assert!(matches!(trees.land(Land::Branch).unwrap(), Landed::Not { why, .. } if why.contains("changed since")));
     place.git(&["branch", "-f", "te/EX-1", &commit]);
     place.git(&["checkout", "-q", "te/EX-1"]);
-    assert!(matches!(trees.land().unwrap(), Landed::Not { why, .. } if why.contains("checked out")));
+    assert!(matches!(trees.land(Land::Branch).unwrap(), Landed::Not { why, .. } if why.contains("checked out")));
     place.git(&["checkout", "-q", "main"]);
-    assert!(matches!(trees.land().unwrap(), Landed::Branch { .. }));
+    assert!(matches!(trees.land(Land::Branch).unwrap(), Landed::Branch { .. }));
     assert_eq!(place.shown("te/EX-1", "c1"), "C");
     place.git(&["branch", "-D", "te/EX-1"]);
-    assert!(matches!(trees.land().unwrap(), Landed::Branch { .. }));
+    assert!(matches!(trees.land(Land::Branch).unwrap(), Landed::Branch { .. }));
     assert_eq!(place.git(&["branch", "--list", "te/*"]), "", "a branch that the user deleted stays deleted");
 }
 

@@ -71,6 +71,11 @@ impl Trees {
         &self.repository
     }
 
+    /// What the folder of the run is to say of them.
+    pub fn mark(&self) -> crate::Mark {
+        crate::Mark { key: self.run.clone(), home: self.home.clone() }
+    }
+
     /// What the run is based on.
     pub fn base(&self) -> &str {
         &self.base

@@ -11,6 +11,7 @@ use team_executor_engine::{AttemptTimes, Running, Status};
 use team_executor_files::time;
 
 use crate::attention::{Attention, Item};
+use crate::changes::{JsonChange, Overview, Total, of_task};
 use crate::error::Error;
 use crate::joining::JsonJoining;
 use crate::usage::JsonUsage;
@@ -42,6 +43,27 @@ pub struct JsonStatus<'a> {
     needs: Vec<Item>,
     problems: Vec<Item>,
     attention_counts: BTreeMap<&'static str, usize>,
+    changes: Option<JsonTogether<'a>>,
+}
+
+/// What all tasks changed together that is merged.
+#[derive(Debug, Serialize)]
+struct JsonTogether<'a> {
+    base: &'a str,
+    trunk: &'a str,
+    files: usize,
+    added: u64,
+    removed: u64,
+    branch: &'a str,
+    landed: bool,
+}
+
+impl<'a> From<&'a Overview> for JsonTogether<'a> {
+    fn from(all: &'a Overview) -> Self {
+        let Total { files, added, removed } = all.total;
+        let (base, trunk, branch) = (&all.base, &all.trunk, &all.branch);
+        Self { base, trunk, files, added, removed, branch, landed: all.is_landed() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -59,6 +81,8 @@ struct JsonTask<'a> {
     duration_ms: u64,
     waited_ms: u64,
     attempts: Vec<JsonAttemptTimes<'a>>,
+    /// What it changed in a tree of its own.
+    change: Option<JsonChange>,
 }
 
 /// When an attempt did what.
@@ -201,6 +225,7 @@ fn json<'a>(
         needs,
         problems,
         attention_counts: counts,
+        changes: status.and_then(|status| status.changes.as_ref()).map(JsonTogether::from),
     }
 }
 
@@ -224,6 +249,7 @@ fn tasks<'a>(session: &'a Session, graph: &Graph, status: &'a Status) -> Vec<Jso
             duration_ms: took.map_or(0, |took| took.ran.0),
             waited_ms: took.map_or(0, |took| took.waited.0),
             attempts: times.iter().flat_map(|times| times.iter()).map(JsonAttemptTimes::from).collect(),
+            change: of_task(status, session, task).map(|(change, standing)| JsonChange::new(change, standing)),
         }
     };
     (0..).map(TaskIndex).zip(&status.statuses).map(one).collect()

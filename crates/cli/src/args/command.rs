@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::{
-    Agents, Archive, Artifacts, Attach, Cancel, Checkpoint, Completions, Csv, Doctor, Events, Export, Init, Limit,
-    Logs, Man, Mcp, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs, Schema, Sessions,
-    ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
+    Agents, Archive, Artifacts, Attach, Cancel, Changes, Checkpoint, Completions, Csv, Doctor, Events, Export, Init,
+    Limit, Logs, Man, Mcp, Merge, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs,
+    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
 };
 
 /// What to do.
@@ -369,6 +369,36 @@ Examples:
 Exit code 1 if a file is missing, empty or changed. Without --run: the artifacts
 of the newest run, and those of tasks that only earlier runs did.")]
     Artifacts(Artifacts),
+
+    /// Show the changes that tasks made in trees of their own
+    #[command(after_help = "\
+Examples:
+  team-executor changes
+  team-executor changes IMPL-001
+  team-executor changes IMPL-001 --patch | git apply --check
+  team-executor changes IMPL-001 --branch review/IMPL-001 --session=auth
+  team-executor changes --stat --format json | jq '.tasks[].files_changed'
+
+Each task is compared with the work of others that it builds on; without a task,
+everything that is merged with the commit that the run began with. Works while
+the run is active and after it. Exit code 2 if the run has no trees.")]
+    Changes(Changes),
+
+    /// Show merged changes; land them or merge again
+    #[command(after_help = "\
+Examples:
+  team-executor merge
+  team-executor merge land
+  team-executor merge land --ff --session=auth
+  team-executor merge retry IMPL-002
+  team-executor merge status --format json | jq '.not_merged'
+
+`land` makes the branch te/RUN from everything that is merged so far. With --ff
+it moves the branch that is checked out, if nothing uncommitted is there and it
+has no other commits; else it makes the branch and gives the reason. `retry`
+runs tasks again, and what was built on them; each begins with both sides. Exit
+code 1 if the branch was changed by hand, so that it stays as it is.")]
+    Merge(Merge),
 
     /// Copy the artifacts and reports of a run to a folder
     #[command(after_help = "\

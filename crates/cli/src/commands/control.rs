@@ -134,6 +134,17 @@ pub(super) fn anyway(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let asked = app.ask_or_note(session, reading.into(), request)?;
+    show_noted(app, session, asked, format, printer)
+}
+
+/// Shows what came of a request, and how the run goes on if no executor was there.
+pub(super) fn show_noted(
+    app: &App,
+    session: Option<&Path>,
+    asked: Asked,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let goes_on = asked.is_noted && format == Format::Text && asked.stage != "finished";
     let exit = show(asked, format, printer)?;
     if goes_on {

@@ -4,6 +4,7 @@ mod agents;
 mod archive;
 mod artifacts;
 mod attach;
+mod changes;
 mod completion;
 pub(crate) mod completions;
 mod config;
@@ -88,6 +89,8 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Mcp(options)) => mcp::run(app, options),
         Some(Command::Doctor(options)) => doctor::run(app, session, options, printer),
         Some(Command::Artifacts(options)) => artifacts::run(app, session, options, printer),
+        Some(Command::Changes(options)) => changes::run(app, session, options, printer),
+        Some(Command::Merge(options)) => changes::merge(app, session, options, printer),
         Some(Command::Export(options)) => export::run(app, session, options, printer),
         Some(Command::Archive(options)) => archive::run(app, session, options, printer),
         Some(Command::Prune(options)) => prune::run(app, session, options, printer),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use team_executor_app::event::{Counts, Kind};
-use team_executor_app::seconds;
+use team_executor_app::{count, seconds};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
 use unicode_width::UnicodeWidthStr;
 
@@ -101,6 +101,11 @@ impl Board {
                     worker.progress.clone_from(&activity.progress);
                 }
             }
+            Kind::TaskChanged { task, files, added, removed, .. } => {
+                let line = format!("changed {}, +{added} -{removed}; waits to be merged", count(*files, "file"));
+                self.say(std::slice::from_ref(task), &line);
+            }
+            Kind::TasksTested { tasks, .. } => self.say(tasks, "is tested with what is merged"),
             Kind::TaskCompleted { task, counts, .. } => self.ended(task, *counts, false, Some(now)),
             Kind::TaskFailed { task, counts, again, .. } => self.ended(task, *counts, *again, Some(now)),
             Kind::QuotaHeld { agent, wait_ms } => {
@@ -131,7 +136,6 @@ impl Board {
             | Kind::Decided { .. }
             | Kind::SentBack { .. }
             | Kind::Adopted { .. }
-            | Kind::TaskChanged { .. }
             | Kind::TaskMerged { .. }
             | Kind::BranchLanded { .. }
             | Kind::TaskUsed { .. }
@@ -230,6 +234,13 @@ impl Board {
             chain = chain.max(each.saturating_mul(worker.chain).saturating_sub(done));
         }
         (!work.is_zero()).then(|| chain.max(work / self.slots.max(1)))
+    }
+
+    /// What becomes of the work of tasks whose workers have ended.
+    fn say(&mut self, tasks: &[String], line: &str) {
+        for worker in self.workers.iter_mut().filter(|worker| tasks.contains(&worker.task)) {
+            line.clone_into(&mut worker.line);
+        }
     }
 
     fn chain(&self, task: &str) -> u32 {

@@ -148,7 +148,7 @@ impl<'a> Event<'a> {
             decisions: &report.decisions,
             artifacts: report.artifacts.iter().map(|(state, count)| (state.word(), *count)).collect(),
             usage: JsonUsage::sum(&report.used),
-            branch: report.branch.as_deref(),
+            branch: report.branch(),
             halted: report.halt.as_ref().map(JsonHalted::from_halted),
             resume,
             exit_code: exit.code(),

@@ -87,6 +87,7 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
             let commit = commit.get(..10).unwrap_or(commit);
             (None, format!("{task} changed {}, +{added} -{removed} ({commit})", count(*files, "file")))
         }
+        Kind::TasksTested { tasks, .. } => (None, format!("Testing the whole with {}", tasks.join(", "))),
         Kind::TaskMerged { task, .. } => (None, format!("{task} is merged")),
         Kind::BranchLanded { branch, .. } => (None, format!("Everything that is completed is in the branch {branch}")),
         Kind::Adopted { message } => (None, format!("taken over: {message}")),

@@ -71,6 +71,8 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("pause", &[], &["pause", session]),
         ("stop", &[], &["stop", session]),
         ("artifacts", &["artifacts", "verify", session], &["artifacts", "show", "none", session]),
+        ("changes", &[], &["changes", session]),
+        ("merge", &[], &["merge", "land", session]),
         ("export", &["export", session, "--to", "out"], &["export", "--session=nowhere", "--to", "out"]),
         ("archive", &["archive", "--older-than", "999d"], &["archive", "EX-none"]),
         ("doctor", &["doctor", session], &["doctor", "--run", "EX-none"]),

@@ -10,6 +10,7 @@ use team_executor_core::run::{Counts, Decision, Ending, Run};
 use team_executor_core::{Joining, RoleLoad, Session, TaskId, TaskIndex, TaskStatus, Validation, Verdict, joining};
 use team_executor_files::manifest;
 use team_executor_store::run_folder::component;
+use team_executor_trees::Landed;
 
 use crate::conclude::artifacts::{Fault, Shelf, Shelved};
 use crate::cost::budget::Halted;
@@ -65,8 +66,8 @@ pub struct Report {
     pub part: Option<Counts>,
     /// Whoever goes on with it finds it at a checkpoint, where a person is to decide.
     pub at_checkpoint: bool,
-    /// The branch that holds what is completed, if tasks have trees of their own.
-    pub branch: Option<String>,
+    /// What the user gets of what tasks changed in trees of their own.
+    pub landed: Option<Landed>,
     /// It had finished before, and nothing was done.
     pub already: bool,
 }
@@ -107,6 +108,15 @@ pub struct Deliverable {
 }
 
 impl Report {
+    /// The branch that holds what is completed, if tasks have trees of their own.
+    pub fn branch(&self) -> Option<&str> {
+        match self.landed.as_ref()? {
+            Landed::Branch { name, .. } => Some(name),
+            Landed::FastForward { branch, .. } => Some(branch),
+            Landed::Nothing | Landed::Not { .. } => None,
+        }
+    }
+
     /// What the rules say about a run. What was delivered is not looked for.
     pub(crate) fn from_rules(rules: &Run, session: &Session, ending: Ending) -> Self {
         let statuses = rules.statuses();
@@ -146,7 +156,7 @@ impl Report {
             part: rules.part(),
             halt: rules.halt().map(|why| Halted::describe(why, rules, session)),
             at_checkpoint: rules.checkpoint().is_some(),
-            branch: None,
+            landed: None,
             already: false,
         }
     }

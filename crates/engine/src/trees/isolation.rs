@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use team_executor_core::run::{Outcome, Run, Work};
 use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
-use team_executor_trees::{Delivered, Landed, Made, Repository, Story, Trees, Trouble};
+use team_executor_store::{Durability, replace};
+use team_executor_trees::{Delivered, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
 
 use super::bench::Errand;
 use super::{Bench, Dirty, Queue, Settings, Step};
@@ -83,6 +84,8 @@ impl Isolation {
         let key = format!("{}-{:x}", run.id, run.begun.as_micros());
         let trees = Trees::open(repository, (&run.id, &key), &settings.root, &settings.base, settings.dirty);
         let trees = trees.map_err(failure)?;
+        let mark = replace(run.hold.folder(), mark::MARK, trees.mark().text().as_bytes(), Durability::Durable);
+        mark.map_err(|error| Failure::disk("write to", &run.path)(std::io::Error::other(error)))?;
         let known = trees.results().map_err(failure)?;
         let tasks = (0..).map(TaskIndex).zip(&session.tasks);
         let results = tasks.filter_map(|(index, task)| Some((index, trees.result_of(task.id.as_str(), &known)?)));
@@ -232,12 +235,17 @@ impl Isolation {
         Ok(unmerged)
     }
 
+    /// What its refs say, for those who look.
+    pub(crate) fn overview(&self) -> Result<Option<Overview>, Trouble> {
+        self.trees.overview()
+    }
+
     /// Gives the user what is completed, and removes the trees whose work is kept. No worker lives any more.
     pub(crate) fn finish(&self, session: &Session) -> Result<Landed, Trouble> {
         if self.settings.land == super::Land::None {
             return Ok(Landed::Nothing);
         }
-        let landed = self.trees.land()?;
+        let landed = self.trees.land(self.settings.land)?;
         if !matches!(landed, Landed::Not { .. }) {
             self.trees.remove_kept(session.tasks.iter().map(|task| task.id.to_string()))?;
         }

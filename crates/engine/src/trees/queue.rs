@@ -90,6 +90,12 @@ impl Queue {
         round.steps.get(round.trying.checked_sub(1)?).map(String::as_str)
     }
 
+    /// The tasks whose results are in what is being tried.
+    pub(crate) fn tested(&self) -> Vec<String> {
+        let many = self.round.as_ref().map_or(0, |round| round.trying);
+        self.batch.iter().take(many).map(|member| member.task.clone()).collect()
+    }
+
     /// One more waits.
     pub(crate) fn add(&mut self, member: Member) -> Vec<Step> {
         self.waiting.push_back(member);

@@ -62,6 +62,16 @@ pub(super) fn status_with_talk(app: &App, session: Option<&Path>) -> Result<Valu
     Ok(status)
 }
 
+/// What tasks changed in trees of their own, with the files, and with the difference where that is wanted.
+pub(super) fn changes(app: &App, session: Option<&Path>, task: Option<&str>, with_patch: bool) -> Result<Value, Error> {
+    let changes = app.changes(session, Reading::default(), None)?;
+    let mut document = value(&changes.json(task, true)?)?;
+    if with_patch {
+        document["patch"] = String::from_utf8_lossy(&changes.patch(task)?).into();
+    }
+    Ok(document)
+}
+
 /// What came of a request.
 pub(super) fn asked(asked: Asked) -> Result<Value, Error> {
     let answer = value(&asked)?;

@@ -55,6 +55,13 @@ pub(super) const TOOLS: &[fn() -> Tool] = &[
     || tool::<Pause>("pause", "Pause a run: no new workers start until `resume`; running workers finish", Effect::Adds),
     || tool::<Logs>("logs", "Show the last lines of output of a task's last attempt", Effect::Looks),
     || {
+        tool::<Changes>(
+            "changes",
+            "Show what the tasks of the newest run changed in trees of their own, and what of it is merged",
+            Effect::Looks,
+        )
+    },
+    || {
         tool::<Answer>(
             "answer",
             "Decide at a checkpoint, or answer a permission request. Ask the user first",
@@ -131,6 +138,19 @@ struct Logs {
     lines: Option<usize>,
 }
 
+/// Whose changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    /// The session's folder
+    session: String,
+    /// The task; without it all tasks
+    task: Option<String>,
+    /// Also the difference itself, as `git apply` takes it
+    #[serde(default)]
+    patch: bool,
+}
+
 /// What is decided.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,6 +216,12 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
             ask(call, &session, Request::Pause { reason }).await?
         }
         "logs" => logs(call, tool::arguments(name, given)?).await?,
+        "changes" => {
+            let Changes { session, task, patch } = tool::arguments(name, given)?;
+            let changes =
+                move |app: &App, session: Option<&Path>| documents::changes(app, session, task.as_deref(), patch);
+            call.with(&session, changes).await?
+        }
         "answer" => answer(call, tool::arguments(name, given)?).await?,
         "report" => {
             let OfSession { session } = tool::arguments(name, given)?;

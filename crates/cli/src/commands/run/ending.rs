@@ -6,6 +6,7 @@ use std::path::Path;
 use anstyle::Style;
 use clap::Parser as _;
 use team_executor_app::attention::{budget_flag, budget_setting};
+use team_executor_app::changes::Landed;
 use team_executor_app::config::shown;
 use team_executor_app::error::MAKE_ROOM;
 use team_executor_app::usage::{self, Sum};
@@ -108,8 +109,14 @@ fn details(report: &Report, width: usize, out: &mut impl Write) -> Result<(), Fa
     field(out, "Session", &near(&report.session))?;
     field(out, "Files", &near(&report.folder))?;
     delivered(report, out)?;
-    if let Some(branch) = &report.branch {
-        field(out, "Branch", &format!("{branch}; git merge {branch} takes it over"))?;
+    match &report.landed {
+        Some(Landed::Branch { name, .. }) => {
+            field(out, "Branch", &format!("{name}; git merge {name} takes it over"))?;
+        }
+        Some(Landed::FastForward { branch, .. }) => {
+            field(out, "Branch", &format!("{branch}, which has everything that is completed"))?;
+        }
+        _ => {}
     }
     if !report.already {
         list(out, "Roles", report.roles_done().into_iter().map(|role| escape::line(&role)), ", ", width)?;

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use team_executor_app::attempts::between;
 use team_executor_app::attention::Attention;
+use team_executor_app::changes::of_task;
 use team_executor_app::usage::{Sum, sums};
 use team_executor_app::{Running, Status, TaskNote, count, seconds, took_words};
 use team_executor_core::{TaskIndex, TaskStatus, joining};
 use team_executor_files::time;
 
+use super::super::changes::{short, size};
 use super::super::plan::{joined, list, mark, states};
 use super::watch::Watched;
 use super::{stage, why};
@@ -146,6 +148,11 @@ fn tasks(shown: &Watched<'_>, status: &Status, width: usize, brief: bool, out: &
         if let Some(reason) = reason {
             writeln!(out, "      {}", escape::line(&reason))?; // never cut: the reason may stand at the end
         }
+        if let Some((change, standing)) = of_task(status, session, *task) {
+            let (size, commit, base) = (size(change.total), short(&change.commit), short(&change.base));
+            let line = format!("{}: {size}, {commit} on {base}", standing.words());
+            writeln!(out, "      {}", escape::cut(&line, width - 6))?;
+        }
         if let Some(running) = of_worker {
             worker(shown, status, running, width, out)?;
         }
@@ -176,6 +183,10 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
     let delivered = states(status.artifacts.iter().map(|shelved| shelved.artifact.validation));
     if !delivered.is_empty() {
         list(out, "Artifacts", delivered.into_iter(), ", ", width)?;
+    }
+    if let Some(all) = status.changes.as_ref().filter(|all| all.trunk != all.base) {
+        let landed = if all.is_landed() { format!("; branch {}", escape::line(&all.branch)) } else { String::new() };
+        writeln!(out, "Merged: {}, {} on {}{landed}", size(all.total), short(&all.trunk), short(&all.base))?;
     }
     if status.rounds > 0 {
         writeln!(out, "Work was sent back {}", count(status.rounds as usize, "time"))?;

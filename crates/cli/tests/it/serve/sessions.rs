@@ -34,6 +34,21 @@ fn a_session_is_judged_planned_rehearsed_run_and_reported() {
 }
 
 #[test]
+fn changes_of_trees_are_answered_with_files_and_patch() {
+    let world = crate::trees::repository(&[("A", "")], "", &[("a.txt", "1\n")]);
+    let ran = crate::trees::run(&world, "sh -c 'echo 2 > a.txt; echo new > new'", &[]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let mut client = Served::new(&world, &["--agent-command", DID]);
+    let all = client.call("changes", &json!({"session": "S"})).expect("a document");
+    assert_eq!((&all["tasks"][0]["state"], &all["files"], &all["patch"]), (&json!("merged"), &json!(2), &Value::Null));
+    assert_eq!(all["tasks"][0]["files_changed"][0], json!({"path": "a.txt", "added": 1, "removed": 1}));
+    let one = client.call("changes", &json!({"session": "S", "task": "A", "patch": true})).expect("a document");
+    assert!(one["patch"].as_str().expect("text").contains("-1\n+2\n"), "{one}");
+    let unknown = client.call("changes", &json!({"session": "S", "task": "B"})).expect_err("there is none");
+    assert!(unknown.contains("there are no changes of a task 'B'"), "{unknown}");
+}
+
+#[test]
 fn server_starts_itself_only_for_runs() {
     let world = tasks(&[("A", "")]);
     // The server runs from a copy of the program, whose place a script takes that notes how it is started.

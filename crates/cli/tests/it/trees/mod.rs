@@ -1,5 +1,6 @@
 //! Tasks with trees of their own: what becomes of their changes, and what stays of the user's repository.
 
+mod changes;
 mod crash;
 mod merging;
 mod repositories;
@@ -16,7 +17,7 @@ use crate::run::{arguments, tasks};
 const ISOLATED: &str = "[defaults]\nisolation = \"worktree\"\n";
 
 /// A session of these tasks in a repository with these files.
-fn repository(list: &[(&str, &str)], config: &str, files: &[(&str, &str)]) -> World {
+pub(crate) fn repository(list: &[(&str, &str)], config: &str, files: &[(&str, &str)]) -> World {
     let world = tasks(list);
     world.write("team-executor.toml", format!("{ISOLATED}{config}"));
     let config = "[user]\n\tname = User\n\temail = user@localhost\n[init]\n\tdefaultBranch = main\n";
@@ -54,7 +55,7 @@ fn git(world: &World, words: &[&str]) -> String {
 }
 
 /// Runs the session to an end, and nobody is asked.
-fn run(world: &World, worker: &str, more: &[&str]) -> Run {
+pub(crate) fn run(world: &World, worker: &str, more: &[&str]) -> Run {
     world.run(&arguments("--session=S", worker, &[&["--trust-project", "--retries", "1"], more].concat()))
 }
 

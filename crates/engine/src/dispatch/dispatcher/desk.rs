@@ -284,12 +284,13 @@ impl Desk for RealDesk<'_> {
             ours::remove(&control::socket(&self.at.path)).ok();
         }
         // Once people read that the run is finished, nothing of it is done any more.
-        let branch = if *rules.stage() == Stage::Finished { self.land(rules) } else { None };
+        let landed = if *rules.stage() == Stage::Finished { self.land(rules) } else { None };
+        self.views.changes = self.changes();
         self.checking.put_into(&mut self.session);
         tell_problems(self.checking.sync().into_iter().collect(), self.tell);
         let (folder, at_end) = (&self.options.folder, self.options.at_end);
         let (report, failures) = views::leave(&mut self.views, &self.at, folder, &mut self.session, rules, at_end);
         tell_problems(failures, self.tell);
-        Report { ending, branch, ..report }
+        Report { ending, landed, ..report }
     }
 }

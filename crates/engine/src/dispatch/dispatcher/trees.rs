@@ -8,7 +8,7 @@ use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::ours;
 use team_executor_core::run::{ErrorClass, Outcome, Review, Run, Work};
 use team_executor_core::{TaskIndex, Verdict};
-use team_executor_trees::{Delivered, Landed, Made, Trouble};
+use team_executor_trees::{Delivered, Landed, Made, Overview, Trouble};
 
 use super::desk::RealDesk;
 use super::tell_problems;
@@ -234,6 +234,11 @@ impl RealDesk<'_> {
             return Ok(self.carry(rules, steps));
         }
         trees.tries_in = Some(member.slot);
+        let tested = Kind::TasksTested {
+            tasks: trees.queue.tested(),
+            commit: trees.queue.trying().unwrap_or_default().to_owned(),
+        };
+        (self.tell)(Event::live(tested));
         let task = &self.session.tasks[member.work.task.get()];
         let worker = self.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
         let check = CheckCommand { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
@@ -287,33 +292,43 @@ impl RealDesk<'_> {
     }
 
     /// Gives the user what is completed, when nobody is at work any more.
-    pub(super) fn land(&mut self, rules: &Run) -> Option<String> {
+    pub(super) fn land(&mut self, rules: &Run) -> Option<Landed> {
         let trees = self.workspace.trees.as_ref()?;
         // Where that cannot be told, neither can the branch be made, which is.
         let unmerged = trees.unmerged(rules).unwrap_or_default();
         let merge = |(task, commit): (TaskIndex, String)| {
-            format!("{}: its changes are not merged; `git merge {commit}` does it by hand", self.id(task))
+            let id = self.id(task);
+            format!(
+                "{id}: its changes are not merged; `team-executor merge retry {id}` does it again, `git merge {commit}` by hand"
+            )
         };
-        tell_problems(unmerged.into_iter().map(merge).collect(), self.tell);
-        let trees = self.workspace.trees.as_ref()?;
-        match trees.finish(&self.session) {
-            Ok(Landed::Nothing) => None,
-            Ok(Landed::Branch { name, commit }) => {
-                (self.tell)(Event::live(Kind::BranchLanded { branch: name.clone(), commit }));
-                Some(name)
+        let mut problems: Vec<String> = unmerged.into_iter().map(merge).collect();
+        let landed = trees.finish(&self.session);
+        match &landed {
+            Ok(Landed::Nothing) => {}
+            Ok(Landed::Branch { name, commit, instead }) => {
+                problems.extend(instead.as_ref().map(|why| format!("the checkout was not moved along: {why}")));
+                (self.tell)(Event::live(Kind::BranchLanded { branch: name.clone(), commit: commit.clone() }));
+            }
+            Ok(Landed::FastForward { branch, commit }) => {
+                (self.tell)(Event::live(Kind::BranchLanded { branch: branch.clone(), commit: commit.clone() }));
             }
             Ok(Landed::Not { name, why }) => {
-                tell_problems(
-                    vec![format!("{name}: {why}; `team-executor changes` shows what is completed")],
-                    self.tell,
-                );
-                None
+                problems.push(format!("{name}: {why}; `team-executor changes` shows what is completed"));
             }
             Err(trouble) => {
-                tell_problems(vec![format!("the branch of the run was not made: {trouble}")], self.tell);
-                None
+                problems.push(format!(
+                    "the branch of the run was not made: {trouble}; `team-executor merge land` tries again"
+                ));
             }
         }
+        tell_problems(problems, self.tell);
+        landed.ok().filter(|landed| matches!(landed, Landed::Branch { .. } | Landed::FastForward { .. }))
+    }
+
+    /// What tasks have changed, for the report.
+    pub(super) fn changes(&self) -> Option<Overview> {
+        self.workspace.trees.as_ref()?.overview().ok()?
     }
 
     /// What a worker is told about its tree.

@@ -27,6 +27,7 @@ use team_executor_core::run::{Cadence, Event, Run, Then};
 use team_executor_core::{ExecMode, Session, SessionStatus, TaskIndex};
 use team_executor_files::{Dialect, limits};
 use team_executor_store::{Derived, Disk, Durability, ReplaceError};
+use team_executor_trees::Overview;
 
 pub(crate) use self::folders::Folders;
 pub(crate) use self::folders::{leave, open};
@@ -72,6 +73,8 @@ pub(crate) struct Views<D> {
     said: BTreeSet<String>,
     /// How many bytes a file has that can be read again.
     most: u64,
+    /// What tasks changed in trees of their own.
+    pub(crate) changes: Option<Overview>,
 }
 
 impl<D: Disk> Views<D> {
@@ -94,6 +97,7 @@ impl<D: Disk> Views<D> {
             stood: None,
             said,
             most,
+            changes: None,
         };
         views.keep_columns();
         views
@@ -220,7 +224,7 @@ impl<D: Disk> Views<D> {
         note(&mut problems, self.waves.remove(&self.folders.run));
         for (name, text) in [
             ("results.csv", took::results(session, rules)),
-            ("context.md", context::text(session, rules, &self.about.run, summary)),
+            ("context.md", context::text(session, rules, &self.about.run, summary, self.changes.as_ref())),
         ] {
             note(&mut problems, put(&self.folders.run, name, &text, Durability::Durable));
         }
