@@ -210,7 +210,7 @@ fn checkout_that_has_other_work_stays_and_a_branch_is_made() {
             &[
                 "update-ref",
                 "-d",
-                &git(&world, &["for-each-ref", "--format=%(refname)", "refs/team-executor/*/landed"]).trim(),
+                git(&world, &["for-each-ref", "--format=%(refname)", "refs/team-executor/*/landed"]).trim(),
             ],
         );
         let changed = world.shell(change);
