@@ -8,8 +8,8 @@ use team_executor_engine::Status;
 use team_executor_engine::control::{Request, ToRetry};
 use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::folder_name;
-pub use team_executor_trees::{Change, FileChange, Land, Landed, Overview, Place, Total};
-use team_executor_trees::{Mark, Repository, Trouble};
+pub use team_executor_trees::{Change, Consent, FileChange, Land, Landed, Overview, Place, Stored, Total};
+use team_executor_trees::{Mark, Repository, Trees, Trouble};
 
 use crate::asking::Asked;
 use crate::error::Error;
@@ -146,12 +146,18 @@ impl App {
         Ok(RunChanges { run, overview, tasks, is_heard, key, repository, session: named })
     }
 
+    /// The trees of the run in a folder, to look at and to remove; nothing if no task of it has any. Whoever removes some holds the
+    /// lock of the run.
+    pub fn trees(&self, run: &Path) -> Result<Option<Trees>, Error> {
+        let Some(mark) = Mark::read(run) else { return Ok(None) };
+        let repository = Repository::find(project_of(run), &self.variables()).map_err(of_git)?;
+        Trees::of_run(repository, &folder_name(run), mark).map_err(of_git)
+    }
+
     /// What the refs of the run in a folder say; nothing if no task of it has a tree.
     pub(crate) fn overview(&self, run: &Path) -> Result<Option<(OfRun, Overview)>, Trouble> {
         let Some(mark) = Mark::read(run) else { return Ok(None) };
-        // A run is three folders below its project, also when it was put away.
-        let project = run.ancestors().nth(3).unwrap_or(run);
-        let repository = Repository::find(project, &self.variables())?;
+        let repository = Repository::find(project_of(run), &self.variables())?;
         let overview = repository.overview(&folder_name(run), &mark.key)?;
         Ok(overview.map(|overview| (OfRun { repository, key: mark.key }, overview)))
     }
@@ -172,7 +178,7 @@ impl App {
                 Some(known) => format!("'{other}' has no changes that do not merge: it is {}", known.standing.words()),
                 None => format!("there is no task '{}' with changes", escape::line(other)),
             };
-            let help = format!("team-executor changes {} lists what is not merged", changes.session);
+            let help = format!("see what is not merged: team-executor merge {}", changes.session);
             return Err(Finding::error(Code::Usage, message).help(help).into());
         }
         let wanted: Vec<String> = match tasks {
@@ -188,6 +194,11 @@ impl App {
     }
 }
 
+/// The project of the run in a folder, also when it was put away.
+fn project_of(run: &Path) -> &Path {
+    run.ancestors().nth(3).unwrap_or(run)
+}
+
 /// Where the refs of a run are, and what they are called.
 pub(crate) struct OfRun {
     pub(crate) repository: Repository,
@@ -199,7 +210,7 @@ impl RunChanges {
     pub fn task(&self, id: &str) -> Result<&TaskChanges, Error> {
         self.tasks.iter().find(|task| task.id == id).ok_or_else(|| {
             let finding = Finding::error(Code::Usage, format!("there are no changes of a task '{}'", escape::line(id)));
-            finding.help(format!("team-executor changes {} lists those that there are", self.session)).into()
+            finding.help(format!("see those that there are: team-executor changes {}", self.session)).into()
         })
     }
 

@@ -10,8 +10,10 @@ use team_executor_engine::doctor::{machine, place, repair, run as look, run_of};
 use team_executor_files::{Code, Finding};
 use team_executor_store::run_folder::run_path;
 
+use crate::changes::{Consent, of_git};
 use crate::error::{Error, Kind};
 use crate::open::{Opened, Reading};
+use crate::words::{count, size};
 use crate::{App, archived, escape};
 
 /// What is looked at, and everything that was found.
@@ -37,6 +39,10 @@ impl App {
     pub fn examine(&self, session: Option<&Path>, run: Option<&str>) -> Result<Examined, Error> {
         let mut examined = self.patient(session, run)?;
         examined.look()?;
+        let trees = examined.run_folder.as_ref().map(|run| self.stored_trees(run)).unwrap_or_default();
+        if let Some(run) = &mut examined.run {
+            run.checks.extend(trees);
+        }
         Ok(examined)
     }
 
@@ -56,6 +62,42 @@ impl App {
         let done = repair(path).map_err(|failure| examined.refused(&failure))?;
         examined.look()?;
         Ok(done)
+    }
+
+    /// The trees of a run: how much of the disk they have, and why those stay that do.
+    fn stored_trees(&self, run: &Path) -> Vec<Check> {
+        const NAME: &str = "trees";
+        let check = |verdict, says, help| Check { name: NAME, verdict, says, help };
+        let stored = match self.trees(run) {
+            Ok(None) => return Vec::new(),
+            Ok(Some(trees)) => trees.stored(Consent::OfRun).map(|stored| (trees, stored)).map_err(of_git),
+            Err(error) => Err(error),
+        };
+        let (trees, stored) = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                let help = "run it in the repository of the project: git status".to_owned();
+                return vec![check(Verdict::Weak, format!("they cannot be looked at: {error}"), Some(help))];
+            }
+        };
+        let all = stored.iter().map(|one| one.bytes).sum::<u64>();
+        let says = match stored.len() {
+            0 => "none is left; what tasks changed is kept as commits".to_owned(),
+            many => format!("{}, {}, in {}", count(many, "tree"), size(all), trees.home().display()),
+        };
+        let mut checks = vec![check(Verdict::Fine, says, None)];
+        for one in &stored {
+            let path = trees.home().join(&one.folder);
+            let help = format!(
+                "look at it, and keep what you need of it: cd {}",
+                escape::shell_word(&path.display().to_string())
+            );
+            checks.extend(one.stays.as_ref().map(|why| {
+                let says = format!("{} stays, {}: {why}", one.folder, size(one.bytes));
+                check(Verdict::Weak, says, Some(help))
+            }));
+        }
+        checks
     }
 
     /// Finds the run to look at.

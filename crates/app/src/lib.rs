@@ -70,7 +70,7 @@ pub use error::{Error, Kind};
 pub use open::{Opened, Reading};
 pub use remark::Remark;
 pub use which::Meant;
-pub use words::count;
+pub use words::{count, size};
 
 /// What one can do with sessions and runs.
 #[derive(Debug, Clone)]

@@ -216,7 +216,7 @@ impl Dir {
         self.within(path, |folder, name| retry_on_intr(|| unlinkat(folder, name, AtFlags::REMOVEDIR)))
     }
 
-    /// Removes a folder with all that is in it. Links are removed, not followed.
+    /// Removes a folder with all that is in it, also what its owner may not change. Links are removed, not followed.
     pub fn remove_all(&self, path: &str) -> Result<(), Errno> {
         // Folders from the outermost to the innermost; those are removed in the other order.
         let mut folders = vec![path.to_owned()];
@@ -224,6 +224,10 @@ impl Dir {
         while let Some(folder) = folders.get(looked_at).cloned() {
             looked_at += 1;
             let within = self.dir(&folder)?;
+            let mode = Mode::from_raw_mode(fstat(&within)?.st_mode);
+            if !mode.contains(Mode::WUSR) {
+                retry_on_intr(|| fchmod(&within, Mode::RWXU))?;
+            }
             for name in within.list()? {
                 if within.has_dir(&name) {
                     folders.push(format!("{folder}/{name}"));

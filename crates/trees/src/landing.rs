@@ -12,7 +12,7 @@ use crate::repository::Repository;
 use crate::tree::{INDEX, Trees};
 
 /// The tree in which it is tried what the trunk would be. No task has a dot at the end of its name.
-const STAGE: &str = "trunk.";
+pub(crate) const STAGE: &str = "trunk.";
 
 /// What the user gets at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub use landing::{Land, Landed};
 pub use mark::Mark;
 pub use merge::Merged;
 pub use overview::{Change, FileChange, Overview, Place, Total};
-pub use removal::Kept;
+pub use removal::{Consent, Stored};
 pub use repository::{Dirty, Repository};
 pub use snapshot::{Delivered, Story};
 pub use tree::{Made, Trees};

@@ -50,12 +50,22 @@ pub fn branch(run: &str) -> String {
 
 /// A ref of an attempt.
 pub fn of_attempt(run: &str, task: &str, attempt: u32, what: Part) -> String {
-    format!("{}/t/{}/{attempt}/{}", of_run(run), part(task), what.word())
+    of_part(run, &part(task), attempt, what)
+}
+
+/// The same, of the part of a ref that stands for its task.
+pub(crate) fn of_part(run: &str, part: &str, attempt: u32, what: Part) -> String {
+    format!("{}/t/{part}/{attempt}/{}", of_run(run), what.word())
 }
 
 /// The folder of the tree of an attempt, in that of the run.
 pub fn folder(task: &str, attempt: u32) -> String {
     format!("{}.{attempt}", component(task))
+}
+
+/// The same, of the part of a ref that stands for its task.
+pub(crate) fn folder_of_part(part: &str, attempt: u32) -> String {
+    format!("{}.{attempt}", part.replace("%2E", "."))
 }
 
 /// Which attempt a ref of a run is of: the part of its task, the attempt and what it stands for.

@@ -7,7 +7,7 @@ use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use tempfile::TempDir;
 
-use crate::{Dirty, Land, Landed, Repository, Story, Trees, Trouble};
+use crate::{Consent, Dirty, Land, Landed, Repository, Story, Trees, Trouble};
 
 /// A repository of a user, and a place for trees.
 struct Place {
@@ -97,6 +97,11 @@ impl Place {
         delivered.commit
     }
 
+    /// How many objects the user's repository has.
+    fn objects(&self) -> String {
+        self.git(&["count-objects", "-v"])
+    }
+
     fn shown(&self, commit: &str, file: &str) -> String {
         self.git(&["show", &format!("{commit}:{file}")])
     }
@@ -173,8 +178,8 @@ fn tree_has_a_stash_branches_and_configuration_of_its_own() {
     let log = place.git(&["log", "--format=%s", &delivered.commit]);
     assert_eq!(log, "A: do it\nown\nc\n", "commits of the agent are kept");
     assert_eq!(place.users(), before);
-    let kept = trees.remove_kept(["A".to_owned()]).unwrap();
-    assert_eq!(kept[0].why, "it has branches or stashes of its own");
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    assert_eq!(kept[0].stays.as_deref(), Some("it has branches or stashes of its own"));
     assert!(made.path.is_dir());
 }
 
@@ -267,9 +272,9 @@ fn what_a_lost_worker_left_is_kept_before_the_next_attempt() {
     assert_eq!(place.shown(&next.lost.unwrap(), "half.txt"), "half\n");
     assert_eq!(place.shown("refs/team-executor/EX-1/t/A/1/lost", "half.txt"), "half\n");
     write(&made.path, "half.txt", "changed afterwards\n");
-    let kept = trees.remove_kept(["A".to_owned()]).unwrap();
-    let kept: Vec<_> = kept.iter().map(|kept| (kept.folder.as_str(), kept.why.as_str())).collect();
-    assert_eq!(kept, [("A.1", "it was changed since its commit")]);
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    let kept: Vec<_> = kept.iter().map(|one| (one.folder.as_str(), one.stays.as_deref())).collect();
+    assert_eq!(kept, [("A.1", Some("it was changed since its commit: half.txt")), ("A.2", None)]);
     assert!(made.path.is_dir() && !next.path.exists(), "one that nobody worked in goes");
 }
 
@@ -408,8 +413,9 @@ fn large_file_or_a_repository_inside_is_no_result() {
     large.set_len((50 << 20) + 1).unwrap();
     let wrong = trees.deliver("A", 1, &story()).unwrap().wrong;
     assert!(wrong[0].starts_with("large.bin: it has 50 MiB"), "{wrong:?}");
-    let kept = trees.remove_kept(["A".to_owned()]).unwrap();
-    assert_eq!(kept[0].why, "it was changed since its commit", "what no commit holds stays");
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    let why = kept[0].stays.as_deref();
+    assert_eq!(why, Some("it was changed since its commit: large.bin"), "what no commit holds stays");
     let made = trees.make("A", 2, &[]).unwrap();
     git_in(&place.env, &made.path, &["init", "-q", "inside"]);
     write(&made.path.join("inside"), "x", "1");
@@ -417,6 +423,62 @@ fn large_file_or_a_repository_inside_is_no_result() {
     git_in(&place.env, &made.path.join("inside"), &["commit", "-q", "-m", "x"]);
     let wrong = trees.deliver("A", 2, &story()).unwrap().wrong;
     assert!(wrong[0].starts_with("inside: it is a repository of its own"), "{wrong:?}");
+    let kept = trees.remove_stored(Consent::OfUser).unwrap();
+    let why = "it holds another repository, of which a commit keeps nothing: inside";
+    assert_eq!(kept[1].stays.as_deref(), Some(why));
+}
+
+/// R: G-05
+#[test]
+fn tree_goes_only_when_nothing_in_it_would_be_lost() {
+    let place = Place::new();
+    let trees = place.open().unwrap();
+    let work = |task: &str, own: &[&[&str]], after: &[(&str, &str)]| {
+        let made = trees.make(task, 1, &[]).unwrap();
+        write(&made.path, "work.txt", task);
+        write(&made.path, "build.log", "ignored");
+        trees.deliver(task, 1, &story()).unwrap();
+        own.iter().for_each(|words| drop(git_in(&place.env, &made.path, words)));
+        after.iter().for_each(|(name, text)| write(&made.path, name, text));
+        let locked = made.path.join("locked");
+        write(&locked, "x.log", "ignored, in a folder that nobody may write to");
+        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o555)).unwrap();
+        made.path
+    };
+    let clean = work("clean", &[], &[("other.log", "ignored")]);
+    let commit: &[&[&str]] = &[&["checkout", "-q", "-f", "--detach"], &["commit", "-q", "--allow-empty", "-m", "own"]];
+    let stays = [
+        (work("changed", &[], &[("work.txt", "more")]), "it was changed since its commit: work.txt"),
+        (work("committed", commit, &[("work.txt", "committed")]), "it has commits of its own"),
+        (work("new", &[], &[("new.txt", "x")]), "it was changed since its commit: new.txt"),
+        (
+            work("stashed", &[&["branch", "own"], &["stash", "-q", "-u"]], &[]),
+            "it was changed since its commit: work.txt",
+        ),
+        (
+            work("with space", &[], &[("1", ""), ("2", ""), ("3", ""), ("4", "")]),
+            "it was changed since its commit: 1, 2, 3 and 1 more",
+        ),
+    ];
+    let advanced = trees.results().unwrap().values().next().unwrap().1.clone();
+    trees.advance(trees.base(), &advanced).unwrap();
+    let of_run = trees.stored(Consent::OfRun).unwrap();
+    assert!(of_run.iter().all(|one| one.stays.as_deref() == Some("the run has not landed")), "{of_run:?}");
+    trees.land(Land::Branch).unwrap();
+    let objects = place.objects();
+    let stored = trees.stored(Consent::OfRun).unwrap();
+    assert_eq!(place.objects(), objects, "a look writes no object");
+    assert!(stored.iter().all(|one| one.bytes > 4096), "{stored:?}");
+    let of = |path: &Path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        stored.iter().find(|one| one.folder == name).unwrap().stays.clone()
+    };
+    assert_eq!(of(&clean), None);
+    for (path, why) in &stays {
+        assert_eq!(of(path).as_deref(), Some(*why));
+    }
+    trees.remove_stored(Consent::OfRun).unwrap();
+    assert!(!clean.exists() && stays.iter().all(|(path, _)| path.join(".git").is_dir()));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::repository::{Dirty, Repository, put};
 pub(crate) const UNFINISHED: &str = ".tmp";
 /// Ends the name of our own index of a tree, which no agent writes.
 pub(crate) const INDEX: &str = ".index";
+/// Stands in the name of a tree that a killed executor had made, and that no worker was in.
+pub(crate) const FOUND: &str = "-found";
 /// Trees that are being removed.
 pub(crate) const TRASH: &str = "trash";
 
@@ -64,6 +66,17 @@ impl Trees {
         let trees = Self { repository, name: name.to_owned(), run: run.to_owned(), home, base };
         trees.clear_unfinished()?;
         Ok(trees)
+    }
+
+    /// The trees of a run that is not begun or continued here, to look at and to remove. Nothing is made.
+    pub fn of_run(repository: Repository, name: &str, mark: crate::Mark) -> Result<Option<Self>, Trouble> {
+        let Some(base) = repository.commit_of(&format!("{}/base", names::of_run(&mark.key)))? else { return Ok(None) };
+        Ok(Some(Self { repository, name: name.to_owned(), run: mark.key, home: mark.home, base }))
+    }
+
+    /// Where they are.
+    pub fn home(&self) -> &Path {
+        &self.home
     }
 
     /// The repository.
@@ -133,7 +146,7 @@ impl Trees {
         let home = self.open_home()?;
         if home.has(&folder) {
             // It was made for this attempt, and whoever was to work in it was killed; what is in it stays.
-            home.rename_free(&folder, &format!("{folder}-found"))
+            home.rename_free(&folder, &format!("{folder}{FOUND}"))
                 .map_err(|errno| self.failed("keep", &folder, errno))?;
         }
         self.check_out(&home, &folder, &base.commit)?;

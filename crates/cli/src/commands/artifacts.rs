@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use team_executor_app::artifacts::{Delivered, Past, Shelved};
-use team_executor_app::{App, count};
+use team_executor_app::{App, count, size};
 use team_executor_core::{Artifact, Validation};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -137,24 +137,5 @@ const fn colour(state: Validation) -> Style {
         Validation::Passed => AnsiColor::Green.on_default(),
         Validation::Failed => AnsiColor::Red.on_default(),
         Validation::Pending | Validation::Validating => AnsiColor::Yellow.on_default(),
-    }
-}
-
-/// A size for people.
-pub(super) fn size(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match UNITS.iter().find(|(_, unit)| bytes >= *unit) {
-        Some((name, unit)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_short_to_read() {
-        assert_eq!([0, 1023, 1536, 5 << 20, u64::MAX].map(size)[..4], ["0 B", "1023 B", "1.5 KiB", "5.0 MiB"]);
     }
 }

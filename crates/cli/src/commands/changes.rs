@@ -45,14 +45,14 @@ pub(crate) fn run(
             writeln!(printer.out(), "Branch {name} is at {}: git log -p {name}", short(commit))?;
         }
         (None, None) if options.stat => files(&changes.files(None)?, width, printer.out())?,
-        (None, None) => all(&changes, width, printer.out())?,
+        (None, None) => all((&changes, &app.typed()), width, printer.out())?,
         (None, Some(task)) => one(changes.task(task)?, &changes.files(Some(task))?, width, printer.out())?,
     }
     Ok(Exit::Fine)
 }
 
 /// Every task, a line each.
-fn all(changes: &RunChanges, width: usize, out: &mut impl Write) -> Result<(), Failure> {
+fn all((changes, program): (&RunChanges, &str), width: usize, out: &mut impl Write) -> Result<(), Failure> {
     writeln!(out, "{} of run {}", count(changes.tasks.len(), "changed task"), escape::line(&changes.run))?;
     let widest = changes.tasks.iter().map(|task| escape::line(&task.id).width()).max().unwrap_or(0).min(width / 3);
     for task in &changes.tasks {
@@ -61,11 +61,11 @@ fn all(changes: &RunChanges, width: usize, out: &mut impl Write) -> Result<(), F
         let line = format!("  {id}  {:<12}  {}  {}", standing.words(), short(&change.commit), size(change.total));
         writeln!(out, "{}", escape::cut(&line, width))?;
     }
-    together(changes, out)
+    together((changes, program), out)
 }
 
 /// Everything that is merged, and how the user takes it over.
-fn together(changes: &RunChanges, out: &mut impl Write) -> Result<(), Failure> {
+fn together((changes, program): (&RunChanges, &str), out: &mut impl Write) -> Result<(), Failure> {
     let Overview { base, trunk, total, branch, branch_at, .. } = &changes.overview;
     if trunk == base {
         writeln!(out, "Nothing is merged yet")?;
@@ -78,7 +78,7 @@ fn together(changes: &RunChanges, out: &mut impl Write) -> Result<(), Failure> {
             writeln!(out, "Branch {branch} has all of it; take it over with: git merge {branch}")?
         }
         _ if changes.overview.is_landed() => writeln!(out, "All of it was given to you")?,
-        _ => writeln!(out, "Make branch {branch} of it with: team-executor merge land {}", changes.session())?,
+        _ => writeln!(out, "Make branch {branch} of it with: {program} merge land {}", changes.session())?,
     }
     Ok(())
 }
@@ -130,13 +130,13 @@ pub(crate) fn merge(
         }
         Some(MergeWhat::Land { ff, .. }) => {
             let changes = app.changes(session, reading, run)?;
-            land(&changes, if *ff { Land::FastForward } else { Land::Branch }, options.format, printer)
+            land((&changes, &app.typed()), if *ff { Land::FastForward } else { Land::Branch }, options.format, printer)
         }
         Some(MergeWhat::Status { .. }) | None => {
             let changes = app.changes(session, reading, run)?;
             match options.format {
                 Format::Json => printer.json(&changes.json_merge())?,
-                Format::Text => standings(&changes, printer.width(), printer.out())?,
+                Format::Text => standings((&changes, &app.typed()), printer.width(), printer.out())?,
             }
             Ok(Exit::Fine)
         }
@@ -144,7 +144,7 @@ pub(crate) fn merge(
 }
 
 /// Which tasks are merged, and which are not.
-fn standings(changes: &RunChanges, width: usize, out: &mut impl Write) -> Result<(), Failure> {
+fn standings((changes, program): (&RunChanges, &str), width: usize, out: &mut impl Write) -> Result<(), Failure> {
     const ALL: [Standing; 6] = [
         Standing::Merged,
         Standing::Testing,
@@ -160,15 +160,20 @@ fn standings(changes: &RunChanges, width: usize, out: &mut impl Write) -> Result
             super::plan::list(out, standing.label(), tasks.into_iter().map(escape::line), ", ", width)?;
         }
     }
-    together(changes, out)?;
+    together((changes, program), out)?;
     if changes.count(Standing::NotMerged) > 0 {
-        writeln!(out, "Do what is not merged again with: team-executor merge retry {}", changes.session())?;
+        writeln!(out, "Do what is not merged again with: {program} merge retry {}", changes.session())?;
     }
     Ok(())
 }
 
 /// Gives the user what is merged.
-fn land(changes: &RunChanges, how: Land, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+fn land(
+    (changes, program): (&RunChanges, &str),
+    how: Land,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let landed = changes.land(how)?;
     let exit = if matches!(landed, Landed::Not { .. }) { Exit::Unfinished } else { Exit::Fine };
     if format == Format::Json {
@@ -195,7 +200,7 @@ fn land(changes: &RunChanges, how: Land, format: Format, printer: &mut Printer) 
         }
         Landed::Not { name, why } => {
             writeln!(out, "Branch {}: {}", escape::line(name), escape::line(why))?;
-            writeln!(out, "help: team-executor changes --branch NAME {} makes another branch", changes.session())?;
+            writeln!(out, "help: make another branch: {program} changes --branch mine/again {}", changes.session())?;
         }
     }
     Ok(exit)

@@ -4,10 +4,9 @@ use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
 use team_executor_app::prune::{Pruning, Wanted, bytes, json};
-use team_executor_app::{App, count};
+use team_executor_app::{App, count, size};
 use team_executor_files::{Code, Finding};
 
-use super::artifacts::size;
 use crate::args::{Format, Prune};
 use crate::escape;
 use crate::exit::Exit;

@@ -65,6 +65,17 @@ const SCENES: &[(&str, Scene)] = &[
     ("doctor", || said(half(), &["doctor", "--session=S"])),
     ("a limit", || said(half(), &["limit", "3", "--session=S"])),
     ("a conversation that is not there", || said(half(), &["talk", "send", "B", "hello", "--session=S"])),
+    ("changes of trees", || said(isolated(), &["changes", "--session=S"])),
+    ("changes of an unknown task", || said(isolated(), &["changes", "X", "--session=S"])),
+    ("merging", || said(isolated(), &["merge", "--session=S"])),
+    ("a merge that is not needed", || said(isolated(), &["merge", "retry", "A", "--session=S"])),
+    ("a branch that is not moved", || {
+        let world = isolated();
+        let moved = world.shell("git branch -q -f $(git branch --list 'te/*' --format='%(refname:short)') main");
+        assert_eq!(moved.code, Some(0), "{moved}");
+        said(world, &["merge", "land", "--session=S"])
+    }),
+    ("changes without trees", || said(ended("true"), &["changes", "--session=S"])),
     ("a misspelt command", || said(world(), &["statsu"])),
     ("a misspelt option", || said(world(), &["status", "--sesion=S"])),
 ];
@@ -86,6 +97,14 @@ fn ended(worker: &str) -> World {
     let world = tasks(&[("A", "")]);
     let run = world.run(&arguments("--session=S", worker, &["--retries", "0"]));
     assert!(matches!(run.code, Some(0 | 1)), "{run}");
+    world
+}
+
+/// A run of a task with a tree of its own.
+fn isolated() -> World {
+    let world = crate::trees::repository(&[("A", "")], "", &[("a.txt", "1\n")]);
+    let run = crate::trees::run(&world, "sh -c 'echo 2 > a.txt'", &[]);
+    assert_eq!(run.code, Some(0), "{run}");
     world
 }
 

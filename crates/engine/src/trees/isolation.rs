@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use team_executor_core::run::{Outcome, Run, Work};
 use team_executor_core::{Session, TaskIndex, TaskStatus, Timestamp};
 use team_executor_store::{Durability, replace};
-use team_executor_trees::{Delivered, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
+use team_executor_trees::{Consent, Delivered, Landed, Made, Overview, Repository, Story, Trees, Trouble, mark};
 
 use super::bench::Errand;
 use super::{Bench, Dirty, Queue, Settings, Step};
@@ -241,13 +241,14 @@ impl Isolation {
     }
 
     /// Gives the user what is completed, and removes the trees whose work is kept. No worker lives any more.
-    pub(crate) fn finish(&self, session: &Session) -> Result<Landed, Trouble> {
+    pub(crate) fn finish(&self) -> Result<Landed, Trouble> {
         if self.settings.land == super::Land::None {
             return Ok(Landed::Nothing);
         }
         let landed = self.trees.land(self.settings.land)?;
         if !matches!(landed, Landed::Not { .. }) {
-            self.trees.remove_kept(session.tasks.iter().map(|task| task.id.to_string()))?;
+            // What cannot be looked at stays, and `doctor` says why.
+            let _stays = self.trees.remove_stored(Consent::OfRun);
         }
         Ok(landed)
     }

@@ -98,6 +98,12 @@ fn large_file_is_refused_and_the_next_attempt_does_without() {
     assert!(ran.stderr.contains("big: it has 51 MiB, and a commit takes files of at most 50"), "{ran}");
     assert_eq!(git(&world, &["ls-tree", "--name-only", &branch(&world)]), "a\nsmall\n");
     assert_eq!(trees(&world), ["A.1"], "what no commit holds stays");
+    let doctor = world.run(&["doctor", "--session=S"]);
+    assert!(doctor.stdout.contains("✓ trees         1 tree, "), "{doctor}");
+    assert!(
+        doctor.stdout.contains("A.1 stays, ") && doctor.stdout.contains("KiB: it was changed since its commit: big"),
+        "{doctor}"
+    );
 }
 
 #[test]

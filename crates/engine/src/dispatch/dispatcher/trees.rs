@@ -303,7 +303,7 @@ impl RealDesk<'_> {
             )
         };
         let mut problems: Vec<String> = unmerged.into_iter().map(merge).collect();
-        let landed = trees.finish(&self.session);
+        let landed = trees.finish();
         match &landed {
             Ok(Landed::Nothing) => {}
             Ok(Landed::Branch { name, commit, instead }) => {
