@@ -1,16 +1,17 @@
-//! The attempts of a run with their times, as its events tell them: what reports and timelines are made of.
+//! What became of a run, task by task and attempt by attempt, out of what `status` reads: what reports are made of.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use team_executor_core::{Session, TaskIndex, Timestamp};
-use team_executor_engine::event::{Counts, Event, Kind};
-use team_executor_files::time;
+use team_executor_core::{Session, Task, TaskStatus, Timestamp};
+use team_executor_engine::event::Counts;
+use team_executor_engine::{AttemptTimes, Status, TaskNote};
+use team_executor_files::{Code, Finding, time};
 
-use crate::App;
 use crate::error::Error;
 use crate::open::Opened;
+use crate::{App, escape};
 
 /// What became of a run, task by task.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub struct Course {
     /// The name of the run.
     pub run: String,
     /// When it began.
-    pub began: Option<Timestamp>,
+    pub began: Timestamp,
     /// When the last thing happened in it.
     pub last: Option<Timestamp>,
     /// How many tasks there are of each status.
@@ -99,7 +100,7 @@ impl TaskCourse {
 impl Course {
     /// How long it took from its begin to the last thing that happened.
     pub fn length(&self) -> Duration {
-        self.began.zip(self.last).map_or(Duration::ZERO, |(began, last)| between(began, last))
+        self.last.map_or(Duration::ZERO, |last| between(self.began, last))
     }
 }
 
@@ -118,128 +119,65 @@ impl App {
     /// What became of the newest run of a session so far.
     pub fn course(&self, opened: &Opened) -> Result<Course, Error> {
         let (session, _) = opened.runnable()?;
-        let mut events = self.subscribe(opened, 0, false)?;
-        let mut reading = Reading::new(session, events.run_name());
-        events.run(false, &mut |event| {
-            if let Some(event) = event {
-                reading.take(event);
-            }
-            true
-        })?;
-        Ok(reading.course)
+        Ok(Course::new(session, self.status_of_a_run(opened)?))
+    }
+
+    /// How a run stands, or an error if the session was never run.
+    pub(crate) fn status_of_a_run(&self, opened: &Opened) -> Result<Status, Error> {
+        self.status(opened)?.ok_or_else(|| {
+            let finding = Finding::error(Code::Usage, "the session was never run");
+            finding.help(format!("run it with: team-executor run {}", escape::session(&opened.path))).into()
+        })
     }
 }
 
-struct Reading {
-    course: Course,
-    indexes: HashMap<String, TaskIndex>,
-}
-
-impl Reading {
-    fn new(session: &Session, run: String) -> Self {
-        let tasks = session.tasks.iter();
+impl Course {
+    /// What became of a run that stands so.
+    pub(crate) fn new(session: &Session, status: Status) -> Self {
+        let spent: HashMap<_, _> =
+            status.used.iter().map(|one| ((one.task.as_str(), one.attempt), &one.used)).collect();
+        let mut times = status.times.iter();
+        let stands = session.tasks.iter().zip(status.statuses.iter().zip(status.judged));
+        let one = |(task, (stands, note)): (&Task, (&TaskStatus, TaskNote))| {
+            let why = note.why.unwrap_or_default();
+            let end = match stands {
+                TaskStatus::Completed => Some(TaskEnd::Completed),
+                TaskStatus::Failed => Some(TaskEnd::Failed(why)),
+                TaskStatus::Skipped => Some(TaskEnd::Skipped(why)),
+                _ => None,
+            };
+            let attempt = |times: &AttemptTimes| {
+                let used = spent.get(&(task.id.as_str(), times.attempt));
+                Attempt {
+                    number: times.attempt,
+                    agent: times.agent.to_string(),
+                    started: times.started,
+                    ended: times.checked,
+                    outcome: Outcome::of(times),
+                    tokens: used.map_or(0, |used| used.input.saturating_add(used.output)),
+                    cost_micros: used.and_then(|used| used.cost_micros),
+                }
+            };
+            let attempts = times.next().map(Vec::as_slice).unwrap_or_default().iter().map(attempt);
+            TaskCourse { attempts: attempts.collect(), findings: note.findings.unwrap_or_default(), end }
+        };
         Self {
-            indexes: tasks.map(|task| task.id.to_string()).zip((0..).map(TaskIndex)).collect(),
-            course: Course {
-                run,
-                began: None,
-                last: None,
-                counts: Counts::default(),
-                tasks: vec![TaskCourse::default(); session.tasks.len()],
-            },
+            tasks: stands.map(one).collect(),
+            run: status.run,
+            began: status.began,
+            last: status.last,
+            counts: status.counts.into(),
         }
-    }
-
-    fn task(&mut self, id: &str) -> Option<&mut TaskCourse> {
-        let index = self.indexes.get(id)?;
-        self.course.tasks.get_mut(index.get())
-    }
-
-    fn take(&mut self, event: Event) {
-        let at = event.at;
-        self.course.began.get_or_insert(at);
-        self.course.last = Some(at);
-        if let Some(counts) = counts(&event.kind) {
-            self.course.counts = counts;
-        }
-        match event.kind {
-            Kind::TaskStarted { task, attempt, agent, .. } => {
-                let started = Attempt {
-                    number: attempt,
-                    agent,
-                    started: at,
-                    ended: None,
-                    outcome: Outcome::Running,
-                    tokens: 0,
-                    cost_micros: None,
-                };
-                if let Some(task) = self.task(&task) {
-                    task.end = None;
-                    task.attempts.push(started);
-                }
-            }
-            Kind::TaskUsed { task, attempt, tokens_in, tokens_out, cost_micros, .. } => {
-                let of = |task: &&mut TaskCourse| task.attempts.iter().rposition(|one| one.number == attempt);
-                if let Some(task) = self.task(&task)
-                    && let Some(nth) = of(&task)
-                {
-                    task.attempts[nth].tokens = tokens_in.saturating_add(tokens_out);
-                    task.attempts[nth].cost_micros = cost_micros;
-                }
-            }
-            Kind::TaskCompleted { task, findings, .. } => {
-                if let Some(task) = self.ended(&task, at, Outcome::Completed) {
-                    task.findings = findings;
-                    task.end = Some(TaskEnd::Completed);
-                }
-            }
-            Kind::TaskFailed { task, error, again, .. } => {
-                if let Some(task) = self.ended(&task, at, Outcome::Failed(error.clone())) {
-                    task.end = (!again).then_some(TaskEnd::Failed(error));
-                }
-            }
-            Kind::TaskInterrupted { task, .. } => {
-                self.ended(&task, at, Outcome::Interrupted);
-            }
-            Kind::TaskSkipped { task, reason, .. } => {
-                if let Some(task) = self.task(&task) {
-                    task.end = Some(TaskEnd::Skipped(reason));
-                }
-            }
-            Kind::TasksReset { tasks, .. } | Kind::Returned { tasks, .. } => {
-                for id in tasks {
-                    if let Some(task) = self.task(&id) {
-                        task.end = None;
-                        task.findings.clear();
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Notes how the last attempt at a task ended, if one goes on.
-    fn ended(&mut self, task: &str, at: Timestamp, outcome: Outcome) -> Option<&mut TaskCourse> {
-        let task = self.task(task)?;
-        if let Some(attempt) = task.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
-            attempt.ended = Some(at);
-            attempt.outcome = outcome;
-        }
-        Some(task)
     }
 }
 
-fn counts(kind: &Kind) -> Option<Counts> {
-    match kind {
-        Kind::RunStarted { counts, .. }
-        | Kind::TaskStarted { counts, .. }
-        | Kind::TaskCompleted { counts, .. }
-        | Kind::TaskFailed { counts, .. }
-        | Kind::TaskInterrupted { counts, .. }
-        | Kind::TaskSkipped { counts, .. }
-        | Kind::TasksReset { counts, .. }
-        | Kind::Returned { counts, .. }
-        | Kind::RunFinished { counts } => Some(*counts),
-        _ => None,
+impl Outcome {
+    fn of(times: &AttemptTimes) -> Self {
+        match times.outcome {
+            None => Self::Running,
+            Some("completed") => Self::Completed,
+            Some("failed") => Self::Failed(times.error.clone().unwrap_or_default()),
+            Some(_) => Self::Interrupted,
+        }
     }
 }

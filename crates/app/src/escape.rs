@@ -30,9 +30,32 @@ pub fn session(path: impl std::fmt::Display) -> String {
     line(&shell::session(path))
 }
 
+/// Text as XML and HTML have it. Characters that no XML file may hold are shown as the one for unknown ones.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push_str(&format!("&#{};", u32::from(c))),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_cannot_leave_its_place_in_markup() {
+        assert_eq!(xml("a<b>&\"'\u{1b}[2J\0\n"), "a&lt;b&gt;&amp;&quot;&#39;\u{fffd}[2J\u{fffd}&#10;");
+    }
 
     #[test]
     fn nothing_can_steer_the_terminal() {

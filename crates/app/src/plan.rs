@@ -6,7 +6,7 @@ mod standing;
 
 use std::collections::HashSet;
 
-use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Joining, Plan, Session, TaskIndex, TaskStatus};
 use team_executor_files::picture::{Node, Picture};
 use team_executor_files::{Code, Finding};
 
@@ -83,23 +83,29 @@ impl Planned {
     pub fn picture(&self) -> Picture {
         let Self { session, plan, .. } = self;
         let critical: HashSet<_> = plan.critical_path.iter().copied().collect();
-        let indexes = (0..).map(TaskIndex);
-        let nodes = indexes.clone().zip(&session.tasks).map(|(index, task)| Node {
-            id: task.id.to_string(),
-            title: task.title.clone(),
-            role: task.role.to_string(),
-            status: plan.statuses[index.get()],
-            wave: plan.graph.wave(index),
-            critical: critical.contains(&index),
-        });
-        let edges = indexes
-            .take(session.tasks.len())
-            .flat_map(|task| plan.graph.dependencies(task).iter().map(move |dependency| (dependency.0, task.0)));
-        Picture {
-            title: session.id.to_string(),
-            subtitle: self.summary(),
-            nodes: nodes.collect(),
-            edges: edges.collect(),
-        }
+        picture(session, &plan.graph, &plan.statuses, &critical, self.summary())
     }
+}
+
+/// The tasks of a session as a picture.
+pub(crate) fn picture(
+    session: &Session,
+    graph: &Graph,
+    statuses: &[TaskStatus],
+    critical: &HashSet<TaskIndex>,
+    subtitle: String,
+) -> Picture {
+    let indexes = (0..).map(TaskIndex);
+    let nodes = indexes.clone().zip(&session.tasks).map(|(index, task)| Node {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        role: task.role.to_string(),
+        status: statuses[index.get()],
+        wave: graph.wave(index),
+        critical: critical.contains(&index),
+    });
+    let edges = indexes
+        .take(session.tasks.len())
+        .flat_map(|task| graph.dependencies(task).iter().map(move |dependency| (dependency.0, task.0)));
+    Picture { title: session.id.to_string(), subtitle, nodes: nodes.collect(), edges: edges.collect() }
 }

@@ -151,9 +151,11 @@ fn wants_json(matches: &ArgMatches) -> bool {
     let format = of_command.try_get_one::<Format>("format");
     let of_plan = || of_command.try_get_one::<PlanFormat>("format");
     let of_report = || of_command.try_get_one::<ReportFormat>("format");
+    let of_timeline = || of_command.try_get_one::<TimelineFormat>("format");
     format.is_ok_and(|format| format == Some(&Format::Json))
         || of_plan().is_ok_and(|format| format == Some(&PlanFormat::Json))
         // JSON is what it prints unless another format is chosen.
+        || of_timeline().is_ok_and(|format| format == Some(&TimelineFormat::Json))
         || of_report().is_ok_and(|format| format == Some(&ReportFormat::Json)) && is_typed(of_command, "format")
 }
 

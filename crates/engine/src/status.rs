@@ -80,6 +80,10 @@ pub struct Status {
     pub used: Vec<Spent>,
     /// When it was looked at.
     pub at: Timestamp,
+    /// When it began.
+    pub began: Timestamp,
+    /// When the last thing happened in it.
+    pub last: Option<Timestamp>,
     /// Since when it is paused, or is about to end.
     pub stage_since: Option<Timestamp>,
     /// Why it is paused, or will be again when it is resumed.
@@ -105,6 +109,8 @@ pub struct TaskNote {
     pub verdict: Option<Verdict>,
     /// Why it failed, was skipped or begins anew.
     pub why: Option<String>,
+    /// What it found; nothing unless it is completed.
+    pub findings: Option<String>,
     /// How many seconds it waits before it is tried again, if it does.
     pub wait: Option<u64>,
     /// When its status last changed.
@@ -182,7 +188,8 @@ pub fn status(
     let Some(path) = chosen((folder, current), run)? else { return Ok(None) };
     let id = run_at::name_of(&path);
     let mut seen = Circumstances::default();
-    let (_, run) = look_seen(session, graph, &id, &path, &mut |rules, event, record| seen.take(rules, event, record))?;
+    let see = &mut |rules: &Run, event: &Event, record: &str| seen.take(rules, event, record);
+    let (plan, run) = look_seen(session, graph, &id, &path, see)?;
     let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let is_heard = control::is_heard(&path);
@@ -210,6 +217,7 @@ pub fn status(
             rounds: view.rounds,
             verdict: view.verdict,
             why: why.map(str::to_owned),
+            findings: view.findings.filter(|_| view.status == TaskStatus::Completed).map(str::to_owned),
             wait,
             since: view.since,
             failures: view.failures,
@@ -243,6 +251,8 @@ pub fn status(
         rounds: run.rounds(),
         statuses,
         at: now,
+        began: plan.at,
+        last: run.last_event(),
         stage_since: seen.stage_since(),
         pause: run.pause().cloned(),
         halt,

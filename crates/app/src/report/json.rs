@@ -54,7 +54,7 @@ pub(super) fn write(told: &Told<'_>) -> String {
         run: &course.run,
         session: told.session.id.to_string(),
         goal: &told.session.requirement,
-        began: course.began.map(rfc3339),
+        began: Some(rfc3339(course.began)),
         last: course.last.map(rfc3339),
         duration_ms: millis(course.length()),
         counts: course.counts,

@@ -6,6 +6,7 @@ use team_executor_core::{RoleName, Task};
 
 use super::{MARK, Told};
 use crate::attempts::{TaskCourse, TaskEnd, rfc3339};
+use crate::escape::xml as text;
 
 /// How a task counts.
 enum Case<'a> {
@@ -25,7 +26,7 @@ pub(super) fn write(told: &Told<'_>) -> String {
     let all: Vec<(&Task, &TaskCourse)> = told.session.tasks.iter().zip(&told.course.tasks).collect();
     let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- {MARK} -->\n");
     let totals = totals(told, &all);
-    let began = told.course.began.map(|at| format!(" timestamp=\"{}\"", rfc3339(at))).unwrap_or_default();
+    let began = format!(" timestamp=\"{}\"", rfc3339(told.course.began));
     writeln!(out, "<testsuites name=\"{}\"{totals}{began}>", text(&told.course.run)).ok();
     for role in roles {
         let own: Vec<_> = all.iter().filter(|(task, _)| task.role == *role).copied().collect();
@@ -74,32 +75,5 @@ fn case(told: &Told<'_>, task: &Task, course: &TaskCourse, out: &mut String) {
         Case::Skipped(why) => {
             writeln!(out, ">\n      <skipped message=\"{}\"/>\n    </testcase>", text(why)).ok();
         }
-    }
-}
-
-/// Text as XML has it. Characters that no XML file may hold are shown as the one for unknown ones.
-fn text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => write!(out, "&#{};", u32::from(c)).unwrap_or_default(),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_cannot_leave_its_place() {
-        assert_eq!(text("a<b>&\"'\u{1b}[2J\0\n"), "a&lt;b&gt;&amp;&quot;'\u{fffd}[2J\u{fffd}&#10;");
     }
 }

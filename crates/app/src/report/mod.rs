@@ -2,6 +2,7 @@
 //! A report is made from the events of the run, so it can be made again at any time.
 
 mod github;
+mod html;
 mod json;
 mod junit;
 
@@ -17,6 +18,7 @@ use team_executor_store::{Durability, RealDisk, replace};
 
 use crate::App;
 use crate::attempts::Course;
+use crate::attention::Attention;
 use crate::error::Error;
 use crate::open::Opened;
 
@@ -34,6 +36,8 @@ pub enum Wanted {
     Junit(PathBuf),
     /// JSON in a file.
     Json(PathBuf),
+    /// One HTML page in a file.
+    Html(PathBuf),
     /// Annotations on standard output, and a summary where GitHub Actions wants one.
     Github,
 }
@@ -46,9 +50,10 @@ impl FromStr for Wanted {
         match text.split_once('=').map_or((text, None), |(kind, path)| (kind, file(path))) {
             ("junit", Some(path)) => Ok(Self::Junit(path)),
             ("json", Some(path)) => Ok(Self::Json(path)),
-            ("junit" | "json", None) => Err(format!("name a file: {text}=FILE")),
+            ("html", Some(path)) => Ok(Self::Html(path)),
+            ("junit" | "json" | "html", None) => Err(format!("name a file: {text}=FILE")),
             ("github", None) if text == "github" => Ok(Self::Github),
-            _ => Err("expected junit=FILE, json=FILE or github".to_owned()),
+            _ => Err("expected junit=FILE, json=FILE, html=FILE or github".to_owned()),
         }
     }
 }
@@ -77,7 +82,7 @@ impl App {
     /// Refuses what cannot be written at the end, before anything starts.
     pub fn can_report(&self, wanted: &[Wanted]) -> Result<(), Error> {
         for one in wanted {
-            if let Wanted::Junit(path) | Wanted::Json(path) = one {
+            if let Wanted::Junit(path) | Wanted::Json(path) | Wanted::Html(path) = one {
                 self.must_be_writable(path).map_err(|why| refused(path, &why))?;
             }
         }
@@ -104,6 +109,7 @@ impl App {
             match one {
                 Wanted::Junit(path) => self.replace_report(path, &written(&told, Shape::Junit))?,
                 Wanted::Json(path) => self.replace_report(path, &written(&told, Shape::Json))?,
+                Wanted::Html(path) => self.replace_report(path, &self.html_report(opened)?)?,
                 Wanted::Github => {
                     printed.push_str(&written(&told, Shape::Github));
                     if let Some(path) = self.variable(SUMMARY).filter(|path| !path.is_empty()) {
@@ -114,6 +120,14 @@ impl App {
             }
         }
         Ok(printed)
+    }
+
+    /// One HTML page about a run.
+    pub fn html_report(&self, opened: &Opened) -> Result<String, Error> {
+        let (session, graph) = opened.runnable()?;
+        let status = self.status_of_a_run(opened)?;
+        let Attention { needs, problems, .. } = self.attention(opened, &status);
+        Ok(html::write(html::Page { session, graph, status, needs, problems }))
     }
 
     fn must_be_writable(&self, path: &Path) -> Result<(), String> {

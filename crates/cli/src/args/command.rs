@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::{
     Agents, Archive, Artifacts, Attach, Cancel, Changes, Checkpoint, Completions, Csv, Doctor, Events, Export, Init,
     Limit, Logs, Man, Mcp, Merge, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs,
-    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, Validate,
+    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, TimelineOf, Validate,
 };
 
 /// What to do.
@@ -250,10 +250,24 @@ Examples:
   team-executor report | jq '.tasks[] | select(.status == \"failed\")'
   team-executor report --format junit > junit.xml
   team-executor report --format markdown >> \"$GITHUB_STEP_SUMMARY\"
+  team-executor report --format html > run.html
 
 Reports are made from the journal, during a run and long after it.
 `run --report` writes one when the run ends.")]
     Report(ReportOf),
+
+    /// Show when tasks ran, and why the run took so long
+    #[command(after_help = "\
+Examples:
+  team-executor timeline
+  team-executor timeline --all --session=auth
+  team-executor timeline --format svg > timeline.svg
+  team-executor timeline --format trace > trace.json
+
+Bars show when each task was ready, at work, being checked and sent back. The
+chain of tasks that made the run as long as it was is marked with *. Open a trace
+in Perfetto or in chrome://tracing.")]
+    Timeline(TimelineOf),
 
     /// Show the progress of a run
     #[command(

@@ -38,6 +38,7 @@ pub(crate) const GROUPS: [Group; 6] = [
             ("artifacts", Session),
             ("changes", Session),
             ("export", Session),
+            ("timeline", Session),
             ("report", Session),
             ("sessions", NoSession),
         ],

@@ -53,6 +53,39 @@ pub(crate) enum ReportFormat {
     Github,
     /// A summary in Markdown
     Markdown,
+    /// One HTML page that stands alone
+    Html,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TimelineOf {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    #[command(flatten)]
+    pub(crate) of: OfRun,
+
+    /// Show every task, also those that do not fit the terminal
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TimelineFormat,
+}
+
+/// How a timeline is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimelineFormat {
+    /// Bars for people
+    #[default]
+    Text,
+    /// JSON
+    Json,
+    /// A picture
+    Svg,
+    /// Trace events, for Perfetto
+    Trace,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -42,7 +42,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "CMD", help_heading = CHECKPOINTS)]
     pub(crate) on_event: Vec<String>,
 
-    /// Write a report when the run ends: junit=FILE, json=FILE or github; repeatable
+    /// Write a report when the run ends: junit=FILE, json=FILE, html=FILE or github; repeatable
     #[arg(long, value_name = "KIND", help_heading = CHECKPOINTS)]
     pub(crate) report: Vec<team_executor_app::report::Wanted>,
 

@@ -31,6 +31,7 @@ mod sessions;
 mod status;
 mod talk;
 mod task;
+mod timeline;
 mod validate;
 
 use std::io::Write as _;
@@ -69,6 +70,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Agents(options)) => agents::run(app, session, options, printer),
         Some(Command::Attach(options)) => attach::run(app, session, options, printer),
         Some(Command::Report(options)) => report::run(app, session, options, printer),
+        Some(Command::Timeline(options)) => timeline::run(app, session, options, printer),
         Some(Command::Runs(options)) => runs::run(app, options, printer),
         Some(Command::Status(options)) => status::run(app, session, options, printer),
         Some(Command::Resume(options)) => resume::run(app, session, options, printer),

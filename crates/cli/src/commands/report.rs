@@ -24,6 +24,10 @@ pub(crate) fn run(
         ReportFormat::Junit => Shape::Junit,
         ReportFormat::Github => Shape::Github,
         ReportFormat::Markdown => Shape::Summary,
+        ReportFormat::Html => {
+            write!(printer.out(), "{}", app.html_report(&opened)?)?;
+            return Ok(Exit::Fine);
+        }
     };
     write!(printer.out(), "{}", app.report(&opened, shape)?)?;
     Ok(Exit::Fine)

@@ -99,8 +99,8 @@ fn report_overwrites_only_reports() {
     assert_eq!(read(&world, "mine.xml"), "<notes>of a person</notes>\n");
     let missing = run(&world, &["--report=junit=no/such/folder.xml"]);
     assert_eq!(missing.code, Some(2), "{missing}");
-    let odd = run(&world, &["--report=html"]);
-    assert!(odd.stderr.contains("expected junit=FILE, json=FILE or github"), "{odd}");
+    let odd = run(&world, &["--report=xml"]);
+    assert!(odd.stderr.contains("expected junit=FILE, json=FILE, html=FILE or github"), "{odd}");
     for _ in 0..2 {
         assert_eq!(run(&world, &["--report=junit=own.xml"]).code, Some(1));
     }

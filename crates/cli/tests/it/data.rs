@@ -66,6 +66,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("limit", &[], &["limit", "2", "--session=nowhere"]),
         ("attach", &["attach", session], &["attach", "--session=nowhere"]),
         ("runs", &["runs", "--all"], &["runs", "nowhere"]),
+        ("timeline", &["timeline", session], &["timeline", "--session=nowhere"]),
         ("report", &["report", session], &["report", "--session=nowhere"]),
         ("checkpoint", &["checkpoint", session], &["checkpoint", "revise", "NOPE", session]),
         ("pause", &[], &["pause", session]),

@@ -53,6 +53,7 @@ mod sentences;
 mod serve;
 mod settings;
 mod status;
+mod timeline;
 mod trees;
 mod tried;
 mod tutorial;
