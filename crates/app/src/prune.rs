@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use team_executor_engine::Prunable;
 use team_executor_engine::runs::project;
-pub use team_executor_engine::{Freed, Pruning};
+pub use team_executor_engine::{Freed, Pruning, Taken};
 
 use crate::App;
 use crate::asking::named;
@@ -42,7 +42,8 @@ impl App {
     ) -> Result<Pruning, Error> {
         let session = wanted.session.map(|session| self.place(Some(session))).transpose()?.map(|place| place.folder);
         let project = project(session.as_deref(), self.current()?);
-        work(&project, &Prunable { session, older_than: wanted.older_than, keep: wanted.keep })
+        let environment = self.variables();
+        work(&project, &Prunable { session, older_than: wanted.older_than, keep: wanted.keep, environment })
     }
 }
 
@@ -74,7 +75,7 @@ struct JsonKept<'a> {
 pub fn json(pruning: &Pruning, dry_run: bool) -> JsonPruning<'_> {
     let freed = pruning.freed.iter().map(|one| JsonFreed {
         run: &one.run,
-        part: if one.is_whole { "run" } else { "logs" },
+        part: one.part.word(),
         path: one.path.display().to_string(),
         bytes: one.bytes,
     });

@@ -43,7 +43,7 @@ pub use dispatch::dispatcher::run;
 pub use event::Event;
 pub use finish::archive::{Archived, Archiving, Which, archive};
 pub use finish::export::{Exported, export};
-pub use finish::prune::{Freed, Prunable, Pruning};
+pub use finish::prune::{Freed, Prunable, Pruning, Taken};
 pub use options::{Failure, Options};
 pub use prepare::job;
 pub use prepare::newcomer::{Choice, Chooser};

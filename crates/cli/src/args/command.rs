@@ -448,9 +448,10 @@ Examples:
   team-executor prune --older-than 7d --keep 3
   team-executor prune --session=auth --older-than 0s -y
 
-Removes the logs of finished runs, and archived runs whole once all their
-artifacts are exported. Unfinished runs, the newest runs of each session
-(--keep), and artifacts that exist nowhere else stay. Asks first.")]
+Removes the logs of finished runs, the trees of their tasks whose work is kept
+as commits, and archived runs whole once all their artifacts are exported.
+Unfinished runs, the newest runs of each session (--keep), and artifacts and
+changes that exist nowhere else stay. Asks first.")]
     Prune(Prune),
 
     /// List the sessions and runs of a project

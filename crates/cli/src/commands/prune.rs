@@ -1,9 +1,10 @@
 //! `prune`: frees what finished runs take on the disk.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
-use team_executor_app::prune::{Pruning, Wanted, bytes, json};
+use team_executor_app::prune::{Pruning, Taken, Wanted, bytes, json};
 use team_executor_app::{App, count, size};
 use team_executor_files::{Code, Finding};
 
@@ -44,13 +45,18 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Prune, printer: &
 
 fn list(found: &Pruning, out: &mut impl Write) -> std::io::Result<()> {
     for one in &found.freed {
-        let part = if one.is_whole { "the archived run" } else { "its logs" };
+        let part = match one.part {
+            Taken::Trees => "trees whose work is kept as commits",
+            Taken::Logs => "its logs",
+            Taken::Run => "the archived run",
+        };
         writeln!(out, "{}  {part}  {}", escape::line(&one.run), size(one.bytes))?;
     }
     for (run, why) in &found.kept {
         writeln!(out, "{}  stays: {}", escape::line(run), escape::line(why))?;
     }
-    match found.freed.len() {
+    let runs: BTreeSet<_> = found.freed.iter().map(|one| &one.run).collect();
+    match runs.len() {
         0 => writeln!(out, "Nothing to free"),
         some => writeln!(out, "{} of {} can be freed", size(bytes(found)), count(some, "run")),
     }

@@ -75,6 +75,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("changes", &[], &["changes", session]),
         ("merge", &[], &["merge", "land", session]),
         ("export", &["export", session, "--to", "out"], &["export", "--session=nowhere", "--to", "out"]),
+        ("prune", &["prune", "--dry-run"], &["prune", "--session=nowhere"]),
         ("archive", &["archive", "--older-than", "999d"], &["archive", "EX-none"]),
         ("doctor", &["doctor", session], &["doctor", "--run", "EX-none"]),
         ("rehearse", &["rehearse", "--speed", "100000", session], &["rehearse", "--fail", "NOPE", session]),

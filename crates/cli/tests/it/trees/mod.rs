@@ -3,6 +3,7 @@
 mod changes;
 mod crash;
 mod merging;
+mod removal;
 mod repositories;
 
 use std::path::{Path, PathBuf};
@@ -115,6 +116,12 @@ fn users(world: &World) -> Vec<String> {
     files.sort_by_key(|entry| entry.as_ref().expect("an entry").file_name());
     seen.extend(files.into_iter().map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()));
     seen
+}
+
+/// Where the trees of the only run are.
+fn root(world: &World) -> PathBuf {
+    let inner = |path: PathBuf| std::fs::read_dir(path).expect("trees").next().expect("one").expect("an entry").path();
+    inner(inner(home(world).join(".local/state/team-executor/trees")))
 }
 
 /// The trees that are there.
