@@ -1,12 +1,15 @@
 //! What the runs of a session delivered, and whether it is still the same. Only looks.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
-use team_executor_core::Validation;
+use team_executor_core::{ArtifactKind, Validation};
 pub use team_executor_engine::artifacts::{Fault, Past, Shelf, Shelved};
 use team_executor_files::{Code, Finding, time};
+use team_executor_trees::Mark;
 
+use crate::changes::{Change, RunChanges, Standing, TaskChanges};
 use crate::error::Error;
 use crate::open::Reading;
 use crate::{App, escape};
@@ -21,7 +24,14 @@ impl App {
         let Some(shelf) = shelf else {
             return Err(self.never_run(&escape::session(&opened.path)).into());
         };
-        Ok(Delivered { shelf, session: opened.path })
+        let folder = self.status(&opened)?.map(|status| status.folder);
+        // What git cannot say now, `verify` does.
+        let commits = match folder.filter(|folder| Mark::read(folder).is_some()).map(|_| self.changes_of(&opened)) {
+            None => Commits::None,
+            Some(Ok(changes)) => Commits::Known(Box::new(changes)),
+            Some(Err(error)) => Commits::Unknown(error.to_string()),
+        };
+        Ok(Delivered { shelf, session: opened.path, commits })
     }
 }
 
@@ -31,12 +41,64 @@ pub struct Delivered {
     /// All of it.
     pub shelf: Shelf,
     session: String,
+    commits: Commits,
 }
+
+/// What tasks changed in trees of their own.
+#[derive(Debug)]
+enum Commits {
+    /// No task has one.
+    None,
+    Known(Box<RunChanges>),
+    /// Git does not say, for this reason.
+    Unknown(String),
+}
+
+/// What stands in front of a commit in the id and path of an artifact.
+const GIT: &str = "git:";
+/// With so many digits a commit is found.
+const DIGITS: usize = 7;
 
 impl Delivered {
     /// All of it, for programs.
     pub fn list(&self) -> JsonList<'_> {
-        JsonList { version: 1, run: &self.shelf.run, artifacts: self.shelf.artifacts.iter().map(json).collect() }
+        let mut artifacts: Vec<_> = self.shelf.artifacts.iter().map(json).collect();
+        artifacts.extend(self.commits().map(|task| json_commit(task, &self.shelf.run)));
+        JsonList { version: 1, run: &self.shelf.run, artifacts }
+    }
+
+    /// The commits of tasks with trees of their own.
+    pub fn commits(&self) -> impl Iterator<Item = &TaskChanges> {
+        let tasks = match &self.commits {
+            Commits::Known(changes) => changes.tasks.as_slice(),
+            Commits::None | Commits::Unknown(_) => &[],
+        };
+        tasks.iter().filter(|task| task.standing != Standing::Left)
+    }
+
+    /// One of them, by its id or the beginning of it.
+    pub fn commit(&self, id: &str) -> Option<&TaskChanges> {
+        let commit = id.strip_prefix(GIT).filter(|digits| digits.len() >= DIGITS)?;
+        self.commits().find(|task| task.change.commit.starts_with(commit))
+    }
+
+    /// One of them, for programs.
+    pub fn show_commit<'a>(&'a self, task: &'a TaskChanges) -> JsonCommit<'a> {
+        JsonCommit {
+            version: 1,
+            run: &self.shelf.run,
+            artifact: json_commit(task, &self.shelf.run),
+            base: &task.change.base,
+        }
+    }
+
+    /// The commits of which something is gone, or why none can be looked at.
+    pub fn lost_commits(&self) -> Result<Vec<&TaskChanges>, &str> {
+        match &self.commits {
+            Commits::None => Ok(Vec::new()),
+            Commits::Known(changes) => Ok(self.commits().filter(|task| !changes.is_whole(task)).collect()),
+            Commits::Unknown(why) => Err(why),
+        }
     }
 
     /// One artifact, by its id.
@@ -66,14 +128,26 @@ impl Delivered {
     }
 
     /// What is not as it was delivered, for programs.
-    pub fn verify<'a>(&'a self, faults: &'a [(&'a Shelved, Fault)]) -> JsonVerify<'a> {
+    pub fn verify<'a>(
+        &'a self,
+        faults: &'a [(&'a Shelved, Fault)],
+        lost_commits: &[&'a TaskChanges],
+    ) -> JsonVerify<'a> {
         let list = faults.iter().map(|(shelved, fault)| JsonFault {
             id: shelved.artifact.id.as_str(),
             path: &shelved.artifact.path,
             task: shelved.artifact.task.as_ref().map(|task| task.as_str()),
             fault: fault.word(),
         });
-        JsonVerify { version: 1, run: &self.shelf.run, artifacts: self.judged(), faults: list.collect() }
+        let lost = |task: &'a TaskChanges| JsonFault {
+            id: task.change.commit.as_str(),
+            path: task.change.commit.as_str(),
+            task: Some(&task.id),
+            fault: Fault::Missing.word(),
+        };
+        let list = list.chain(lost_commits.iter().copied().map(lost)).collect();
+        let artifacts = self.judged() + self.commits().count();
+        JsonVerify { version: 1, run: &self.shelf.run, artifacts, faults: list }
     }
 }
 
@@ -87,13 +161,13 @@ pub struct JsonList<'a> {
 
 #[derive(Debug, Serialize)]
 struct JsonShelved<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     r#type: &'static str,
-    path: &'a str,
+    path: Cow<'a, str>,
     r#in: &'static str,
     state: &'static str,
     summary: Option<&'a str>,
-    version: Option<&'a str>,
+    version: Option<Cow<'a, str>>,
     size: Option<u64>,
     checksum: Option<&'a str>,
     task: Option<&'a str>,
@@ -106,13 +180,13 @@ struct JsonShelved<'a> {
 fn json(shelved: &Shelved) -> JsonShelved<'_> {
     let Shelved { artifact, place, attempt, run } = shelved;
     JsonShelved {
-        id: artifact.id.as_str(),
+        id: artifact.id.as_str().into(),
         r#type: artifact.kind.word(),
-        path: &artifact.path,
+        path: artifact.path.as_str().into(),
         r#in: place.word(),
         state: artifact.validation.word(),
         summary: artifact.validation_summary.as_deref(),
-        version: artifact.version.as_deref(),
+        version: artifact.version.as_deref().map(Cow::from),
         size: artifact.file_size,
         checksum: artifact.checksum.as_deref(),
         task: artifact.task.as_ref().map(|task| task.as_str()),
@@ -121,6 +195,45 @@ fn json(shelved: &Shelved) -> JsonShelved<'_> {
         run,
         dependencies: artifact.dependencies.iter().map(|id| id.as_str()).collect(),
     }
+}
+
+/// The state of a commit, as artifacts have states.
+pub const fn validation(standing: Standing) -> Validation {
+    match standing {
+        Standing::Merged => Validation::Passed,
+        Standing::Testing | Standing::Waiting => Validation::Validating,
+        Standing::NotAccepted | Standing::NotMerged | Standing::Left => Validation::Failed,
+    }
+}
+
+fn json_commit<'a>(task: &'a TaskChanges, run: &'a str) -> JsonShelved<'a> {
+    let Change { attempt, commit, .. } = &task.change;
+    JsonShelved {
+        id: format!("{GIT}{commit}").into(),
+        r#type: ArtifactKind::Code.word(),
+        path: format!("{GIT}{commit}").into(),
+        r#in: "git",
+        state: validation(task.standing).word(),
+        summary: Some(task.standing.words()),
+        version: Some(attempt.to_string().into()),
+        size: None,
+        checksum: None,
+        task: Some(&task.id),
+        role: &task.role,
+        attempt: *attempt,
+        run,
+        dependencies: Vec::new(),
+    }
+}
+
+/// One commit.
+#[derive(Debug, Serialize)]
+pub struct JsonCommit<'a> {
+    version: u32,
+    run: &'a str,
+    #[serde(flatten)]
+    artifact: JsonShelved<'a>,
+    base: &'a str,
 }
 
 /// One artifact with its history.

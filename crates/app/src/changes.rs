@@ -13,7 +13,7 @@ use team_executor_trees::{Mark, Repository, Trees, Trouble};
 
 use crate::asking::Asked;
 use crate::error::Error;
-use crate::open::Reading;
+use crate::open::{Opened, Reading};
 use crate::{App, escape};
 
 /// What became of what a task changed.
@@ -109,6 +109,8 @@ pub struct RunChanges {
 pub struct TaskChanges {
     /// Its id.
     pub id: String,
+    /// Who did it.
+    pub role: String,
     /// The commit.
     pub change: Change,
     /// What became of it.
@@ -119,8 +121,13 @@ impl App {
     /// What the tasks of the newest run of a session changed, or of the one with this unique part of a name.
     pub fn changes(&self, session: Option<&Path>, reading: Reading, run: Option<&str>) -> Result<RunChanges, Error> {
         let opened = self.open_run(session, reading, run)?;
+        self.changes_of(&opened)
+    }
+
+    /// The same of a session that was opened.
+    pub(crate) fn changes_of(&self, opened: &Opened) -> Result<RunChanges, Error> {
         let named = escape::session(&opened.path);
-        let Some(status) = self.status(&opened)? else {
+        let Some(status) = self.status(opened)? else {
             let finding =
                 Finding::error(Code::Usage, format!("the session {} was never run", escape::line(&opened.path)));
             return Err(finding.help(format!("run it with: team-executor run {named}")).into());
@@ -139,7 +146,9 @@ impl App {
         repository.leave_out(&place.folder);
         let of = |task: &TaskIndex| {
             let (change, standing) = of_task(&status, session, *task)?;
-            Some(TaskChanges { id: session.tasks[task.get()].id.to_string(), change: change.clone(), standing })
+            let task = &session.tasks[task.get()];
+            let (id, role) = (task.id.to_string(), task.role.to_string());
+            Some(TaskChanges { id, role, change: change.clone(), standing })
         };
         let tasks = graph.order().iter().filter_map(of).collect();
         let (run, is_heard) = (status.run, status.is_heard);
@@ -242,6 +251,11 @@ impl RunChanges {
         let (_, commit) = self.range(task)?;
         self.repository.make_branch(name, commit).map_err(of_git)?;
         Ok(commit)
+    }
+
+    /// Whether everything in the commit of a task is still there.
+    pub fn is_whole(&self, task: &TaskChanges) -> bool {
+        self.repository.is_whole(&task.change.base, &task.change.commit)
     }
 
     /// Gives the user everything that is merged. The executor of the run may go on meanwhile.

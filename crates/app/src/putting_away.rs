@@ -18,7 +18,8 @@ impl App {
     pub fn export(&self, session: Option<&Path>, run: Option<&str>, to: &Path) -> Result<Exported, Error> {
         let place = self.place(session)?;
         let run = run.map(|named| self.run_named(&place, named)).transpose()?;
-        let exported = engine::export(&place.folder, &place.current, run.as_deref(), &self.path(to));
+        let exported =
+            engine::export((&place.folder, &place.current), run.as_deref(), &self.path(to), &self.variables());
         exported.map_err(|failure| Error::of_run(failure, &named(session)))
     }
 

@@ -1,6 +1,7 @@
 //! What the refs of a run say: what each task changed, and what of it is in the trunk. Only looks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use team_executor_agents::git::Call;
 
@@ -289,4 +290,31 @@ fn numbers(entry: &str) -> Option<(Option<(u64, u64)>, &str)> {
     let mut parts = entry.splitn(3, '\t');
     let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
     Some((added.parse().ok().zip(removed.parse().ok()), path))
+}
+
+impl Repository {
+    /// Writes a bundle with everything that the refs of a run name, on top of what the run is based on.
+    pub fn bundle(&self, run: &str, to: &Path) -> Result<(), Trouble> {
+        let (glob, base) = (format!("--glob={}/*", names::of_run(run)), format!("^{}/base", names::of_run(run)));
+        let to = to.display().to_string();
+        // Many threads would pack the same commits in other ways each time.
+        let call = Call { options: vec!["-c".to_owned(), "pack.threads=1".to_owned()], ..self.call() };
+        must(&self.git, &call, &["bundle", "create", "-q", &to, &glob, &base]).map(drop)
+    }
+
+    /// Whether a file is a bundle with all of that.
+    pub fn is_bundled(&self, run: &str, file: &Path) -> Result<bool, Trouble> {
+        let file = file.display().to_string();
+        let Ok(out) = line(&self.git, &self.call(), &["bundle", "list-heads", &file]) else { return Ok(false) };
+        let heads: HashSet<&str> = out.lines().collect();
+        let base = self.commit_of(&format!("{}/base", names::of_run(run)))?;
+        let refs = self.refs(run)?.into_iter().filter(|(_, commit)| Some(commit) != base.as_ref());
+        Ok(refs.map(|(name, commit)| format!("{commit} {name}")).all(|head| heads.contains(head.as_str())))
+    }
+
+    /// Whether everything that came to a commit on top of another one is there, to the last object.
+    pub fn is_whole(&self, from: &str, to: &str) -> bool {
+        let exclude = format!("^{from}");
+        must(&self.git, &self.call(), &["rev-list", "--objects", "--quiet", to, &exclude, "--"]).is_ok()
+    }
 }

@@ -380,7 +380,9 @@ Examples:
   team-executor artifacts list --format json | jq '.artifacts[].path'
 
 `verify` reads each file again and compares its SHA-256 with the recorded one.
-Exit code 1 if a file is missing, empty or changed. Without --run: the artifacts
+Exit code 1 if a file is missing, empty or changed, or if an object of a commit
+is missing. The changes of a task with a tree of its own are one artifact, the
+commit `git:SHA`. Without --run: the artifacts
 of the newest run, and those of tasks that only earlier runs did.")]
     Artifacts(Artifacts),
 
@@ -420,6 +422,8 @@ Examples:
   team-executor export --to ../delivery
   team-executor export --session=auth --to ~/delivery --format json | jq '.copied'
 
+Changes in trees of their own come as changes.patch, a patch of each task in
+patches/, and changes.bundle with all commits: git fetch changes.bundle.
 Writes export-manifest.json with the SHA-256 of each file last. No file is
 overwritten or deleted, and links are not followed. After an interruption the
 same command continues. Exit code 1 if an artifact has changed since it was

@@ -4,11 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use team_executor_app::artifacts::{Delivered, Past, Shelved};
+use team_executor_app::artifacts::{Delivered, Past, Shelved, validation};
+use team_executor_app::changes::{Change, TaskChanges};
 use team_executor_app::{App, count, size};
 use team_executor_core::{Artifact, Validation};
+use team_executor_files::{Code, Finding};
 use unicode_width::UnicodeWidthStr as _;
 
+use super::changes::short;
 use crate::args::{Artifacts, ArtifactsWhat, Format};
 use crate::escape;
 use crate::exit::Exit;
@@ -38,9 +41,10 @@ fn list(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<
     let shelf = &delivered.shelf;
     let width = printer.width();
     let out = printer.out();
-    let own = shelf.artifacts.iter().filter(|one| one.run == shelf.run).count();
+    let own = shelf.artifacts.iter().filter(|one| one.run == shelf.run).count() + delivered.commits().count();
     writeln!(out, "{} of run {}", count(own, "artifact"), escape::line(&shelf.run))?;
-    let producer_width = shelf.artifacts.iter().map(|one| producer(&one.artifact).width()).max();
+    let producers = shelf.artifacts.iter().map(|one| producer(&one.artifact)).chain(delivered.commits().map(maker));
+    let producer_width = producers.map(|producer| producer.width()).max();
     let producer_width = producer_width.unwrap_or(0).min(width / 4);
     let mut run_shown = &shelf.run;
     for Shelved { artifact, run, .. } in &shelf.artifacts {
@@ -56,11 +60,21 @@ fn list(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<
         let line = format!("{:<5} {size:>9}  {by}  {}", escape::line(version), escape::line(&artifact.path));
         writeln!(out, "  {style}{:<10}{style:#}  {}", artifact.validation.word(), escape::cut(&line, width - 14))?;
     }
+    for task in delivered.commits() {
+        let state = validation(task.standing);
+        let (style, size) = (colour(state), lines(&task.change));
+        let by = escape::pad(&escape::cut(&maker(task), producer_width), producer_width);
+        let line = format!("{:<5} {size:>9}  {by}  git:{}", task.change.attempt, short(&task.change.commit));
+        writeln!(out, "  {style}{:<10}{style:#}  {}", state.word(), escape::cut(&line, width - 14))?;
+    }
     Ok(Exit::Fine)
 }
 
 fn show(delivered: &Delivered, options: &Artifacts, printer: &mut Printer) -> Result<Exit, Failure> {
     let id = options.id.as_deref().unwrap_or_default();
+    if let Some(task) = delivered.commit(id) {
+        return show_commit(delivered, task, options.format, printer);
+    }
     let (shelf, shelved) = (&delivered.shelf, delivered.find(id)?);
     let history = shelf.history(shelved);
     if options.format == Format::Json {
@@ -83,10 +97,7 @@ fn show(delivered: &Delivered, options: &Artifacts, printer: &mut Printer) -> Re
         ("Checksum", artifact.checksum.clone().unwrap_or_default()),
         ("Builds on", dependencies.join(", ")),
     ] {
-        if !text.is_empty() {
-            const BOLD: Style = Style::new().bold();
-            writeln!(out, "{BOLD}{}{BOLD:#}{}", escape::pad(label, 12), escape::line(&text))?;
-        }
+        field(out, label, &text)?;
     }
     if !history.is_empty() {
         writeln!(out, "\nHistory")?;
@@ -99,19 +110,62 @@ fn show(delivered: &Delivered, options: &Artifacts, printer: &mut Printer) -> Re
     Ok(Exit::Fine)
 }
 
+/// A commit: what it is, and what became of it.
+fn show_commit(
+    delivered: &Delivered,
+    task: &TaskChanges,
+    format: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    if format == Format::Json {
+        printer.json(&delivered.show_commit(task))?;
+        return Ok(Exit::Fine);
+    }
+    let Change { attempt, base, commit, .. } = &task.change;
+    let out = printer.out();
+    for (label, text) in [
+        ("Artifact", format!("git:{commit}")),
+        ("State", format!("{}: {}", validation(task.standing).word(), task.standing.words())),
+        ("Made by", maker(task)),
+        ("Attempt", attempt.to_string()),
+        ("Size", lines(&task.change)),
+        ("Builds on", base.clone()),
+    ] {
+        field(out, label, &text)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// A line, if there is something to say.
+fn field(out: &mut impl Write, label: &str, text: &str) -> std::io::Result<()> {
+    const BOLD: Style = Style::new().bold();
+    match text {
+        "" => Ok(()),
+        text => writeln!(out, "{BOLD}{}{BOLD:#}{}", escape::pad(label, 12), escape::line(text)),
+    }
+}
+
 fn verify(delivered: &Delivered, format: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let faults = delivered.shelf.faults();
-    let exit = if faults.is_empty() { Exit::Fine } else { Exit::Unfinished };
+    let lost = delivered.lost_commits().map_err(|why| {
+        let finding = Finding::error(Code::Usage, format!("the commits of tasks cannot be looked at: {why}"));
+        Failure::from(finding.help("git fsck shows what is wrong with the repository"))
+    })?;
+    let exit = if faults.is_empty() && lost.is_empty() { Exit::Fine } else { Exit::Unfinished };
     if format == Format::Json {
-        printer.json(&delivered.verify(&faults))?;
+        printer.json(&delivered.verify(&faults, &lost))?;
         return Ok(exit);
     }
-    let judged = delivered.judged();
+    let judged = delivered.judged() + delivered.commits().count();
+    for task in &lost {
+        let line = format!("git:{} is not whole any more ({})", task.change.commit, maker(task));
+        writeln!(printer.out(), "{}", escape::line(&line))?;
+    }
     for (shelved, fault) in &faults {
         let line = format!("{} {} ({})", shelved.artifact.path, fault.describe(), producer(&shelved.artifact));
         writeln!(printer.out(), "{}", escape::line(&line))?;
     }
-    let fine = judged.saturating_sub(faults.len());
+    let fine = judged.saturating_sub(faults.len() + lost.len());
     writeln!(printer.out(), "{fine} of {} as delivered", count(judged, "artifact"))?;
     Ok(exit)
 }
@@ -122,6 +176,16 @@ fn producer(artifact: &Artifact) -> String {
         Some(task) => format!("{task} ({})", artifact.creator),
         None => artifact.creator.to_string(),
     }
+}
+
+/// The same of a commit.
+fn maker(task: &TaskChanges) -> String {
+    format!("{} ({})", task.id, task.role)
+}
+
+/// How many lines a commit adds and removes.
+fn lines(change: &Change) -> String {
+    format!("+{} -{}", change.total.added, change.total.removed)
 }
 
 /// Its state, and why.

@@ -10,7 +10,7 @@ use team_executor_files::json::{self, Layout, Value, Writer};
 use team_executor_store::run_folder::{component, project_root};
 use team_executor_store::{Copied, CopyError, Durability, below, copy_new, is_same, remove, replace, replaces, strays};
 
-use super::prune;
+use super::{changes, prune};
 use crate::begin::run_at::{self, name_of, open_folder};
 use crate::conclude::artifacts::{Fault, Shelf};
 use crate::options::Failure;
@@ -41,7 +41,13 @@ pub struct Exported {
 }
 
 /// Copies what the run in a folder delivered, or else all runs of a session, and what stands in the session's own `artifacts/`.
-pub fn export(session: &Path, current: &Path, run: Option<&Path>, to: &Path) -> Result<Exported, Failure> {
+/// The newest of them brings what tasks changed in trees, for which git is found in the environment.
+pub fn export(
+    (session, current): (&Path, &Path),
+    run: Option<&Path>,
+    to: &Path,
+    environment: &[(String, String)],
+) -> Result<Exported, Failure> {
     let project = project_root(session, current);
     let runs = match run {
         Some(run) => vec![run.to_owned()],
@@ -55,7 +61,8 @@ pub fn export(session: &Path, current: &Path, run: Option<&Path>, to: &Path) -> 
     let faults = shelf.iter().flat_map(Shelf::faults);
     let faults = faults.map(|(shelved, fault)| (shelved.artifact.path.clone(), fault)).collect();
     let to = outside(to, &[&[session], &*runs.iter().map(PathBuf::as_path).collect::<Vec<_>>()].concat())?;
-    let (files, left_out) = sources(session, &runs)?;
+    let (mut files, left_out) = sources(session, &runs)?;
+    files.extend(changes::make((session, run), &to, environment)?);
     check(&files, &to)?;
     let disk = open_folder(&to)?;
     tidy(&to, files.keys().map(String::as_str).chain([MANIFEST]));
@@ -76,6 +83,7 @@ pub fn export(session: &Path, current: &Path, run: Option<&Path>, to: &Path) -> 
         let written = replace(&disk, MANIFEST, text.as_bytes(), Durability::Durable);
         written.map_err(|error| cannot(&to, error.to_string()))?;
     }
+    changes::clear(run)?;
     runs.iter().try_for_each(|run| prune::note_export(run, &to))?;
     Ok(exported)
 }

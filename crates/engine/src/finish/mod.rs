@@ -1,5 +1,6 @@
 //! After a run: export and archive.
 
 pub(crate) mod archive;
+mod changes;
 pub(crate) mod export;
 pub(crate) mod prune;

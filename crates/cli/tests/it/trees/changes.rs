@@ -236,3 +236,54 @@ fn checkout_that_has_other_work_stays_and_a_branch_is_made() {
     assert!(landed.stdout.starts_with("Branch main is at "), "{landed}");
     assert_eq!(read(world.dir().join("new")), "new\n");
 }
+
+/// R: G-03
+#[test]
+fn commits_are_artifacts_that_are_listed_verified_and_exported() {
+    let world = finished();
+    let list = json(&world.run(&["artifacts", "--session=S", "--format", "json"]));
+    let commit = list["artifacts"][0]["id"].as_str().expect("an id").to_owned();
+    let of_a = &list["artifacts"][0];
+    assert_eq!((&of_a["task"], &of_a["type"], &of_a["state"]), (&"A".into(), &"code".into(), &"passed".into()));
+    let text = world.run(&["artifacts", "--session=S"]);
+    assert!(text.stdout.starts_with("2 artifacts of run ") && text.stdout.contains(&commit[..14]), "{text}");
+    let shown = world.run(&["artifacts", "show", &commit[..14], "--session=S"]);
+    assert!(shown.stdout.contains("passed: merged") && shown.stdout.contains("A (worker)"), "{shown}");
+    let whole = world.run(&["artifacts", "verify", "--session=S"]);
+    assert_eq!((whole.code, whole.stdout.as_str()), (Some(0), "2 of 2 artifacts as delivered\n"), "{whole}");
+    let exported = world.run(&["export", "--session=S", "--to", "../out"]);
+    assert_eq!(exported.code, Some(0), "{exported}");
+    let out = world.dir().with_file_name("out");
+    let bundle = out.join("changes.bundle").display().to_string();
+    let clone = world.dir().with_file_name("clone").display().to_string();
+    git(&world, &["clone", "-q", "--no-local", ".", &clone]);
+    git(&world, &["-C", &clone, "fetch", "-q", &bundle, "refs/team-executor/*:refs/team-executor/*"]);
+    git(&world, &["-C", &clone, "cat-file", "-e", &format!("{}^{{tree}}", commit.trim_start_matches("git:"))]);
+    for patch in ["patches/A.patch", "patches/B.patch"] {
+        git(&world, &["-C", &clone, "apply", "--index", &out.join(patch).display().to_string()]);
+    }
+    let together = git(&world, &["rev-parse", &format!("{}^{{tree}}", branch(&world))]);
+    assert_eq!(git(&world, &["-C", &clone, "write-tree"]), together);
+    let manifest = read(out.join("export-manifest.json"));
+    assert!(manifest.contains("\"changes.patch\"") && manifest.contains("\"changes.bundle\""), "{manifest}");
+    git(&world, &["repack", "-q", "-a", "-d", "-f", "--depth=1"]);
+    let again = world.run(&["export", "--session=S", "--to", "../out"]);
+    assert!(again.code == Some(0) && again.stdout.contains("Exported 0 files"), "{again}");
+    assert!(!folder(&world).join(".executor/export").exists());
+    let blob = git(&world, &["rev-parse", &format!("{}:src/b c.txt", branch(&world))]);
+    let pack = std::fs::read_dir(world.dir().join(".git/objects/pack")).expect("packs");
+    let pack = pack.map(|entry| entry.expect("an entry").path()).find(|path| path.extension() == Some("pack".as_ref()));
+    let moved = world.dir().join("moved.pack");
+    std::fs::rename(pack.expect("a pack"), &moved).expect("it is moved");
+    std::fs::read_dir(world.dir().join(".git/objects/pack")).expect("packs").for_each(|entry| {
+        std::fs::remove_file(entry.expect("an entry").path()).expect("it is removed");
+    });
+    let unpacked = world.shell("git unpack-objects -q < moved.pack");
+    assert_eq!(unpacked.code, Some(0), "{unpacked}");
+    let (folder, name) = blob.trim().split_at(2);
+    std::fs::remove_file(world.dir().join(".git/objects").join(folder).join(name)).expect("an object");
+    let lost = world.run(&["artifacts", "verify", "--session=S"]);
+    assert_eq!(lost.code, Some(1), "{lost}");
+    assert!(lost.stdout.contains("is not whole any more (B (worker))"), "{lost}");
+    assert!(lost.stdout.ends_with("1 of 2 artifacts as delivered\n"), "{lost}");
+}
