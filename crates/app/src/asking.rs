@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
-use team_executor_core::RoleName;
-use team_executor_core::run::Group;
+use team_executor_core::run::{Assignment, Group};
+use team_executor_core::{RoleName, TaskIndex};
 use team_executor_engine::control::{self, Answer, Request, Target, ToRetry};
 use team_executor_engine::{self as engine, runs};
 use team_executor_files::{Code, Finding};
 
+use crate::config::choose::BY_FLAG;
+use crate::config::hire::Hired;
 use crate::config::read::no_agent;
+use crate::config::{Flags, Program};
 use crate::environment::Place;
 use crate::error::Error;
 use crate::open::{Opened, Reading};
@@ -94,6 +97,8 @@ impl App {
     pub fn ask_or_note(&self, session: Option<&Path>, reading: Reading, request: &Request) -> Result<Asked, Error> {
         let found = self.found(session)?;
         let named = named(session);
+        let is_live = control::holder(&found.folder).is_some();
+        self.agent_can(session, reading, request, (&found, is_live))?;
         if let Some(answer) = control::send(&found.folder, request).map_err(|why| Error::of_run(why, &named))? {
             if answer.outcome.is_err()
                 && let Ok(opened) = self.open_tasks(session, reading)
@@ -121,10 +126,37 @@ impl App {
     fn agent_exists(&self, request: &Request, place: &Place) -> Result<(), Error> {
         let Request::Limit { group: Group::Agent(agent), most: Some(_) } = request else { return Ok(()) };
         let config = place.config()?;
-        match config.settings.agents.contains_key(agent) || agent == "--agent-command" {
+        match config.settings.agents.contains_key(agent) || agent == BY_FLAG {
             true => Ok(()),
             false => Err(no_agent(&config.settings, agent).into()),
         }
+    }
+
+    /// Fails if tasks are given to an agent that cannot do them. To what its user agreed at its start, a live executor knows itself.
+    fn agent_can(
+        &self,
+        session: Option<&Path>,
+        reading: Reading,
+        request: &Request,
+        (found, is_live): (&Found, bool),
+    ) -> Result<(), Error> {
+        let Some(to) = request.assignment() else { return Ok(()) };
+        let Found { place, run, .. } = found;
+        let opened = self.open(session, reading)?;
+        tasks_exist(&opened, request)?;
+        let remembered = self.remembered(session, Some(run));
+        let flags = remembered.as_ref().map(|it| it.under(Flags::default())).unwrap_or_default();
+        let (session, graph) = opened.runnable()?;
+        let tasks: Vec<_> = match named_by(request) {
+            [] => (0..).map(TaskIndex).take(1).collect(),
+            named => named.iter().filter_map(|id| graph.index_of(id)).collect(),
+        };
+        let mut hired = Hired::find(place, &flags, session, &tasks, to)?;
+        if !is_live {
+            let is_new = |program: &&Program| !remembered.as_ref().is_some_and(|it| it.has_agreed(place, program));
+            hired.must_be_trusted(is_new, false)?;
+        }
+        hired.must_be_usable(place)
     }
 
     /// Lets the executor of the newest run go on; nothing if there is none.
@@ -156,15 +188,29 @@ impl App {
 
 /// Names a task that there is not, and the one that was probably meant, where the session can be read.
 fn tasks_exist(opened: &Opened, request: &Request) -> Result<(), Error> {
-    let named = match request {
-        Request::Retry { which: ToRetry::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
-        Request::Skip { task, .. } | Request::Cancel { task, .. } => std::slice::from_ref(task),
-        _ => return Ok(()),
-    };
     if opened.session.is_none() {
         return Ok(());
     }
-    named.iter().try_for_each(|id| opened.task(id).map(drop))
+    named_by(request).iter().try_for_each(|id| opened.task(id).map(drop))
+}
+
+/// The tasks that a request names.
+fn named_by(request: &Request) -> &[String] {
+    match request {
+        Request::Retry { which: ToRetry::Tasks(tasks), .. } | Request::Decide { tasks, .. } => tasks.as_slice(),
+        Request::Skip { task, .. } | Request::Cancel { task, .. } => std::slice::from_ref(task),
+        _ => &[],
+    }
+}
+
+/// The agent, and its model if one is named, as a user types them: `AGENT[:MODEL]`.
+pub fn assignment(text: &str) -> Result<Assignment, Error> {
+    let (agent, model) = text.split_once(':').map_or((text, None), |(agent, model)| (agent, Some(model)));
+    if agent.is_empty() || model.is_some_and(str::is_empty) {
+        let finding = Finding::error(Code::Usage, format!("'{text}' names no agent, or no model behind the colon"));
+        return Err(finding.help("name it as AGENT or AGENT:MODEL; `team-executor agents` lists agents").into());
+    }
+    Ok(Assignment { agent: agent.to_owned(), model: model.map(str::to_owned) })
 }
 
 /// The workers that a limit is for: those of a role, those of an agent, or all.

@@ -198,7 +198,7 @@ impl App {
             return Ok(None);
         }
         let feedback = "what it changed does not merge with what other tasks changed: resolve the conflicts".to_owned();
-        let request = Request::Retry { which: ToRetry::Tasks(wanted), downstream: true, feedback };
+        let request = Request::Retry { which: ToRetry::Tasks(wanted), downstream: true, feedback, with: None };
         self.ask_or_note(session, reading, &request).map(Some)
     }
 }

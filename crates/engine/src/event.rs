@@ -208,6 +208,15 @@ pub enum Kind {
         /// In the person's words.
         text: String,
     },
+    /// A person gives tasks to another agent, from their next attempts on.
+    TasksAssigned {
+        /// The ids of the tasks.
+        tasks: Vec<String>,
+        /// The agent, as the user calls it.
+        agent: String,
+        /// Its model, or null for the agent's own.
+        model: Option<String>,
+    },
     /// The run has new tasks.
     TasksAdded {
         /// The ids of the tasks.

@@ -13,7 +13,7 @@ use crate::begin::remembered::Remembered;
 use crate::control::Checkpoints;
 use crate::cost::prices::Prices;
 use crate::prepare::newcomer::Chooser;
-use crate::prepare::worker::Workers;
+use crate::prepare::worker::{Hire, Workers};
 use crate::trees;
 
 /// What is run and how.
@@ -71,6 +71,8 @@ pub struct Options {
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.
     pub workers: Workers,
+    /// Who else can be chosen while the run goes on.
+    pub hire: Option<Hire>,
     /// Chooses for tasks that are added while the run goes on; without it none can be.
     pub chooser: Option<Box<dyn Chooser>>,
     /// Which tasks have a tree of their own, if any.
@@ -124,6 +126,14 @@ pub enum Failure {
         path: PathBuf,
         /// Why not.
         reason: String,
+    },
+    /// A task was given to an agent that cannot do it any more.
+    #[error("task '{task}' was given to another agent, which cannot do it now: {why}")]
+    NoAgent {
+        /// Its id.
+        task: String,
+        /// Why not.
+        why: String,
     },
     /// A task has no worker.
     #[error("no worker was chosen for task '{0}'")]

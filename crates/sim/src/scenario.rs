@@ -141,6 +141,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         prices: Prices::built_in_and([]),
         tasks: policy.tasks.clone(),
         workers: Workers::default(),
+        hire: None,
         chooser: None,
         trees: None,
         allow_network: false,

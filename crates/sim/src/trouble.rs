@@ -44,7 +44,7 @@ impl World<'_> {
             12..=14 => {
                 let (then, reason) = (chance.pick(Cancel::ALL), "too slow".to_owned());
                 let feedback = if chance.once_in(2) { "faster".to_owned() } else { String::new() };
-                Request::Cancel { task, then, reason, feedback }
+                Request::Cancel { task, then, reason, feedback, with: None }
             }
             10 | 11 => {
                 let most = if chance.once_in(4) { None } else { Some(chance.count(5)) };
@@ -55,11 +55,17 @@ impl World<'_> {
                 };
                 Request::Limit { group, most }
             }
-            8 => Request::Retry { which: ToRetry::Failed, downstream: chance.once_in(2), feedback: String::new() },
+            8 => Request::Retry {
+                which: ToRetry::Failed,
+                downstream: chance.once_in(2),
+                feedback: String::new(),
+                with: None,
+            },
             _ => Request::Retry {
                 which: ToRetry::Tasks(vec![task]),
                 downstream: chance.once_in(2),
                 feedback: String::new(),
+                with: None,
             },
         }
     }

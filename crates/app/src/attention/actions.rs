@@ -176,7 +176,7 @@ impl Typing {
     /// Tasks that failed begin anew.
     pub(super) fn retry(&self, tasks: &[&str]) -> Action {
         let which = ToRetry::Tasks(tasks.iter().map(|task| (*task).to_owned()).collect());
-        let request = Request::Retry { which, downstream: false, feedback: String::new() };
+        let request = Request::Retry { which, downstream: false, feedback: String::new(), with: None };
         let command = match tasks {
             [task] => self.typed("retry", Some(task), ""),
             _ => {
@@ -191,7 +191,7 @@ impl Typing {
     /// A completed task is done again, with everything that is built on it.
     pub(super) fn redo(&self, task: &str) -> Action {
         let which = ToRetry::Tasks(vec![task.to_owned()]);
-        let request = Request::Retry { which, downstream: true, feedback: String::new() };
+        let request = Request::Retry { which, downstream: true, feedback: String::new(), with: None };
         let text = Some(TextField { field: "feedback", required: false });
         let command = self.typed("retry --downstream", Some(task), "");
         Action { text, ..self.action("Redo", command, Some(ToSend::Control(request))) }
@@ -199,20 +199,22 @@ impl Typing {
 
     /// Every failed task begins anew.
     pub(super) fn retry_failed(&self) -> Action {
-        let request = Request::Retry { which: ToRetry::Failed, downstream: false, feedback: String::new() };
+        let request = Request::Retry { which: ToRetry::Failed, downstream: false, feedback: String::new(), with: None };
         self.action("Retry all", self.typed("retry --failed", None, ""), Some(ToSend::Control(request)))
     }
 
     pub(super) fn restart(&self, task: &str) -> Action {
         let reason = "restarted by hand".to_owned();
-        let request = Request::Cancel { task: task.to_owned(), then: Cancel::Retry, reason, feedback: String::new() };
+        let request =
+            Request::Cancel { task: task.to_owned(), then: Cancel::Retry, reason, feedback: String::new(), with: None };
         let text = Some(TextField { field: "feedback", required: false });
         Action { text, ..self.action("Restart", self.typed("restart", Some(task), ""), Some(ToSend::Control(request))) }
     }
 
     pub(super) fn cancel(&self, task: &str) -> Action {
         let reason = "cancelled by hand".to_owned();
-        let request = Request::Cancel { task: task.to_owned(), then: Cancel::Fail, reason, feedback: String::new() };
+        let request =
+            Request::Cancel { task: task.to_owned(), then: Cancel::Fail, reason, feedback: String::new(), with: None };
         self.action("Cancel", self.typed("cancel", Some(task), ""), Some(ToSend::Control(request)))
     }
 

@@ -43,6 +43,17 @@ pub(crate) fn programs_exist(workers: &mut Workers, place: &Place) -> Result<Vec
     go_without(workers, missed)
 }
 
+/// The programs of known agents as they are found, where they are not asked for their version.
+pub(crate) fn name_programs(workers: &mut Workers, place: &Place) {
+    for worker in workers.iter_mut() {
+        let (Some(setup), Some(program)) = (&worker.setup, worker.command.first()) else { continue };
+        let found = found(setup.adapter, program, &worker.env, place).ok();
+        if let Some(path) = found.as_ref().and_then(|path| path.to_str()) {
+            worker.command = vec![path.to_owned()];
+        }
+    }
+}
+
 /// Asks known agents for their version, which starts them: only after somebody who may has chosen them. Where a program only
 /// starts another one, the other one will be started. Where one is too old the next agent does the task, which is told.
 pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<Vec<String>, Error> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use team_executor_agents::adapters::{Adapter, Given, Permissions, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
-use team_executor_core::run::{AtCheckpoint, Cadence, TaskPolicy};
+use team_executor_core::run::{Assignment, AtCheckpoint, Cadence, TaskPolicy};
 use team_executor_core::{ExecMode, Session, Task, TaskIndex};
 use team_executor_engine::artifacts::Demands;
 use team_executor_engine::control::Checkpoints;
@@ -24,6 +24,8 @@ use super::{
 use crate::error::Error;
 use crate::escape;
 
+/// What the agent of `--agent-command` is called.
+pub(crate) const BY_FLAG: &str = "--agent-command";
 const CONCURRENCY: u32 = 3;
 const RETRIES: u32 = 3;
 const ROUNDS: u32 = 2;
@@ -165,6 +167,66 @@ pub(crate) fn choose_with(
     exe: &Path,
     accounts: Accounts,
 ) -> Result<Chosen, Error> {
+    let mut chooser = chooser(config, flags, session, exe, accounts)?;
+    let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
+    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
+        let own = config.settings.tasks.get(task.id.as_str());
+        let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref(), task.delivers.as_slice());
+        let chain = match known.get(&key).filter(|_| own.is_none()) {
+            Some(chain) => *chain,
+            None => chooser.chain(task, own)?,
+        };
+        if own.is_none() {
+            known.insert(key, chain);
+        }
+        chooser.chosen.workers.assign(chain);
+        chooser.policy(index, task, own);
+    }
+    chooser.tests_of_the_whole();
+    Ok(chooser.chosen)
+}
+
+/// Workers for tasks that a person gives to an agent: the tasks of what is chosen are these, in their order.
+pub(crate) fn given(
+    config: &Config,
+    flags: &Flags,
+    session: &Session,
+    exe: &Path,
+    (tasks, to): (&[TaskIndex], &Assignment),
+) -> Result<Chosen, Error> {
+    let mut chooser = chooser(config, flags, session, exe, Accounts::new())?;
+    chooser.is_given = true;
+    let by_flag = chooser.by_flag.take().filter(|_| to.agent == BY_FLAG);
+    let known = config.settings.agents.get(&to.agent).cloned();
+    let mut agent = by_flag.or(known).ok_or_else(|| no_agent(&config.settings, &to.agent))?;
+    match (&mut agent.kind, &to.model) {
+        (_, None) => {}
+        (AgentKind::Agent { setup, .. }, model) => setup.model.clone_from(model),
+        (AgentKind::Command(_) | AgentKind::Rehearsal { .. }, Some(model)) => {
+            let message =
+                format!("agent '{}' is no coding agent and has no models, so it cannot use '{model}'", to.agent);
+            return Err(Finding::error(Code::Usage, message)
+                .help(format!("name the agent alone: {}", to.agent))
+                .into());
+        }
+    }
+    for task in tasks.iter().filter_map(|task| session.tasks.get(task.get())) {
+        let own = config.settings.tasks.get(task.id.as_str());
+        let by_project = chooser.by_project(&agent.from);
+        let worker = chooser.worker(task, own, to.agent.clone(), agent.clone(), by_project)?;
+        let chain = chooser.chosen.workers.chain(vec![worker]);
+        chooser.chosen.workers.assign(chain);
+    }
+    Ok(chooser.chosen)
+}
+
+fn chooser<'a>(
+    config: &'a Config,
+    flags: &'a Flags,
+    session: &'a Session,
+    exe: &'a Path,
+    accounts: Accounts,
+) -> Result<Chooser<'a>, Error> {
     let by_flag = flags.agent_command.as_ref().map(|text| Agent {
         from: Origin::Flag("--agent-command"),
         kind: AgentKind::Command(command::words(text)),
@@ -187,23 +249,7 @@ pub(crate) fn choose_with(
         accounts,
     };
     let defaults = Defaults::choose(config, flags);
-    let mut chooser = Chooser { config, flags, session, exe, defaults, by_flag, chosen };
-    let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
-    for (index, task) in (0..).map(TaskIndex).zip(&session.tasks) {
-        let own = config.settings.tasks.get(task.id.as_str());
-        let key = (task.role.as_str(), task.exec_mode, task.agent.as_deref(), task.delivers.as_slice());
-        let chain = match known.get(&key).filter(|_| own.is_none()) {
-            Some(chain) => *chain,
-            None => chooser.chain(task, own)?,
-        };
-        if own.is_none() {
-            known.insert(key, chain);
-        }
-        chooser.chosen.workers.assign(chain);
-        chooser.policy(index, task, own);
-    }
-    chooser.tests_of_the_whole();
-    Ok(chooser.chosen)
+    Ok(Chooser { config, flags, session, exe, defaults, by_flag, is_given: false, chosen })
 }
 
 struct Chooser<'a> {
@@ -213,6 +259,8 @@ struct Chooser<'a> {
     exe: &'a Path,
     defaults: Defaults,
     by_flag: Option<Agent>,
+    /// A person names the agent and its model, so those of tasks and roles do not count.
+    is_given: bool,
     chosen: Chosen,
 }
 
@@ -232,7 +280,7 @@ impl<'a> Chooser<'a> {
     /// Makes the workers of a task, the one that is wanted first.
     fn chain(&mut self, task: &Task, own: Option<&Own>) -> Result<usize, Error> {
         if let Some(agent) = self.by_flag.clone() {
-            let worker = self.worker(task, own, "--agent-command".to_owned(), agent, self.flags.foreign.clone())?;
+            let worker = self.worker(task, own, BY_FLAG.to_owned(), agent, self.flags.foreign.clone())?;
             return Ok(self.chosen.workers.chain(vec![worker]));
         }
         let role = self.config.settings.roles.get(task.role.as_str());
@@ -347,7 +395,7 @@ impl<'a> Chooser<'a> {
     fn setup(&mut self, mut setup: Setup, name: &str, own: Option<&Own>, role: Option<&Own>) -> Result<Setup, Error> {
         let first =
             |of: fn(&Own) -> &Option<Set<String>>| [own, role].into_iter().flatten().find_map(|one| of(one).clone());
-        let (model, effort) = (first(|own| &own.model), first(|own| &own.effort));
+        let (model, effort) = (first(|own| &own.model).filter(|_| !self.is_given), first(|own| &own.effort));
         setup.model = model.map(|set| set.value).or(setup.model);
         match effort {
             Some(set) if !setup.adapter.takes_effort() => {

@@ -13,6 +13,7 @@ mod effective;
 pub(crate) mod files;
 mod flags;
 pub(crate) mod held_back;
+pub(crate) mod hire;
 pub(crate) mod installed;
 pub(crate) mod isolation;
 pub(crate) mod on;

@@ -116,9 +116,13 @@ Examples:
   team-executor retry IMPL-001
   team-executor retry --failed
   team-executor retry DRAFT-001 --downstream --session=auth
+  team-executor retry IMPL-001 --with codex --session=.
+  team-executor retry IMPL-001 --with claude:opus --feedback 'use the new API' --session=.
 
 Tasks that were skipped because of them run too. An active run starts them;
-otherwise `resume` does. A finished run is opened again.")]
+otherwise `resume` does. A finished run is opened again. With --with the tasks
+are done by that agent from now on, also after a crash; then they may also be
+tasks that wait.")]
     Retry(Retry),
 
     /// Skip a task
@@ -147,6 +151,7 @@ came to in the meantime counts no more.")]
 Examples:
   team-executor restart IMPL-001 --session=.
   team-executor restart IMPL-001 --feedback 'use the new API' --session=.
+  team-executor restart IMPL-001 --with codex --session=.
 
 The next attempt spends no retry, and its prompt has the feedback. A task that
 failed is started again by `retry`.")]

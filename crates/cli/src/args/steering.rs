@@ -1,8 +1,37 @@
 //! The options of the commands that steer a run.
 
 use clap::{Args as ClapArgs, Subcommand};
+use team_executor_app::asking::assignment;
+use team_executor_core::run::Assignment;
 
 use super::options::{Format, Reading};
+
+/// How the session of a request is read, and how the answer is shown.
+#[derive(Debug, Clone, Copy, ClapArgs)]
+pub(crate) struct Asking {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// What a person wants of the next attempt at a task.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Wish {
+    /// Feedback for the next attempt at each of the tasks
+    #[arg(long, value_name = "TEXT", default_value_t)]
+    pub(crate) feedback: String,
+
+    /// Give the tasks to this agent, from now on
+    #[arg(long, value_name = "AGENT[:MODEL]", value_parser = with, allow_hyphen_values = true)]
+    pub(crate) with: Option<Assignment>,
+}
+
+fn with(text: &str) -> Result<Assignment, String> {
+    assignment(text).map_err(|_| "an agent, or an agent and its model: claude, claude:opus".to_owned())
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Pause {
@@ -40,16 +69,11 @@ pub(crate) struct Retry {
     #[arg(long)]
     pub(crate) downstream: bool,
 
-    /// Feedback for the next attempt at each of these tasks
-    #[arg(long, value_name = "TEXT", default_value_t)]
-    pub(crate) feedback: String,
+    #[command(flatten)]
+    pub(crate) wish: Wish,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -63,11 +87,7 @@ pub(crate) struct Skip {
     pub(crate) reason: String,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -89,11 +109,7 @@ pub(crate) struct Cancel {
     pub(crate) reason: String,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -102,16 +118,11 @@ pub(crate) struct Restart {
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
 
-    /// Feedback for the next attempt
-    #[arg(long, value_name = "TEXT", default_value_t)]
-    pub(crate) feedback: String,
+    #[command(flatten)]
+    pub(crate) wish: Wish,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -129,11 +140,7 @@ pub(crate) struct Limit {
     pub(crate) agent: Option<String>,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) asking: Asking,
 }
 
 /// How many workers; nothing lifts a limit.

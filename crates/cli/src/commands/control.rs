@@ -10,7 +10,9 @@ use team_executor_core::{CheckpointAction, run};
 
 use super::run::warn;
 use super::status::stage;
-use crate::args::{Cancel, Checkpoint, CheckpointDecision, Format, Limit, Pause, Reading, Restart, Retry, Skip, Stop};
+use crate::args::{
+    Asking, Cancel, Checkpoint, CheckpointDecision, Format, Limit, Pause, Reading, Restart, Retry, Skip, Stop, Wish,
+};
 use crate::escape;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -31,63 +33,90 @@ pub(crate) fn stop(app: &App, session: Option<&Path>, options: &Stop, printer: &
     live(app, session, if options.now { &Request::Stop } else { &Request::Drain }, options.format, printer)
 }
 
+/// A command that asks the executor, and is noted in the run where there is none.
+pub(crate) trait Steers {
+    /// What is asked.
+    fn request(&self) -> Result<Request, Failure>;
+
+    /// How the session is read, and how the answer is shown.
+    fn asking(&self) -> Asking;
+}
+
 /// Tasks run again.
-pub(crate) fn retry(
-    app: &App,
-    session: Option<&Path>,
-    options: &Retry,
-    printer: &mut Printer,
-) -> Result<Exit, Failure> {
-    let which = if options.failed { ToRetry::Failed } else { ToRetry::Tasks(options.tasks.clone()) };
-    let request = Request::Retry { which, downstream: options.downstream, feedback: options.feedback.clone() };
-    anyway(app, session, options.reading, &request, options.format, printer)
+impl Steers for Retry {
+    fn request(&self) -> Result<Request, Failure> {
+        let which = if self.failed { ToRetry::Failed } else { ToRetry::Tasks(self.tasks.clone()) };
+        let Wish { feedback, with } = self.wish.clone();
+        Ok(Request::Retry { which, downstream: self.downstream, feedback, with })
+    }
+
+    fn asking(&self) -> Asking {
+        self.asking
+    }
 }
 
 /// A task does not run.
-pub(crate) fn skip(app: &App, session: Option<&Path>, options: &Skip, printer: &mut Printer) -> Result<Exit, Failure> {
-    let request = Request::Skip { task: options.task.clone(), reason: options.reason.clone() };
-    anyway(app, session, options.reading, &request, options.format, printer)
+impl Steers for Skip {
+    fn request(&self) -> Result<Request, Failure> {
+        Ok(Request::Skip { task: self.task.clone(), reason: self.reason.clone() })
+    }
+
+    fn asking(&self) -> Asking {
+        self.asking
+    }
 }
 
 /// The worker of a task is ended.
-pub(crate) fn cancel(
-    app: &App,
-    session: Option<&Path>,
-    options: &Cancel,
-    printer: &mut Printer,
-) -> Result<Exit, Failure> {
-    let then = match options {
-        Cancel { skip: true, .. } => run::Cancel::Skip,
-        Cancel { retry: true, .. } => run::Cancel::Retry,
-        Cancel { .. } => run::Cancel::Fail,
-    };
-    let (task, reason, feedback) = (options.task.clone(), options.reason.clone(), String::new());
-    anyway(app, session, options.reading, &Request::Cancel { task, then, reason, feedback }, options.format, printer)
+impl Steers for Cancel {
+    fn request(&self) -> Result<Request, Failure> {
+        let then = match self {
+            Self { skip: true, .. } => run::Cancel::Skip,
+            Self { retry: true, .. } => run::Cancel::Retry,
+            Self { .. } => run::Cancel::Fail,
+        };
+        let (task, reason) = (self.task.clone(), self.reason.clone());
+        Ok(Request::Cancel { task, then, reason, feedback: String::new(), with: None })
+    }
+
+    fn asking(&self) -> Asking {
+        self.asking
+    }
 }
 
 /// The worker of a task is ended, and the task begins a new attempt.
-pub(crate) fn restart(
-    app: &App,
-    session: Option<&Path>,
-    options: &Restart,
-    printer: &mut Printer,
-) -> Result<Exit, Failure> {
-    let (task, reason, feedback) = (options.task.clone(), "restarted by hand".to_owned(), options.feedback.clone());
-    let request = Request::Cancel { task, then: run::Cancel::Retry, reason, feedback };
-    anyway(app, session, options.reading, &request, options.format, printer)
+impl Steers for Restart {
+    fn request(&self) -> Result<Request, Failure> {
+        let Wish { feedback, with } = self.wish.clone();
+        let (task, reason) = (self.task.clone(), "restarted by hand".to_owned());
+        Ok(Request::Cancel { task, then: run::Cancel::Retry, reason, feedback, with })
+    }
+
+    fn asking(&self) -> Asking {
+        self.asking
+    }
 }
 
 /// More or fewer workers at a time.
-pub(crate) fn limit(
+impl Steers for Limit {
+    fn request(&self) -> Result<Request, Failure> {
+        let group = team_executor_app::group(self.role.as_deref(), self.agent.as_deref())?;
+        Ok(Request::Limit { group, most: self.most.0 })
+    }
+
+    fn asking(&self) -> Asking {
+        self.asking
+    }
+}
+
+/// Does what a command says about a run.
+pub(crate) fn steer(
     app: &App,
     session: Option<&Path>,
-    options: &Limit,
+    command: &impl Steers,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let Limit { most, role, agent, .. } = options;
-    let group = team_executor_app::group(role.as_deref(), agent.as_deref())?;
-    let request = Request::Limit { group, most: most.0 };
-    anyway(app, session, options.reading, &request, options.format, printer)
+    let Asking { reading, format } = command.asking();
+    anyway(app, session, reading, &command.request()?, format, printer)
 }
 
 /// A person has judged; without a decision, what there is to judge is shown.

@@ -189,7 +189,7 @@ impl Asking<'_> {
             // What is typed after a question that was answered from elsewhere is still taken for its answer.
             if ending::retries(&report, printer)? {
                 let which = team_executor_app::ToRetry::Failed;
-                let request = Request::Retry { which, downstream: false, feedback: String::new() };
+                let request = Request::Retry { which, downstream: false, feedback: String::new(), with: None };
                 app.ask_or_note(Some(Path::new(&path)), self.options.reading.into(), &request)?.outcome?;
                 return Ok(Next::Retry);
             }

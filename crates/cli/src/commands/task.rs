@@ -95,7 +95,7 @@ fn update(caller: &Caller, options: &TaskOf, wanted: &TaskUpdate, printer: &mut 
         (TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped, TaskStatus::Pending) => {
             // What was built on a result that goes away goes with it.
             let downstream = from == TaskStatus::Completed;
-            Request::Retry { which: ToRetry::Tasks(vec![id.clone()]), downstream, feedback: String::new() }
+            Request::Retry { which: ToRetry::Tasks(vec![id.clone()]), downstream, feedback: String::new(), with: None }
         }
         (TaskStatus::Pending | TaskStatus::Ready, TaskStatus::Skipped) => {
             let reason = wanted.error.clone().unwrap_or_else(|| "skipped by hand".to_owned());

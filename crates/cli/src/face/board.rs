@@ -130,6 +130,7 @@ impl Board {
             | Kind::Limited { .. }
             | Kind::TaskCancelled { .. }
             | Kind::TasksAdvised { .. }
+            | Kind::TasksAssigned { .. }
             | Kind::TasksAdded { .. }
             | Kind::Checkpoint { .. }
             | Kind::Asks { .. }

@@ -56,6 +56,10 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         }
         Kind::TasksAdded { tasks, .. } => (None, format!("New tasks: {}", tasks.join(", "))),
         Kind::TasksAdvised { tasks, text } => (None, format!("Feedback for {}: {text}", tasks.join(", "))),
+        Kind::TasksAssigned { tasks, agent, model } => {
+            let model = model.as_ref().map(|model| format!(", model {model}")).unwrap_or_default();
+            (None, format!("{} done by {agent}{model} from now on", tasks.join(", ")))
+        }
         Kind::Limited { role, agent, workers } => (None, limited(role.as_deref(), agent.as_deref(), *workers)),
         Kind::Resumed => (None, "Going on".to_owned()),
         Kind::WaveFailed { wave } => {

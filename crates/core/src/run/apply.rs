@@ -52,6 +52,7 @@ impl Run {
             }
             Event::Cancelled { work, then, reason, .. } => self.cancel(*work, *then, reason),
             Event::Advised { tasks, text, .. } => self.advise(tasks, text),
+            Event::Assigned { tasks, to, .. } => self.assign(tasks, to),
             Event::Added { tasks, .. } => self.add(tasks),
             Event::WaveMerged { wave, then, at } => self.merged(*wave, *then, *at),
             Event::Limited { group, most, .. } => self.limited(group, *most),

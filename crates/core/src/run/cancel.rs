@@ -1,5 +1,6 @@
 //! A person ends the worker of one task. What its attempt came to counts no more: it fails, is skipped, or begins anew.
 
+use super::assign::Wish;
 use super::decide::Turn;
 use super::effect::Effect;
 use super::event::{Event, SkipReason, Then};
@@ -65,7 +66,7 @@ impl Turn<'_> {
         task: TaskIndex,
         then: Cancel,
         reason: String,
-        advice: String,
+        wish: Wish,
     ) -> Result<(), Refused> {
         let state = self.run.state.tasks.get(task.get()).ok_or(Refused::NoSuchTask(task))?;
         if state.status != TaskStatus::InProgress {
@@ -74,9 +75,7 @@ impl Turn<'_> {
         let work = Work { task, attempt: state.attempt };
         let is_ending = state.cancelled.is_some() || self.run.state.stage == Stage::Stopping;
         let at = self.now;
-        if !advice.is_empty() {
-            self.emit(Event::Advised { tasks: vec![task], text: advice, at });
-        }
+        self.wish_for(&[task], wish);
         self.emit(Event::Cancelled { work, then, reason, at });
         if !is_ending {
             self.effects.push(Effect::EndWorker { work });

@@ -1,5 +1,6 @@
 //! The answer of a run to each input: the one place that distinguishes inputs.
 
+use super::assign::Wish;
 use super::effect::{Effect, Step};
 use super::event::{Event, PauseReason, SkipReason};
 use super::input::{ErrorClass, Input, Outcome, Refused, Work};
@@ -140,8 +141,12 @@ impl Turn<'_> {
                 }
                 _ => return Err(self.wrong_stage()),
             },
-            Input::Retry { which, downstream, feedback, .. } => self.retry(which, downstream, feedback)?,
-            Input::Cancel { task, then, reason, feedback, .. } => self.person_cancels(task, then, reason, feedback)?,
+            Input::Retry { which, downstream, feedback, with, .. } => {
+                self.retry(which, downstream, Wish { feedback, with })?;
+            }
+            Input::Cancel { task, then, reason, feedback, with, .. } => {
+                self.person_cancels(task, then, reason, Wish { feedback, with })?;
+            }
             Input::Edited { again, skip, reason, .. } => self.edited(&again, &skip, &reason)?,
             Input::Limit { group, most, .. } => self.limit(group, most)?,
             Input::Skip { task, reason, .. } => {

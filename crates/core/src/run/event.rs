@@ -3,6 +3,7 @@
 //! Each decision that a later incarnation must not make differently is inside the event that it follows from, so that no
 //! crash can come in between. What follows from the state alone (skips, starts, merges) is derived again.
 
+use super::assign::Assignment;
 use super::budget::Bound;
 use super::cancel::Cancel;
 use super::input::{ErrorClass, Work};
@@ -151,6 +152,15 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A person gives tasks to another agent; their attempts from now on are its own.
+    Assigned {
+        /// Which tasks.
+        tasks: Vec<TaskIndex>,
+        /// To whom.
+        to: Assignment,
+        /// When.
+        at: Timestamp,
+    },
     /// Tasks are there from now on that the plan did not have when the run began.
     Added {
         /// Which tasks.
@@ -231,6 +241,7 @@ impl Event {
             | Self::Decided { at, .. }
             | Self::Cancelled { at, .. }
             | Self::Advised { at, .. }
+            | Self::Assigned { at, .. }
             | Self::Added { at, .. }
             | Self::WaveMerged { at, .. }
             | Self::Limited { at, .. }

@@ -19,7 +19,7 @@ pub(super) struct Facts {
     /// Where tasks that use one quota queue; those of each role apart if there are budgets.
     pub(super) pools: Set<Pool>,
     /// For each chain, who can do a task, the one that is wanted first.
-    pub(super) chains: Set<Vec<Choice>>,
+    pub(super) chains: Set<Chain>,
     /// What the agents are called; none where that is not known.
     pub(super) agents: Set<String>,
     /// The quotas.
@@ -60,6 +60,14 @@ pub(super) struct TaskFacts {
     pub(super) pool: usize,
     /// Where it queues, if a resident worker takes it.
     pub(super) lane: Option<usize>,
+}
+
+/// Who can do tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Chain {
+    pub(super) choices: Vec<Choice>,
+    /// The one that a person chose: no other does these tasks.
+    pub(super) only: Option<u32>,
 }
 
 /// Who can do a task.
@@ -175,14 +183,14 @@ impl Facts {
         let names = policy.agents.of.get(index.get()).and_then(|of| policy.agents.chains.get(*of));
         let mut names = names.into_iter().flatten();
         let Self { quotas, agents, .. } = self;
-        let wanted: Vec<Choice> = std::iter::once(&pool)
+        let choices: Vec<Choice> = std::iter::once(&pool)
             .chain(others)
             .map(|quota| Choice {
                 quota: quotas.insert_full(*quota).0,
                 agent: names.next().map(|name| number_of(agents, name)),
             })
             .collect();
-        number_of(&mut self.chains, &wanted)
+        number_of(&mut self.chains, &Chain { choices, only: None })
     }
 
     /// A task is in another wave.
@@ -195,8 +203,21 @@ impl Facts {
 
     /// From now on a task queues with others of its role only.
     pub(super) fn set_apart(&mut self, task: TaskIndex) {
-        let own = &mut self.tasks[task.get()];
+        let own = &self.tasks[task.get()];
         let pool = Pool { role: Some(own.role), ..self.pools[own.pool] };
+        self.queue_in(task, pool);
+    }
+
+    /// From now on a task queues with others whom the same agents can do.
+    pub(super) fn follow_chain(&mut self, task: TaskIndex, chain: Chain) {
+        let own = &mut self.tasks[task.get()];
+        own.chain = self.chains.insert_full(chain).0;
+        let pool = Pool { chain: own.chain, ..self.pools[own.pool] };
+        self.queue_in(task, pool);
+    }
+
+    fn queue_in(&mut self, task: TaskIndex, pool: Pool) {
+        let own = &mut self.tasks[task.get()];
         own.pool = self.pools.insert_full(pool).0;
         own.lane = own.lane.map(|lane| {
             let lane = Lane { pool: own.pool, ..self.lanes[lane] };
@@ -225,7 +246,7 @@ impl Facts {
 }
 
 /// The number of one of few things, which is added if it is new.
-fn number_of<T, Q>(known: &mut Set<T>, one: &Q) -> usize
+pub(super) fn number_of<T, Q>(known: &mut Set<T>, one: &Q) -> usize
 where
     T: Borrow<Q> + Hash + Eq,
     Q: ToOwned<Owned = T> + Hash + Eq + ?Sized,
@@ -244,6 +265,19 @@ fn by_wave(facts: &[TaskFacts]) -> (Vec<TaskIndex>, Vec<usize>) {
         }
     }
     (order, starts)
+}
+
+impl Chain {
+    /// Those who may do the next attempt, with their numbers, the one that is wanted first.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = (u32, &Choice)> {
+        let is_wanted = |(number, _): &(u32, &Choice)| self.only.is_none_or(|only| only == *number);
+        (0..).zip(&self.choices).filter(is_wanted)
+    }
+
+    /// The one of this number; what is not there any more is as before.
+    pub(super) fn choice(&self, number: u32) -> &Choice {
+        self.choices.get(number as usize).unwrap_or(&self.choices[0])
+    }
 }
 
 impl WaveTurn {

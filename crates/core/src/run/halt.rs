@@ -14,19 +14,18 @@ impl Run {
     /// Whose quota the last attempt at a task used.
     pub(super) fn quota(&self, task: TaskIndex) -> usize {
         let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
-        let choice = self.state.tasks[task.get()].choice as usize;
-        chain.get(choice).unwrap_or(&chain[0]).quota
+        chain.choice(self.state.tasks[task.get()].choice).quota
     }
 
     /// Which of the agents of a chain is used now: the first that can be.
     pub(super) fn choice(&self, chain: usize) -> Option<u32> {
-        let position = self.facts.chains[chain].iter().position(|one| self.is_usable(one.quota));
-        position.and_then(|position| u32::try_from(position).ok())
+        let mut wanted = self.facts.chains[chain].wanted();
+        wanted.find(|(_, one)| self.is_usable(one.quota)).map(|(number, _)| number)
     }
 
     /// When one of the agents of a chain can be used again, if none can now and that is a matter of time.
     pub(super) fn usable_at(&self, chain: usize) -> Option<Timestamp> {
-        let quotas = self.facts.chains[chain].iter().map(|one| one.quota);
+        let quotas = self.facts.chains[chain].wanted().map(|(_, one)| one.quota);
         let later = quotas.filter(|quota| !self.state.closed[*quota]).map(|quota| self.state.held[quota]);
         later.min().filter(|until| *until > self.state.clock)
     }
@@ -35,7 +34,7 @@ impl Run {
     pub(super) fn has_another(&self, task: TaskIndex) -> bool {
         let used = self.quota(task);
         let chain = &self.facts.chains[self.facts.tasks[task.get()].chain];
-        chain.iter().any(|one| one.quota != used && self.is_usable(one.quota))
+        chain.wanted().any(|(_, one)| one.quota != used && self.is_usable(one.quota))
     }
 
     fn is_usable(&self, quota: usize) -> bool {
@@ -44,7 +43,7 @@ impl Run {
 
     /// Whether no agent that can do a task is logged in.
     fn is_closed(&self, task: TaskIndex) -> bool {
-        self.facts.chains[self.facts.tasks[task.get()].chain].iter().all(|one| self.state.closed[one.quota])
+        self.facts.chains[self.facts.tasks[task.get()].chain].wanted().all(|(_, one)| self.state.closed[one.quota])
     }
 
     /// A task that was tried and is not done, and whose agents are not logged in.

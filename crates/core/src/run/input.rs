@@ -1,5 +1,6 @@
 //! What a run can be told, and why it may refuse to listen.
 
+use super::assign::Assignment;
 use super::cancel::Cancel;
 use super::limit::Group;
 use super::review::Review;
@@ -86,6 +87,8 @@ pub enum Input {
         downstream: bool,
         /// What the person says to whoever does these tasks next; may be empty.
         feedback: String,
+        /// Who does these tasks from now on, if that changes; then they need not be over.
+        with: Option<Assignment>,
     },
     /// A person ends the worker of a task.
     Cancel {
@@ -99,6 +102,8 @@ pub enum Input {
         reason: String,
         /// What the person says to whoever does it next; may be empty.
         feedback: String,
+        /// Who does it from now on, if that changes.
+        with: Option<Assignment>,
     },
     /// Between two incarnations a person changed the tasks. Comes before [`Input::Recovered`]: nothing starts
     /// yet. All of it is taken, or none.

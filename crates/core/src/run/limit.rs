@@ -66,8 +66,7 @@ impl Run {
     }
 
     fn agent_of(&self, chain: usize, choice: u32) -> Option<usize> {
-        let chain = &self.facts.chains[chain];
-        chain.get(choice as usize).or(chain.first())?.agent
+        self.facts.chains[chain].choice(choice).agent
     }
 
     /// The agent that does the last attempt at a task.

@@ -8,11 +8,12 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added` after `longer`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
+//! `limit`, `assign`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added` after `longer`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod added;
 mod apply;
+mod assign;
 mod budget;
 mod cancel;
 mod decide;
@@ -43,6 +44,7 @@ mod used;
 mod view;
 mod wave_cadence;
 
+pub use assign::Assignment;
 pub use budget::{AT_FIRST, Bound, Budget, Budgets, Live, Measure, Scope};
 pub use cancel::Cancel;
 pub use decision::Decision;

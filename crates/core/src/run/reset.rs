@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::assign::Wish;
 use super::decide::Turn;
 use super::event::Event;
 use super::input::{Refused, Which};
@@ -13,23 +14,39 @@ use crate::moves::{IllegalMove, Moves};
 use crate::task::TaskStatus;
 
 impl Turn<'_> {
-    pub(super) fn retry(&mut self, which: Which, downstream: bool, feedback: String) -> Result<(), Refused> {
+    pub(super) fn retry(&mut self, which: Which, downstream: bool, wish: Wish) -> Result<(), Refused> {
+        let (which, pending) = self.run.without_pending(which, &wish);
         let named = if let Which::Tasks(tasks) = &which { tasks.clone() } else { Vec::new() };
-        let first =
-            if feedback.is_empty() { Vec::new() } else { self.run.first_to_reset(which.clone(), downstream)? };
-        let tasks = self.run.to_reset(which, downstream)?;
+        let mut first =
+            if wish.is_empty() { Vec::new() } else { self.run.first_to_reset(which.clone(), downstream)? };
+        let is_needless = matches!(&which, Which::Tasks(tasks) if tasks.is_empty());
+        let tasks = if is_needless { Vec::new() } else { self.run.to_reset(which, downstream)? };
         if let Some(refused) = named.into_iter().find_map(|task| self.run.skipped_again(task, &tasks)) {
             return Err(refused);
         }
-        if !feedback.is_empty() {
-            self.emit(Event::Advised { tasks: first, text: feedback, at: self.now });
+        first.extend(pending);
+        self.wish_for(&first, wish);
+        if !tasks.is_empty() {
+            self.emit(Event::Reset { tasks, at: self.now });
         }
-        self.emit(Event::Reset { tasks, at: self.now });
         Ok(())
     }
 }
 
 impl Run {
+    /// Tasks that wait need not begin anew to be another agent's.
+    fn without_pending(&self, which: Which, wish: &Wish) -> (Which, Vec<TaskIndex>) {
+        match which {
+            Which::Tasks(tasks) if wish.with.is_some() => {
+                let is_pending =
+                    |task: &TaskIndex| self.has(*task) && self.state.tasks[task.get()].status == TaskStatus::Pending;
+                let (pending, others) = tasks.into_iter().partition(is_pending);
+                (Which::Tasks(others), pending)
+            }
+            which => (which, Vec::new()),
+        }
+    }
+
     /// The tasks that begin anew, in order of appearance.
     pub(super) fn to_reset(&self, which: Which, downstream: bool) -> Result<Vec<TaskIndex>, Refused> {
         let mut next = self.first_to_reset(which, downstream)?;

@@ -1,7 +1,8 @@
 //! A run: what it knows of each task, kept in step with every change. Nothing is decided here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::assign::Assignment;
 use super::cancel::Cancelled;
 use super::decision::Decision;
 use super::event::{Halt, PauseReason};
@@ -89,6 +90,8 @@ pub(super) struct State {
     pub(super) doomed: BTreeSet<TaskIndex>,
     pub(super) slots: Slots,
     pub(super) limits: Limits,
+    /// Whom tasks were given to since the run was planned, the first first.
+    pub(super) assigned: BTreeMap<TaskIndex, Vec<Assignment>>,
     /// For each quota, until when there is none.
     pub(super) held: Vec<Timestamp>,
     /// For each quota, whether its agent is not logged in. Tried again when the run goes on.
@@ -207,6 +210,7 @@ impl Run {
             doomed: BTreeSet::new(),
             slots: Slots::default(),
             limits: Limits::default(),
+            assigned: BTreeMap::new(),
             held: vec![NEVER; facts.quotas.len()],
             closed: vec![false; facts.quotas.len()],
             waves: vec![WaveState::default(); facts.wave_count() as usize],

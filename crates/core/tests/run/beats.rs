@@ -146,7 +146,7 @@ fn task_that_would_be_skipped_again_is_not_reset() {
     drive.complete("D");
     let retry = |tasks: &[usize], downstream| {
         let which = Which::Tasks(tasks.iter().map(|task| index(*task)).collect());
-        drive.clone().tell(|now| Input::Retry { now, which, downstream, feedback: String::new() })
+        drive.clone().tell(|now| Input::Retry { now, which, downstream, feedback: String::new(), with: None })
     };
     let again = |task, on: Option<usize>| Some(Refused::SkippedAgain { task: index(task), on: on.map(index) });
     assert_eq!(retry(&[2], false).refused, again(2, Some(1)));
@@ -220,6 +220,7 @@ fn a_task_that_is_tried_anew_does_not_wait() {
         which: Which::Tasks(vec![index(0)]),
         downstream: false,
         feedback: String::new(),
+        with: None,
     });
     assert_eq!(drive.started(&step), "A");
 }
@@ -240,7 +241,13 @@ fn retry_resets_only_tasks_skipped_because_of_it() {
     drive.fail("A");
     drive.complete("fix");
     let retry = |downstream| {
-        move |now| Input::Retry { now, which: Which::Tasks(vec![index(0)]), downstream, feedback: String::new() }
+        move |now| Input::Retry {
+            now,
+            which: Which::Tasks(vec![index(0)]),
+            downstream,
+            feedback: String::new(),
+            with: None,
+        }
     };
     let mut other = drive.clone();
     drive.tell(retry(false));
@@ -264,7 +271,13 @@ fn retry_resets_tasks_skipped_before_the_run() {
     }
     let (mut drive, _) = Drive::start(plan);
     drive.complete("new");
-    drive.tell(|now| Input::Retry { now, which: Which::AllFailed, downstream: false, feedback: String::new() });
+    drive.tell(|now| Input::Retry {
+        now,
+        which: Which::AllFailed,
+        downstream: false,
+        feedback: String::new(),
+        with: None,
+    });
     let back = drive.run.statuses()[1..4].to_vec();
     assert_eq!(back, [TaskStatus::InProgress, TaskStatus::Pending, TaskStatus::Pending]);
     assert_eq!(drive.run.statuses()[4..6], [TaskStatus::Skipped; 2], "a person skipped them");
@@ -275,8 +288,13 @@ fn several_tasks_are_tried_anew_together_or_not_at_all() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:", "B: A", "C:"], slots(1)));
     drive.fail("A");
     let retry = |tasks: &[usize]| Which::Tasks(tasks.iter().map(|task| index(*task)).collect());
-    let one =
-        |tasks: &[usize]| Input::Retry { now: at(0), which: retry(tasks), downstream: false, feedback: String::new() };
+    let one = |tasks: &[usize]| Input::Retry {
+        now: at(0),
+        which: retry(tasks),
+        downstream: false,
+        feedback: String::new(),
+        with: None,
+    };
     let step = drive.run.step(one(&[0, 2]));
     assert!(step.refused.is_some() && step.events.is_empty(), "C runs");
     assert_eq!(drive.picture()[..2], ["A failed: it broke", "B skipped: dependency A failed"]);
@@ -300,7 +318,7 @@ fn impossible_input_is_refused_and_changes_nothing() {
         let work = Work { task: index(task), attempt };
         Input::Ended { now, ended: WorkEnded { work, outcome: Outcome::Interrupted } }
     };
-    let retry = |which, downstream| Input::Retry { now, which, downstream, feedback: String::new() };
+    let retry = |which, downstream| Input::Retry { now, which, downstream, feedback: String::new(), with: None };
     tell(&mut drive, Input::Skip { now, task: index(0), reason: String::new() });
     tell(&mut drive, Input::Skip { now, task: index(9), reason: String::new() });
     tell(&mut drive, retry(Which::Tasks(vec![index(1)]), true));

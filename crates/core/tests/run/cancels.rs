@@ -13,7 +13,7 @@ fn begun() -> Drive {
 
 fn cancel(drive: &mut Drive, task: usize, then: Cancel, feedback: &str) -> Step {
     let (reason, feedback) = ("too slow".to_owned(), feedback.to_owned());
-    drive.tell(|now| Input::Cancel { now, task: index(task), then, reason, feedback })
+    drive.tell(|now| Input::Cancel { now, task: index(task), then, reason, feedback, with: None })
 }
 
 /// Whatever the worker came to in the meantime, what the person wants counts.
@@ -78,7 +78,7 @@ fn advice_stays_until_the_task_is_completed() {
     assert_eq!(advice(&drive).as_deref(), Some("smaller steps"));
     drive.end("A", failed(ErrorClass::Fatal));
     let which = Which::Tasks(vec![index(0)]);
-    drive.tell(|now| Input::Retry { now, which, downstream: false, feedback: "other steps".to_owned() });
+    drive.tell(|now| Input::Retry { now, which, downstream: false, feedback: "other steps".to_owned(), with: None });
     assert_eq!(advice(&drive).as_deref(), Some("other steps"));
     drive.complete("A");
     assert_eq!(advice(&drive), None);

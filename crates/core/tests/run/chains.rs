@@ -1,6 +1,8 @@
 //! Tasks that several agents can do, and agents that are not logged in.
 
-use team_executor_core::run::{Effect, Ending, ErrorClass, Event, Halt, Input, Policy, Stage, Step, TaskPolicy};
+use team_executor_core::run::{
+    Assignment, Effect, Ending, ErrorClass, Event, Halt, Input, Policy, Stage, Step, TaskPolicy, Which,
+};
 
 use crate::drive::{Drive, failed, wake};
 use crate::plan::{Plan, at, index};
@@ -134,4 +136,33 @@ fn quota_that_is_too_far_away_is_not_waited_for() {
     drive.end("A", failed(hour));
     let step = drive.end("A", failed(hour));
     assert_eq!((wake(&step), drive.run.halt()), (Some(3_600_000), None), "it is waited for");
+}
+
+/// R: N-01
+#[test]
+fn given_task_is_done_by_its_agent_alone_and_keeps_its_attempts() {
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:", "C: A"], policy(2, &[&[1, 2][..]; 3])));
+    drive.end("A", failed(ErrorClass::Fatal));
+    drive.end("B", failed(ErrorClass::Fatal));
+    let to = |agent: &str, model: Option<&str>| Assignment { agent: agent.to_owned(), model: model.map(str::to_owned) };
+    let give = |drive: &mut Drive, task: usize, to: Assignment| {
+        let which = Which::Tasks(vec![index(task)]);
+        drive.tell(|now| Input::Retry { now, which, downstream: false, feedback: String::new(), with: Some(to) })
+    };
+    let step = give(&mut drive, 0, to("other", Some("best")));
+    assert_eq!(chosen(&drive, &step), ["A2"]);
+    let step = drive.end("A", failed(ErrorClass::Quota { until: Some(at(60_000)) }));
+    assert_eq!((chosen(&drive, &step).len(), wake(&step)), (0, Some(60_000)), "no other does it");
+    let step = give(&mut drive, 1, to("other", Some("best")));
+    assert_eq!(chosen(&drive, &step), [""; 0], "which has no quota for this either");
+    let step = give(&mut drive, 1, to("other", None));
+    assert_eq!(chosen(&drive, &step), ["B3"], "a task that waits may be given too");
+    let step = give(&mut drive, 0, to("third", None));
+    assert_eq!(chosen(&drive, &step), ["A3"]);
+    let all: Vec<_> = drive.run.assigned().map(|(task, choice, to)| (task, choice, to.agent.as_str())).collect();
+    let [a, b] = [index(0), index(1)];
+    assert_eq!(all, [(a, 2, "other"), (a, 3, "third"), (b, 2, "other"), (b, 3, "other")]);
+    assert!(drive.run.is_for(a, 3) && !drive.run.is_for(a, 2));
+    let step = drive.complete("A");
+    assert_eq!(chosen(&drive, &step), ["C0"]);
 }

@@ -254,7 +254,7 @@ fn every_checkpoint_is_decided_one_after_the_other() {
     // So is what a person wants again meanwhile.
     let mut drive = both(false);
     let which = Which::Tasks(vec![index(3)]);
-    let step = drive.tell(|now| Input::Retry { now, which, downstream: true, feedback: String::new() });
+    let step = drive.tell(|now| Input::Retry { now, which, downstream: true, feedback: String::new(), with: None });
     assert_eq!(step.refused, None);
     let step = decide(&mut drive, CheckpointAction::Resume, &[], "");
     assert_eq!((asks(&step), drive.started(&step).as_str()), (None, "QUALITY-1 SHIP"));

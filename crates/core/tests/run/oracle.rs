@@ -5,8 +5,8 @@ mod judged;
 use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_core::run::{
-    Cadence, Cancel, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then, WaveFailed,
-    WaveThen, Work,
+    Assignment, Cadence, Cancel, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then,
+    WaveFailed, WaveThen, Work,
 };
 use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskIndex, TaskStatus};
 
@@ -18,7 +18,9 @@ pub(crate) struct Oracle<'a> {
     plan: &'a Plan,
     dependencies: Vec<Vec<usize>>,
     pub(crate) tasks: Vec<Seen>,
-    held: BTreeMap<u32, i64>,
+    held: BTreeMap<Pool, i64>,
+    /// Whom a person gave tasks to.
+    assigned: BTreeMap<usize, Assignment>,
     pub(crate) stage: Stage,
     merged: u32,
     pub(crate) clock: i64,
@@ -68,6 +70,13 @@ pub(crate) struct Seen {
     cancelled: Option<Cancel>,
 }
 
+/// Whose quota a task uses.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Pool {
+    Planned(u32),
+    Given(String),
+}
+
 /// Says what is wrong, unless it holds.
 macro_rules! must {
     ($holds:expr, $($what:tt)*) => {
@@ -100,6 +109,7 @@ impl<'a> Oracle<'a> {
             dependencies: (0..plan.tasks.len()).map(|task| plan.dependencies(task)).collect(),
             tasks: vec![seen; plan.tasks.len()],
             held: BTreeMap::new(),
+            assigned: BTreeMap::new(),
             stage: Stage::New,
             merged: 0,
             clock: i64::MIN,
@@ -132,7 +142,11 @@ impl<'a> Oracle<'a> {
             Event::Recovered { .. } => self.fewer = None,
             Event::Intended { works, .. } => self.intended(works)?,
             Event::Doubted { .. } => self.doubted(),
-            Event::Claimed { work, slot, fast_advance, .. } => self.claimed(*work, *slot, *fast_advance)?,
+            Event::Claimed { work, slot, fast_advance, choice, .. } => {
+                let is_given = self.assigned.contains_key(&work.task.get());
+                must!(is_given == (*choice > 0), "{work:?} is done by {choice}");
+                self.claimed(*work, *slot, *fast_advance)?;
+            }
             Event::Completed { work, .. } if self.tasks[work.task.get()].cancelled.is_some() => {
                 return Err(format!("{work:?} was cancelled, and completes"));
             }
@@ -150,6 +164,11 @@ impl<'a> Oracle<'a> {
                 seen.cancelled = Some(*then);
             }
             Event::Added { .. } => return Err("no plan here grows".to_owned()),
+            Event::Assigned { tasks, to, .. } => {
+                must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "nothing is given to {to:?}");
+                tasks.iter().for_each(|task| self.tasks[task.get()].not_before = i64::MIN);
+                self.assigned.extend(tasks.iter().map(|task| (task.get(), to.clone())));
+            }
             Event::Advised { tasks, .. } => {
                 must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "told to nobody");
             }
@@ -218,6 +237,11 @@ impl<'a> Oracle<'a> {
             must!(!wave || (0..self.tasks.len()).any(open), "wave {} should be merged", self.merged + 1);
         }
         Ok(())
+    }
+
+    /// Whose quota a task uses.
+    fn pool(&self, task: usize) -> Pool {
+        self.assigned.get(&task).map_or_else(|| Pool::Planned(self.plan.pool(task)), |to| Pool::Given(to.agent.clone()))
     }
 
     fn own(&self, task: usize) -> TaskPolicy {
@@ -358,7 +382,8 @@ impl<'a> Oracle<'a> {
         let wait = not_before.as_micros() - self.clock;
         if let ErrorClass::Quota { until } = class {
             must!(until.is_none_or(|until| not_before >= until) && wait >= 1_000_000, "waits {wait} for quota");
-            let held = self.held.entry(self.plan.pool(task)).or_insert(i64::MIN);
+            let pool = self.pool(task);
+            let held = self.held.entry(pool).or_insert(i64::MIN);
             *held = not_before.as_micros().max(*held);
         } else {
             let least = 1_000_000 << failures;
@@ -502,7 +527,7 @@ impl<'a> Oracle<'a> {
         let running: Vec<_> = (0..self.tasks.len()).filter(|other| self.tasks[*other].slot.is_some()).collect();
         let talks = |task: usize| self.plan.tasks[task].exec_mode == ExecMode::Interactive;
         let taken = talks(task) && running.iter().any(|o| talks(*o) && self.plan.tasks[*o].role == own.role);
-        let held = self.held.get(&self.plan.pool(task)).is_some_and(|until| *until > self.clock);
+        let held = self.held.get(&self.pool(task)).is_some_and(|until| *until > self.clock);
         let wave = || {
             let open = |o: &usize| self.wave(*o) == self.wave(task) && !self.tasks[*o].status.is_over();
             let first = (0..self.tasks.len()).filter(open).map(|other| self.turn(other)).min();

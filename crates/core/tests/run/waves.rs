@@ -154,7 +154,13 @@ fn unanswered_question_is_asked_again() {
 #[test]
 fn when_a_whole_wave_failed_a_person_is_asked_and_can_retry() {
     let (mut drive, _) = failed_wave(WaveFailed::Ask);
-    drive.tell(|now| Input::Retry { now, which: Which::AllFailed, downstream: false, feedback: String::new() });
+    drive.tell(|now| Input::Retry {
+        now,
+        which: Which::AllFailed,
+        downstream: false,
+        feedback: String::new(),
+        with: None,
+    });
     assert_eq!(drive.picture(), ["A ready", "B ready", "C pending", "fix pending"]);
     let step = drive.tell(|now| Input::Resume { now });
     assert_eq!(drive.started(&step), "A B");

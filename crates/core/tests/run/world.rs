@@ -2,7 +2,7 @@
 
 use proptest::prelude::TestCaseError;
 use team_executor_core::run::{
-    Cancel, Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants,
+    Assignment, Cancel, Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants,
 };
 use team_executor_core::{CheckpointAction, TaskStatus};
 
@@ -134,13 +134,21 @@ impl<'a> World<'a> {
             Act::NoRoom => Input::NoRoom { now },
             Act::Stop => Input::Stop { now },
             Act::Retry { which, downstream } => {
+                let with = which.filter(|which| which % 3 == 0).map(|which| given(which));
                 let which = which.map_or(Which::AllFailed, |which| Which::Tasks(vec![task(which)]));
-                Input::Retry { now, which, downstream: *downstream, feedback: String::new() }
+                Input::Retry { now, which, downstream: *downstream, feedback: String::new(), with }
             }
             Act::Skip { which } => Input::Skip { now, task: task(*which), reason: "not needed".to_owned() },
             Act::Cancel { which, then } => {
                 let (reason, feedback) = ("too slow".to_owned(), if which % 2 == 0 { "faster" } else { "" }.to_owned());
-                Input::Cancel { now, task: task(*which), then: *then, reason, feedback }
+                Input::Cancel {
+                    now,
+                    task: task(*which),
+                    then: *then,
+                    reason,
+                    feedback,
+                    with: (which % 3 == 0).then(|| given(*which)),
+                }
             }
             Act::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Act::Decide { action, which } => {
@@ -272,6 +280,11 @@ impl<'a> World<'a> {
         let legal = match input {
             Input::Skip { task, .. } => Some(status(task.get()) == Some(TaskStatus::Pending)),
             Input::Ended { .. } => Some(true),
+            Input::Retry { which: Which::Tasks(tasks), with: Some(_), .. }
+                if status(tasks[0].get()) == Some(TaskStatus::Pending) =>
+            {
+                Some(true)
+            }
             Input::Retry { which: Which::Tasks(tasks), .. } => match status(tasks[0].get()) {
                 Some(TaskStatus::Pending | TaskStatus::InProgress) => Some(false),
                 _ => None,
@@ -294,6 +307,11 @@ impl<'a> World<'a> {
     fn wrong(&self, what: &str) -> TestCaseError {
         fail(&format!("{what}\n{:#?}", self.durable))
     }
+}
+
+/// To whom a person gives a task.
+fn given(which: usize) -> Assignment {
+    Assignment { agent: format!("agent {}", which % 2), model: None }
 }
 
 fn ended(event: &Event) -> Option<Work> {

@@ -1,6 +1,6 @@
 //! What came of a request, in words and as a line of JSON.
 
-use team_executor_core::run::{Cancel, Event, Group, PauseReason, Refused, Run};
+use team_executor_core::run::{Assignment, Cancel, Event, Group, PauseReason, Refused, Run};
 use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus};
 use team_executor_files::json::{self, Layout, Value, Writer};
 
@@ -118,6 +118,11 @@ fn told<'i>(event: &Event, run: &Run, id: impl Fn(TaskIndex) -> &'i str) -> Vec<
             let ids: Vec<_> = tasks.iter().map(|task| id(*task)).collect();
             format!("the next attempt at {} is told so", ids.join(", "))
         }
+        Event::Assigned { tasks, to: Assignment { agent, model }, .. } => {
+            let ids: Vec<_> = tasks.iter().map(|task| id(*task)).collect();
+            let model = model.as_ref().map(|model| format!(" with the model {model}")).unwrap_or_default();
+            format!("from the next attempt on, {} is done by {agent}{model}", ids.join(", "))
+        }
         Event::Limited { group, most, .. } => limited(group, *most, run),
         Event::Finished { .. } => "every task is over".to_owned(),
         _ => return Vec::new(),
@@ -162,6 +167,9 @@ fn in_words<'i>(request: &Request, refused: Refused, run: &Run, id: impl Fn(Task
         }
         (Refused::Move(refused), Request::Retry { .. }) if refused.from == "completed" => {
             "a completed task runs again only with everything that depends on it (--downstream)".to_owned()
+        }
+        (Refused::Move(refused), Request::Retry { with: Some(_), .. }) => {
+            format!("a named task is {}; `restart` ends a running task and gives it to another agent", refused.from)
         }
         (Refused::Move(refused), Request::Retry { .. }) => {
             format!("only failed or skipped tasks can be retried, and a named task is {}", refused.from)

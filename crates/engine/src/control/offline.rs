@@ -180,12 +180,13 @@ mod tests {
     fn requests() -> Vec<Request> {
         let mut all = vec![Request::Pause { reason: String::new() }, Request::Resume, Request::Drain, Request::Stop];
         for downstream in [false, true] {
-            all.push(Request::Retry { which: ToRetry::Failed, downstream, feedback: String::new() });
+            all.push(Request::Retry { which: ToRetry::Failed, downstream, feedback: String::new(), with: None });
             for (task, _) in TASKS {
                 all.push(Request::Retry {
                     which: ToRetry::Tasks(vec![task.to_owned()]),
                     downstream,
                     feedback: String::new(),
+                    with: None,
                 });
             }
         }

@@ -118,7 +118,13 @@ pub(crate) fn inputs(retry: bool, wave: u32, run: &Run, now: Timestamp) -> Vec<I
     match (retry, failed(run, wave)) {
         (true, tasks) if !tasks.is_empty() => {
             vec![
-                Input::Retry { now, which: Which::Tasks(tasks), downstream: false, feedback: String::new() },
+                Input::Retry {
+                    now,
+                    which: Which::Tasks(tasks),
+                    downstream: false,
+                    feedback: String::new(),
+                    with: None,
+                },
                 Input::Resume { now },
             ]
         }

@@ -1,6 +1,6 @@
 //! Requests to a run as lines of JSON. Any other line is refused.
 
-use team_executor_core::run::{Cancel, Group, Input, Which};
+use team_executor_core::run::{Assignment, Cancel, Group, Input, Which};
 use team_executor_core::{CheckpointAction, RoleName, TaskIndex, Timestamp};
 use team_executor_files::json::{self, Kind, Layout, Value, Writer};
 
@@ -29,6 +29,8 @@ pub enum Request {
         downstream: bool,
         /// What the person says to whoever does them next; may be empty.
         feedback: String,
+        /// Who does them from now on, if that changes.
+        with: Option<Assignment>,
     },
     /// The worker of a task is ended.
     Cancel {
@@ -40,6 +42,8 @@ pub enum Request {
         reason: String,
         /// What the person says to whoever does it next; may be empty.
         feedback: String,
+        /// Who does it from now on, if that changes.
+        with: Option<Assignment>,
     },
     /// A task is added, to the session's own file and to the run.
     Create(Wanted),
@@ -222,13 +226,15 @@ impl Request {
                 out.key("live");
                 out.plain(live);
             }
-            Self::Cancel { task, then, reason, feedback } => {
+            Self::Cancel { task, then, reason, feedback, with } => {
+                assignment(&mut text, with.as_ref());
                 text("task", task);
                 text("then", then.word());
                 text("reason", reason);
                 text("feedback", feedback);
             }
-            Self::Retry { which, downstream, feedback } => {
+            Self::Retry { which, downstream, feedback, with } => {
+                assignment(&mut text, with.as_ref());
                 if !feedback.is_empty() {
                     text("feedback", feedback);
                 }
@@ -274,13 +280,16 @@ impl Request {
                 let downstream = downstream.ok_or("the request has no readable `downstream`")?;
                 let feedback =
                     fields.root.get("feedback").map_or(Ok(String::new()), |_| fields.words("feedback", TEXT_CHARS))?;
-                (Self::Retry { which: fields.wanted()?, downstream, feedback }, &["tasks", "downstream", "feedback"])
+                let (which, with) = (fields.wanted()?, fields.assignment()?);
+                let known = &["tasks", "downstream", "feedback", "agent", "model"];
+                (Self::Retry { which, downstream, feedback, with }, known)
             }
             "cancel" => {
                 let then = Cancel::from_word(&fields.text("then")?).ok_or("the request has no readable `then`")?;
                 let (task, reason) = (fields.text("task")?, fields.reason()?);
-                let feedback = fields.words("feedback", TEXT_CHARS)?;
-                (Self::Cancel { task, then, reason, feedback }, &["task", "then", "reason", "feedback"])
+                let (feedback, with) = (fields.words("feedback", TEXT_CHARS)?, fields.assignment()?);
+                let known = &["task", "then", "reason", "feedback", "agent", "model"];
+                (Self::Cancel { task, then, reason, feedback, with }, known)
             }
             "adopt" => (Self::Adopt, &[]),
             "create" => (Self::Create(fields.new_task()?), &["task", "title", "description", "role", "deps", "wave"]),
@@ -335,20 +344,29 @@ impl Request {
             Self::Ask(_) | Self::Whose | Self::Activity | Self::Subscribe { .. } | Self::Progress { .. } => {
                 return Err("no executor is running, so no question is open".to_owned());
             }
-            Self::Cancel { task, then, reason, feedback } => {
+            Self::Cancel { task, then, reason, feedback, with } => {
                 let (task, reason, feedback) = (index(task)?, reason.clone(), feedback.clone());
-                Input::Cancel { now, task, then: *then, reason, feedback }
+                Input::Cancel { now, task, then: *then, reason, feedback, with: with.clone() }
             }
             Self::Limit { group, most } => Input::Limit { now, group: group.clone(), most: *most },
             Self::Skip { task, reason } => Input::Skip { now, task: index(task)?, reason: reason.clone() },
-            Self::Retry { which: ToRetry::Failed, downstream, feedback } => {
-                Input::Retry { now, which: Which::AllFailed, downstream: *downstream, feedback: feedback.clone() }
-            }
-            Self::Retry { which: ToRetry::Tasks(ids), downstream, feedback } => {
-                let tasks = ids.iter().map(index).collect::<Result<_, _>>()?;
-                Input::Retry { now, which: Which::Tasks(tasks), downstream: *downstream, feedback: feedback.clone() }
+            Self::Retry { which, downstream, feedback, with } => {
+                let which = match which {
+                    ToRetry::Failed => Which::AllFailed,
+                    ToRetry::Tasks(ids) => Which::Tasks(ids.iter().map(index).collect::<Result<_, _>>()?),
+                };
+                let (feedback, with) = (feedback.clone(), with.clone());
+                Input::Retry { now, which, downstream: *downstream, feedback, with }
             }
         })
+    }
+
+    /// Who does tasks from now on, if that changes.
+    pub fn assignment(&self) -> Option<&Assignment> {
+        match self {
+            Self::Retry { with, .. } | Self::Cancel { with, .. } => with.as_ref(),
+            _ => None,
+        }
     }
 
     /// The attempt for which a worker sends it, if it is one that workers send.
@@ -383,6 +401,14 @@ impl Request {
             Self::Subscribe { .. } => "subscribe",
             Self::Progress { .. } => "progress",
         }
+    }
+}
+
+/// Who does tasks from now on.
+fn assignment(text: &mut impl FnMut(&str, &str), with: Option<&Assignment>) {
+    if let Some(Assignment { agent, model }) = with {
+        text("agent", agent);
+        model.iter().for_each(|model| text("model", model));
     }
 }
 
@@ -421,6 +447,15 @@ impl Fields<'_, '_> {
         let workers = |value: Value<'_, '_>| value.as_i64().and_then(|most| u32::try_from(most).ok());
         let most = self.root.get("workers").map(|value| workers(value).ok_or("the request has no readable `workers`"));
         Ok(Request::Limit { group, most: most.transpose()? })
+    }
+
+    fn assignment(&self) -> Result<Option<Assignment>, String> {
+        let named = |name: &str| self.root.get(name).map(|_| self.words(name, REASON_CHARS)).transpose();
+        match (named("agent")?, named("model")?) {
+            (Some(agent), model) => Ok(Some(Assignment { agent, model })),
+            (None, Some(_)) => Err("the request names a model and no agent".to_owned()),
+            (None, None) => Ok(None),
+        }
     }
 
     fn reason(&self) -> Result<String, String> {
@@ -471,13 +506,19 @@ mod tests {
             Request::Activity,
             Request::Subscribe { from: 7, live: true },
             Request::Progress { attempt: "r/A/1".to_owned(), words: "half done (50 %)".to_owned() },
-            Request::Retry { which: ToRetry::Failed, downstream: false, feedback: String::new() },
-            Request::Retry { which: ToRetry::Tasks(ids()), downstream: true, feedback: "smaller\nsteps".to_owned() },
+            Request::Retry { which: ToRetry::Failed, downstream: false, feedback: String::new(), with: None },
+            Request::Retry {
+                which: ToRetry::Tasks(ids()),
+                downstream: true,
+                feedback: "smaller\nsteps".to_owned(),
+                with: Some(Assignment { agent: "my \"agent\"".to_owned(), model: Some("m:1".to_owned()) }),
+            },
             Request::Cancel {
                 task: "A".to_owned(),
                 then: Cancel::Retry,
                 reason: "it hangs".to_owned(),
                 feedback: "smaller \"steps\"\n".to_owned(),
+                with: Some(Assignment { agent: "a".to_owned(), model: None }),
             },
             Request::Skip { task: "A".to_owned(), reason: String::new() },
             Request::Decide { action: CheckpointAction::Revise, tasks: ids(), text: "better\n".to_owned() },
@@ -531,6 +572,7 @@ mod tests {
             (r#"{"version":1,"request":"decide","action":"explode","tasks":[],"text":""}"#, "no readable `action`"),
             (r#"{"version":1,"request":"decide","action":"resume","text":""}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry"}"#, "no readable `downstream`"),
+            (r#"{"version":1,"request":"retry","downstream":false,"model":"m"}"#, "names a model and no agent"),
             (r#"{"version":1,"request":"retry","tasks":[],"downstream":false}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry","tasks":"A","downstream":false}"#, "no readable `tasks`"),
             (r#"{"version":1,"request":"retry","tasks":["A",1],"downstream":false}"#, "no readable `tasks`"),

@@ -437,7 +437,10 @@ mod tests {
         assert!(conductor.rules().is_intended(b));
         let which = Which::Tasks(vec![TaskIndex(1)]);
         let taken = conductor
-            .take(vec![Input::Retry { now: later, which, downstream: true, feedback: String::new() }], later)
+            .take(
+                vec![Input::Retry { now: later, which, downstream: true, feedback: String::new(), with: None }],
+                later,
+            )
             .unwrap();
         assert_eq!((taken.refused, conductor.rules().is_intended(b)), (vec![None], false));
         conductor.take(ended(0, 2, done()), later).unwrap();

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use team_executor_core::Timestamp;
-use team_executor_core::run::{Ending, Input, Outcome, Run, Work};
+use team_executor_core::run::{Assignment, Ending, Input, Outcome, Run, Work};
+use team_executor_core::{TaskIndex, Timestamp};
 use team_executor_store::Disk;
 
 use crate::begin::hold::Hold;
@@ -16,6 +16,7 @@ use crate::dispatch::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::event;
 use crate::options::Failure;
 use crate::prepare::newcomer::Growth;
+use crate::prepare::worker::Workers;
 use crate::trees;
 
 /// Everything around a run but its rules, its journal and its workers.
@@ -36,6 +37,12 @@ pub trait Desk {
 
     /// Fails if what is committed would be lost: its folder was moved or removed.
     fn must_be_there(&self) -> Result<(), Failure>;
+
+    /// Finds the workers of tasks that a person gives to another agent, or says why that cannot be; nothing where agents are
+    /// not known.
+    fn hire(&mut self, _: &Run, _: &[TaskIndex], _: &Assignment) -> Result<Option<Workers>, String> {
+        Ok(None)
+    }
 
     /// What an attempt in a slot is given; nothing if its tree is to be made first, of which [`Desk::tree`] hears.
     fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure>;

@@ -4,6 +4,7 @@ mod activity;
 mod deliveries;
 mod desk;
 mod growing;
+mod hiring;
 mod job_rows;
 mod pace;
 mod people;

@@ -103,6 +103,9 @@ impl Scene<'_> {
             E::Cancelled { work, then, reason, .. } => Kind::TaskCancelled { task: self.id(work.task), then, reason },
             E::Added { tasks, .. } => Kind::TasksAdded { tasks: self.ids(tasks), counts },
             E::Advised { tasks, text, .. } => Kind::TasksAdvised { tasks: self.ids(tasks), text },
+            E::Assigned { tasks, to: run::Assignment { agent, model }, .. } => {
+                Kind::TasksAssigned { tasks: self.ids(tasks), agent, model }
+            }
             E::Limited { group, most, .. } => {
                 let (role, agent) = match group {
                     Group::All => (None, None),

@@ -1,11 +1,12 @@
 //! Who does which task: a program, what it sees of the environment, and how long it has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_agents::Limits;
 use team_executor_agents::adapters::Setup;
+use team_executor_core::Session;
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Agents, Run};
+use team_executor_core::run::{Agents, Assignment, Run};
 
 use crate::conclude::artifacts::Demands;
 use crate::shell;
@@ -49,6 +50,31 @@ impl Worker {
     }
 }
 
+/// Makes the workers of tasks that a person gives to an agent while a run goes on, or says why that cannot be.
+type Makes = dyn Fn(&Session, &[TaskIndex], &Assignment) -> Result<Vec<Worker>, String> + Send + Sync;
+
+/// Where the workers come from that a person chooses while a run goes on.
+pub struct Hire(Box<Makes>);
+
+impl Hire {
+    /// They are made by this, one for each task.
+    pub fn new(
+        makes: impl Fn(&Session, &[TaskIndex], &Assignment) -> Result<Vec<Worker>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Box::new(makes))
+    }
+
+    pub(crate) fn make(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, String> {
+        (self.0)(session, tasks, to)
+    }
+}
+
+impl std::fmt::Debug for Hire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hire")
+    }
+}
+
 /// Who does which task of a session. There are few workers and many tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workers {
@@ -57,6 +83,8 @@ pub struct Workers {
     chains: Vec<Vec<usize>>,
     /// For each task, its chain.
     of: Vec<usize>,
+    /// For a task that a person gave to others, who that is, by the number behind those of its chain.
+    hired: BTreeMap<(TaskIndex, u32), usize>,
 }
 
 impl Workers {
@@ -97,7 +125,15 @@ impl Workers {
     /// Who does a task if the first so many cannot be used.
     pub fn nth(&self, task: TaskIndex, choice: u32) -> Option<&Worker> {
         let chain = self.chain_of(task);
-        self.list.get(*chain.get(choice as usize).or_else(|| chain.first())?)
+        let hired = || self.hired.get(&(task, choice));
+        self.list.get(*chain.get(choice as usize).or_else(hired).or_else(|| chain.first())?)
+    }
+
+    /// A person gave a task to another worker, who is this one of those that can do it.
+    pub fn hire(&mut self, task: TaskIndex, choice: u32, worker: Worker) {
+        let known = self.list.iter().rposition(|one| *one == worker);
+        let number = known.unwrap_or_else(|| self.add(worker));
+        self.hired.insert((task, choice), number);
     }
 
     /// Who does the last attempt at a task, or would.

@@ -8,6 +8,7 @@ use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use team_executor_app::asking::assignment;
 use team_executor_app::bus::Refusal;
 use team_executor_app::logs::{Attempts, Form, Query};
 use team_executor_app::talk::Said;
@@ -94,6 +95,15 @@ pub(super) struct Run {
     /// Run also everything that the tasks of `only` depend on
     #[serde(default)]
     pub(super) with_deps: bool,
+    /// Run only this task and everything that it depends on
+    pub(super) until: Option<String>,
+    /// Run only this task and everything that depends on it
+    pub(super) from: Option<String>,
+    /// Run only the tasks of this role
+    pub(super) only_role: Option<String>,
+    /// Run only the tasks of this wave
+    #[schemars(range(min = 1))]
+    pub(super) wave: Option<u32>,
     /// How long to wait for its end; the run goes on afterwards. Without it as long as it takes
     pub(super) wait_seconds: Option<u64>,
 }
@@ -113,6 +123,8 @@ struct Retry {
     /// What to do differently; the next attempt at each of these tasks is told so
     #[serde(default)]
     feedback: String,
+    /// Give these tasks to this agent from now on, as AGENT or AGENT:MODEL; then they may also be tasks that wait
+    with: Option<String>,
 }
 
 /// Why a run is paused.
@@ -206,9 +218,10 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
             run(call, name, wanted, patience, Until::Ended("run_ended")).await?
         }
         "retry" => {
-            let Retry { session, tasks, downstream, feedback } = tool::arguments(name, given)?;
+            let Retry { session, tasks, downstream, feedback, with } = tool::arguments(name, given)?;
             let which = if tasks.is_empty() { ToRetry::Failed } else { ToRetry::Tasks(tasks) };
-            ask_or_note(call, &session, Request::Retry { which, downstream, feedback }).await?
+            let with = with.as_deref().map(assignment).transpose()?;
+            ask_or_note(call, &session, Request::Retry { which, downstream, feedback, with }).await?
         }
         "pause" => {
             let Pause { session, reason } = tool::arguments(name, given)?;
@@ -290,7 +303,7 @@ async fn run(
     patience: Option<Duration>,
     until: Until,
 ) -> Result<Value, Refusal> {
-    let Run { session, concurrency, only, with_deps, .. } = wanted;
+    let Run { session, concurrency, only, with_deps, until: last, from, only_role, wave, .. } = wanted;
     let Inside { path, root } = call.roots.session(&session)?;
     if name == "resume" {
         let is_held = status(call, &session).await?["executor"] == true;
@@ -305,6 +318,10 @@ async fn run(
     words.extend(concurrency.map(|workers| format!("--concurrency={workers}")));
     words.extend(only.iter().map(|task| format!("--only={task}")));
     words.extend(with_deps.then(|| "--with-deps".to_owned()));
+    words.extend(last.map(|task| format!("--until={task}")));
+    words.extend(from.map(|task| format!("--from={task}")));
+    words.extend(only_role.map(|role| format!("--only-role={role}")));
+    words.extend(wave.map(|wave| format!("--wave={wave}")));
     words.extend(call.flags(settled));
     let began = Instant::now();
     loop {

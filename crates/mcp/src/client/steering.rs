@@ -4,6 +4,7 @@ use rmcp::model::{JsonObject, Tool};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::Value;
+use team_executor_app::asking::assignment;
 use team_executor_app::bus::Refusal;
 use team_executor_app::{Request, group};
 use team_executor_core::run;
@@ -44,6 +45,8 @@ struct Cancel {
     reason: Option<String>,
     /// For `retry`: what to do differently; the next attempt is told so
     feedback: Option<String>,
+    /// For `retry`: give the task to this agent from now on, as AGENT or AGENT:MODEL
+    with: Option<String>,
 }
 
 /// What becomes of a task whose worker is ended.
@@ -84,18 +87,20 @@ pub(super) async fn call(call: &Call<'_>, name: &str, given: Option<JsonObject>)
             ask_or_note(call, &session, Request::Limit { group, most: workers }).await?
         }
         "cancel" => {
-            let Cancel { session, task, then, reason, feedback } = tool::arguments(name, given)?;
+            let Cancel { session, task, then, reason, feedback, with } = tool::arguments(name, given)?;
             let then = match then {
                 None | Some(Then::Fail) => run::Cancel::Fail,
                 Some(Then::Skip) => run::Cancel::Skip,
                 Some(Then::Retry) => run::Cancel::Retry,
             };
-            if feedback.is_some() && then != run::Cancel::Retry {
-                let what = "only a task that begins anew can be told something".to_owned();
+            if (feedback.is_some() || with.is_some()) && then != run::Cancel::Retry {
+                let what =
+                    "only a task that begins anew can be told something, or be given to another agent".to_owned();
                 return Err(Refusal { what, help: "say `then`: `retry`".to_owned() });
             }
             let reason = reason.unwrap_or_else(|| "cancelled by a client".to_owned());
-            let request = Request::Cancel { task, then, reason, feedback: feedback.unwrap_or_default() };
+            let (feedback, with) = (feedback.unwrap_or_default(), with.as_deref().map(assignment).transpose()?);
+            let request = Request::Cancel { task, then, reason, feedback, with };
             ask_or_note(call, &session, request).await?
         }
         _ => return Ok(None),

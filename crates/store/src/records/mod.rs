@@ -86,8 +86,8 @@ pub fn times(ended: &str) -> [Option<Timestamp>; 2] {
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope,
-        SkipReason, Then, Used, WaveThen, Work,
+        Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed,
+        Scope, SkipReason, Then, Used, WaveThen, Work,
     };
     use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
 
@@ -101,6 +101,8 @@ mod tests {
         let again = Then::Again { not_before: Timestamp::from_micros(-5) };
         let failed = |class, then| Event::Failed { work, class, error: "no\n\"way\"".to_owned(), then, at };
         let skipped = |reason| Event::Skipped { task: TaskIndex(2), reason, at };
+        let assignment =
+            |model: Option<&str>| Assignment { agent: "my \"agent\"".to_owned(), model: model.map(str::to_owned) };
         let merged = |then| Event::WaveMerged { wave: 4, then, at };
         let judged = |then| {
             let (verdict, complexity) = (Some(Verdict::Warn), Some(Complexity::High));
@@ -204,6 +206,8 @@ mod tests {
             Event::Limited { group: Group::All, most: Some(7), at },
             Event::Limited { group: Group::Role(RoleName::parse("q a").unwrap()), most: Some(1), at },
             Event::Limited { group: Group::Agent("my \"agent\"".to_owned()), most: None, at },
+            Event::Assigned { tasks: vec![TaskIndex(0)], to: assignment(Some("m:1")), at },
+            Event::Assigned { tasks: vec![TaskIndex(1), TaskIndex(2)], to: assignment(None), at },
         ]
     }
 

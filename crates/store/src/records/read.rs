@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use team_executor_core::run::{
-    Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed, Scope,
-    SkipReason, Then, Used, WaveThen, Work,
+    Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed,
+    Scope, SkipReason, Then, Used, WaveThen, Work,
 };
 use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
 
@@ -118,6 +118,10 @@ impl Fields<'_> {
             },
             Record::Advised(it) => {
                 Event::Advised { tasks: self.tasks(&it.tasks)?, text: it.text.into_owned(), at: time(it.at) }
+            }
+            Record::Assigned(it) => {
+                let to = Assignment { agent: it.agent.into_owned(), model: it.model.map(Cow::into_owned) };
+                Event::Assigned { tasks: self.tasks(&it.tasks)?, to, at: time(it.at) }
             }
             Record::WaveMerged(it) => Event::WaveMerged {
                 wave: it.wave,

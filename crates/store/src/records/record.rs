@@ -36,6 +36,7 @@ pub(super) enum Record<'r> {
     #[serde(borrow)]
     Cancelled(Cancelled<'r>),
     Advised(Advised<'r>),
+    Assigned(Assigned<'r>),
     WaveMerged(WaveMerged<'r>),
     Limited(Limited<'r>),
     Paused(Paused<'r>),
@@ -223,6 +224,15 @@ pub(super) struct Cancelled<'r> {
 pub(super) struct Advised<'r> {
     pub(super) tasks: Vec<Cow<'r, str>>,
     pub(super) text: Cow<'r, str>,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Assigned<'r> {
+    pub(super) tasks: Vec<Cow<'r, str>>,
+    pub(super) agent: Cow<'r, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<Cow<'r, str>>,
     pub(super) at: i64,
 }
 

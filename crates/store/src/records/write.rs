@@ -6,7 +6,8 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use team_executor_core::run::{
-    Bound, ErrorClass, Event, Group, Halt, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then, Used, WaveThen,
+    Assignment, Bound, ErrorClass, Event, Group, Halt, PauseReason, ReviewThen, Reviewed, Scope, SkipReason, Then,
+    Used, WaveThen,
 };
 use team_executor_core::{TaskIndex, Timestamp};
 
@@ -125,6 +126,12 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
         Event::Advised { tasks, text, .. } => {
             Record::Advised(record::Advised { tasks: ids(tasks), text: text.into(), at })
         }
+        Event::Assigned { tasks, to: Assignment { agent, model }, .. } => Record::Assigned(record::Assigned {
+            tasks: ids(tasks),
+            agent: agent.into(),
+            model: model.as_deref().map(Cow::Borrowed),
+            at,
+        }),
         Event::WaveMerged { wave, then, .. } => {
             Record::WaveMerged(record::WaveMerged { wave: *wave, then: wave_word(*then).into(), at })
         }

@@ -21,6 +21,7 @@ mod remembered;
 mod times;
 mod verbs;
 mod views;
+mod with;
 mod workers;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use team_executor_agents::Ended;
 use team_executor_beneath::ours;
-use team_executor_core::run::{Ending, Input, Live, Outcome, Run, Stage, Work};
+use team_executor_core::run::{Assignment, Ending, Input, Live, Outcome, Run, Stage, Work};
 use team_executor_core::{CheckpointAction, Session, TaskIndex, Timestamp};
 use team_executor_store::RealDisk;
 
@@ -113,6 +113,10 @@ impl Desk for RealDesk<'_> {
 
     fn must_be_there(&self) -> Result<(), Failure> {
         self.at.must_be_there(&self.options.folder)
+    }
+
+    fn hire(&mut self, rules: &Run, tasks: &[TaskIndex], to: &Assignment) -> Result<Option<Workers>, String> {
+        self.hired(rules, tasks, to).map(Some)
     }
 
     fn prepare(&mut self, rules: &Run, slot: usize, work: Work) -> Result<Option<Job>, Failure> {

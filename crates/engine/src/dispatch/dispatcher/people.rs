@@ -1,7 +1,7 @@
 //! Requests of people while a run goes on, questions to them, and the fallback when no one answers.
 
-use team_executor_core::CheckpointAction;
-use team_executor_core::run::{AtCheckpoint, Ending, Input, Stage};
+use team_executor_core::run::{AtCheckpoint, Ending, Input, Stage, Which};
+use team_executor_core::{CheckpointAction, TaskIndex, TaskStatus};
 
 use super::Dispatcher;
 use crate::control::question::{self, Reply};
@@ -33,6 +33,13 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
             Ok(inputs) => inputs,
             Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),
         };
+        if let Some(to) = request.assignment() {
+            match self.desk.hire(self.conductor.rules(), &self.given(&inputs), to) {
+                Ok(Some(workers)) => self.conductor.name_agents(workers),
+                Ok(None) => {}
+                Err(why) => return Ok(Answer::refused(self.rules().stage().word(), why)),
+            }
+        }
         self.commit()?; // so that what happens now is what was asked for
         let taken = self.conductor.take(inputs, self.desk.now())?;
         let (refused, happened) = (taken.refused.into_iter().flatten().next(), self.conductor.happened());
@@ -64,6 +71,19 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         let tasks = self.conductor.extend(growth).map_err(|error| Failure::Changed(error.to_string()))?;
         let now = self.desk.now();
         Ok(vec![Input::Add { now, tasks }, Input::Woke { now }])
+    }
+
+    /// The tasks that a person gives to another agent.
+    fn given(&self, inputs: &[Input]) -> Vec<TaskIndex> {
+        match inputs {
+            [Input::Retry { which: Which::Tasks(tasks), .. }] => tasks.clone(),
+            [Input::Retry { which: Which::AllFailed, .. }] => {
+                let failed = |task: &TaskIndex| self.rules().status(*task) == Some(TaskStatus::Failed);
+                self.rules().graph().order().iter().copied().filter(failed).collect()
+            }
+            [Input::Cancel { task, .. }] => vec![*task],
+            _ => Vec::new(),
+        }
     }
 
     /// Asks a person what to do after a wave failed, as was told.

@@ -14,7 +14,7 @@ use team_executor_store::run_folder::{EXECUTOR, project_root};
 use team_executor_store::{RESERVE_BYTES, SyncThread};
 
 use super::desk::RealDesk;
-use super::{Beginning, Dispatcher, tell_problems};
+use super::{Beginning, Dispatcher, hiring, tell_problems};
 use crate::begin::edits::Resumed;
 use crate::begin::plan::Plan;
 use crate::begin::replay::Before;
@@ -116,7 +116,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         journal.sync_beside(Box::new(thread));
     }
     let mut conductor = Conductor::new(&session.tasks, rules, journal);
-    conductor.name_agents(options.workers.clone());
+    let workers = hiring::all(options, &session, conductor.rules())?;
+    conductor.name_agents(workers.clone());
     // A person's edit is durable before the edited file counts as ours and is overwritten.
     let taken = conductor.take(new.into_iter().chain(adopted.input).collect(), clock::now())?;
     if adopted.is_accepted {
@@ -159,7 +160,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let desk = RealDesk {
         checking,
         options,
-        workers: options.workers.clone(),
+        workers,
         chooser,
         at,
         views,
