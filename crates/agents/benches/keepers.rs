@@ -79,6 +79,7 @@ fn assignment(dir: &Path, number: usize) -> Assignment {
         output_cap: 1 << 20,
         artifacts: Some(dir.join(format!("artifacts-{number}"))),
         adapter: None,
+        seat: None,
         aside: dir.join("aside"),
         leftover: Leftover::Moves,
     }

@@ -38,6 +38,9 @@ pub struct Assignment {
     pub leftover: Leftover,
     /// Whose events it prints, if it is a known agent: these are counted.
     pub adapter: Option<Adapter>,
+    /// What it holds of the machine's limit, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<PathBuf>,
 }
 
 /// What becomes of what is in the folder of a worker that starts.

@@ -64,6 +64,13 @@ impl App {
         self.env.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
+    /// Where this program keeps what is the user's own, outside of all projects.
+    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
+        let variable = |name| self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || Some(variable("HOME")?.join(".local/state"));
+        Some(variable("XDG_STATE_HOME").or_else(home)?.join(NAME))
+    }
+
     /// All environment variables that are text.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let text = |(name, value): &(OsString, OsString)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()));

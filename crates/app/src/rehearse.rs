@@ -110,6 +110,7 @@ impl App {
             graph: graph.clone(),
             slots: defaults.concurrency.value,
             limit: None,
+            machine: None,
             part: None,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,

@@ -21,8 +21,6 @@ use crate::{App, EXECUTOR};
 
 /// The version of the line.
 const VERSION: u32 = 1;
-/// Where the key of a user is, below the folder for the state of programs.
-const KEY: &str = "team-executor";
 /// What a signature of a program is for.
 const PROGRAM: &str = "a program that the user agreed to";
 
@@ -147,9 +145,7 @@ impl Start {
 
 /// Where the key of the user is. A project that holds it could bring its own, so that would be none.
 fn state(place: &Place) -> Option<PathBuf> {
-    let variable = |name| place.app.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || Some(variable("HOME")?.join(".local/state"));
-    let folder = variable("XDG_STATE_HOME").or_else(home)?.join(KEY);
+    let folder = place.app.state_folder()?;
     let there = folder.ancestors().find_map(|above| above.canonicalize().ok())?;
     (!there.starts_with(&place.project)).then_some(folder)
 }

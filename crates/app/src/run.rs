@@ -21,7 +21,7 @@ use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
 use crate::config::hire::Hiring;
 use crate::config::on::Reaction;
-use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, prices};
+use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, machine, prices};
 use crate::environment::Place;
 use crate::error::Error;
 use crate::hooks::{self, Around, Hooks};
@@ -207,6 +207,7 @@ impl Prepared {
             warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
             self.remark_cadence(&defaults, remarks);
         }
+        let machine = machine::seats(&self.place.app, &self.config.settings)?;
         let (reactions, around) = self.reactions()?;
         let chooser = self.newcomers();
         let exe = self.place.app.exe()?.to_owned();
@@ -231,6 +232,7 @@ impl Prepared {
             ask: None,
             slots: defaults.concurrency.value,
             limit: wanted.limit,
+            machine,
             cadence: defaults.cadence.value,
             retries: defaults.retries.value,
             rounds: defaults.rounds.value,

@@ -355,6 +355,13 @@ pub enum Kind {
     },
     /// The executor ends its workers.
     Stopping,
+    /// The run waits for workers of other runs to end, because [all of them](config.md#all-runs-on-this-machine) share a limit; or it does not any more.
+    MachineLimit {
+        /// How many workers there may be on this machine.
+        workers: u32,
+        /// Whether it waits.
+        waits: bool,
+    },
     /// Something odd that the run survives. Most are live; a wave that failed and a reviewer's warning are not.
     Warning {
         /// In words.

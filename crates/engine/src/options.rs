@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use team_executor_agents::Lack;
+use team_executor_agents::{Lack, Seats};
 use team_executor_core::run::{Backoff, Budgets, Cadence, TaskPolicy};
 use team_executor_core::{Graph, Millis, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
@@ -37,6 +37,8 @@ pub struct Options {
     pub slots: u32,
     /// The same, where a person chose it for this start: it takes the place of a limit that was set in the run.
     pub limit: Option<u32>,
+    /// What all runs of the user on this machine share, if that is limited.
+    pub machine: Option<Seats>,
     /// Beats or waves.
     pub cadence: Cadence,
     /// How often a failed task is tried again.

@@ -18,6 +18,7 @@ use crate::circumstances::{Circumstances, Held};
 use crate::clock;
 use crate::conclude::artifacts::{Fault, Shelf, Shelved};
 use crate::control;
+use crate::control::Going;
 use crate::cost::budget::Halted;
 use crate::cost::usage::{self, Spent};
 use crate::event::AtWork;
@@ -50,6 +51,8 @@ pub struct Status {
     pub running: Vec<Running>,
     /// What agents at work are doing, as their executor says.
     pub at_work: Vec<AtWork>,
+    /// How many workers there may be on this machine, if the run waits for those of others.
+    pub machine: Option<u32>,
     /// The conversations that go on, with what agents ask to be allowed.
     pub talks: Vec<Talk>,
     /// What could start.
@@ -227,10 +230,12 @@ pub fn status(
     };
     let shelf = Shelf::at(&session.artifacts, &path, folder).ok();
     let halt = run.halt().map(|why| Halted::describe(why, &run, session));
+    let told = if is_heard { control::activity(&path) } else { Going::default() };
     Ok(Some(Status {
         faults: shelf.as_ref().map(Shelf::glance).unwrap_or_default(),
         artifacts: shelf.map(|shelf| shelf.artifacts).unwrap_or_default(),
-        at_work: if is_heard { control::activity(&path) } else { Vec::new() },
+        at_work: told.at_work,
+        machine: told.machine,
         talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
         is_heard,

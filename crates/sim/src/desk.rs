@@ -123,6 +123,7 @@ impl Desk for SimDesk<'_, '_, '_> {
             aside: PathBuf::new(),
             leftover: Leftover::default(),
             adapter: None,
+            seat: None,
         };
         let task = self.session.tasks[work.task.get()].id.clone();
         Ok(Some(Job { work, task, prompt: Some(String::new()), assignment }))

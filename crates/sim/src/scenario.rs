@@ -142,6 +142,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         tasks: policy.tasks.clone(),
         workers: Workers::default(),
         hire: None,
+        machine: None,
         chooser: None,
         trees: None,
         allow_network: false,

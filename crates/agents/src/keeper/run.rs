@@ -27,6 +27,7 @@ use crate::ledger::{Entry, Ledger};
 use crate::oom::Score;
 use crate::probe::in_path;
 use crate::protocol::{Assignment, KeeperMessage, Leftover};
+use crate::seats::Seat;
 use crate::token;
 use crate::unix::{Ends, NotStarted, Program, Spawner, text, variable};
 
@@ -78,6 +79,8 @@ impl Keeper<'_> {
         lifeline: &mut Lifeline,
         exit: &mut Exit,
     ) -> Result<Result<(), Unkillable>, Obstacle> {
+        let seat = assignment.seat.as_deref().map(Seat::share).transpose();
+        let _held_to_the_end = seat.map_err(|error| Obstacle::about("the machine's limit", &error))?;
         let cgroup = self.cgroup.map(|cgroup| cgroup.path().to_owned());
         let folder = assignment.artifacts.as_ref().and_then(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
         let key = assignment.key.clone();

@@ -167,6 +167,7 @@ pub(crate) fn assignment(dir: &Path, task: &str, script: &[&str]) -> Assignment 
         output_cap: 1 << 20,
         artifacts: None,
         adapter: None,
+        seat: None,
         aside: attempt.join("aside"),
         leftover: Leftover::Moves,
     }

@@ -79,8 +79,8 @@ impl Hired {
             spot.file, spot.line, program.command
         );
         let project = self.config.project.display();
-        let help = format!("set trusted_projects = [\"{project}\"] in [defaults] of your own configuration file");
-        let finding = Finding::error(Code::Usage, message).help("look at the file; if it is good:").help(help);
+        let help = format!("trusted_projects = [\"{project}\"] in [defaults] of your own configuration file trusts it");
+        let finding = Finding::error(Code::Usage, message).help(help);
         Err(finding.help("or stop the run, and resume it with --trust-project").into())
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod held_back;
 pub(crate) mod hire;
 pub(crate) mod installed;
 pub(crate) mod isolation;
+pub(crate) mod machine;
 pub(crate) mod on;
 pub(crate) mod prices;
 mod proposals;
@@ -268,6 +269,8 @@ pub(crate) struct Settings {
     pub(crate) tasks: BTreeMap<String, Own>,
     /// What is demanded of each type of artifacts.
     pub(crate) artifacts: BTreeMap<ArtifactKind, Checks>,
+    /// How many workers there may be on this machine, over all runs.
+    pub(crate) machine_workers: Option<Set<u32>>,
     /// What is done when something happens in a run.
     pub(crate) reactions: Vec<on::Reaction>,
 }
@@ -355,6 +358,7 @@ impl Settings {
             roles: merged(self.roles, other.roles),
             tasks: merged(self.tasks, other.tasks),
             artifacts,
+            machine_workers: self.machine_workers.or(other.machine_workers),
             reactions: self.reactions.into_iter().chain(other.reactions).collect(),
         }
     }

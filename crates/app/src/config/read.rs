@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::values::{Reader, get, list, nearest};
 use super::{
     Agent, AgentKind, Budget, Limits, Origin, Own, REHEARSAL_SPEED, Set, Settings, Spot, budget, checks, command,
-    isolation, on, prices, proposals, servers,
+    isolation, machine, on, prices, proposals, servers,
 };
 
 const SECTIONS: &[&str] = &[
@@ -25,6 +25,7 @@ const SECTIONS: &[&str] = &[
     "artifacts",
     "isolation",
     "merge",
+    "machine",
     "on",
 ];
 const DEFAULTS: &[&str] = &[
@@ -174,6 +175,7 @@ pub(super) fn read(
         settings.tasks.insert(name, Own { from: Some(reader.from(at)), ..own });
     }
     checks::read_kinds(&mut reader, root, &mut settings);
+    settings.machine_workers = machine::read(&mut reader, root);
     settings.reactions = on::read(&mut reader, root);
     settings
 }
@@ -455,6 +457,7 @@ mod tests {
             ("/$defs/checks", checks::KEYS_OF_ALL),
             ("/$defs/artifact", checks::KEYS),
             ("/$defs/on", on::KEYS),
+            ("/properties/machine", machine::KEYS),
         ] {
             let section = schema.pointer(place).unwrap();
             assert_eq!(section["additionalProperties"], Value::Bool(false), "{place}");

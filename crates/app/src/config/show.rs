@@ -7,7 +7,7 @@ use team_executor_core::ExecMode;
 use super::choose::{Defaults, total};
 use super::{
     Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command,
-    isolation, prices, servers,
+    isolation, machine, prices, servers,
 };
 
 /// One setting.
@@ -69,6 +69,7 @@ impl List {
         self.add("defaults.isolation", json!(isolation::word(isolated.value)), isolated.from);
         let trusted = all.trusted_projects.clone().unwrap_or(Set { value: Vec::new(), from: Origin::BuiltIn });
         self.add("defaults.trusted_projects", json!(trusted.value), trusted.from);
+        machine::show(self, all);
         self.servers("defaults", &all.mcp_servers, &all.use_mcp_json);
         for (name, set) in &all.servers {
             self.add(&format!("mcp_servers.{}", quoted(name)), json!(servers::shown(&set.value)), set.from.clone());

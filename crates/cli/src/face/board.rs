@@ -29,6 +29,8 @@ pub(crate) struct Board {
     since: Instant,
     /// Agents without quota, and until when.
     held: Vec<(String, Instant)>,
+    /// The limit of the machine, while the run waits for it.
+    machine: Option<u32>,
 }
 
 struct Worker {
@@ -59,6 +61,7 @@ impl Board {
             measured: (0, Duration::ZERO),
             since: Instant::now(),
             held: Vec::new(),
+            machine: None,
         }
     }
 
@@ -126,6 +129,7 @@ impl Board {
                 }
             }
             Kind::Limited { role: None, agent: None, workers: Some(workers) } => self.slots = *workers,
+            Kind::MachineLimit { workers, waits } => self.machine = waits.then_some(*workers),
             Kind::Reconciled { .. }
             | Kind::Limited { .. }
             | Kind::TaskCancelled { .. }
@@ -165,6 +169,12 @@ impl Board {
             let Counts { ready, waiting, .. } = self.counts;
             lines
                 .push(escape::cut(&format!("{} running, {ready} ready, {waiting} waiting", self.workers.len()), width));
+        }
+        if let Some(workers) = self.machine
+            && lines.len() < most
+        {
+            let line = format!("waiting: all runs on this machine share a limit of {workers} workers");
+            lines.push(escape::cut(&line, width));
         }
         for (agent, until) in self.held.iter().filter(|(_, until)| *until > now) {
             if lines.len() < most {

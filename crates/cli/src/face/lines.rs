@@ -56,6 +56,10 @@ pub(crate) fn line(kind: &Kind, width: usize) -> Option<String> {
         }
         Kind::TasksAdded { tasks, .. } => (None, format!("New tasks: {}", tasks.join(", "))),
         Kind::TasksAdvised { tasks, text } => (None, format!("Feedback for {}: {text}", tasks.join(", "))),
+        Kind::MachineLimit { workers, waits: true } => {
+            (None, format!("Waiting: all runs on this machine share a limit of {workers} workers"))
+        }
+        Kind::MachineLimit { waits: false, .. } => return None,
         Kind::TasksAssigned { tasks, agent, model } => {
             let model = model.as_ref().map(|model| format!(", model {model}")).unwrap_or_default();
             (None, format!("{} done by {agent}{model} from now on", tasks.join(", ")))

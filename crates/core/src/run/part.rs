@@ -37,7 +37,7 @@ impl Turn<'_> {
         let state = &self.run.state;
         let stands = state.stage == Stage::Going && state.slots.running() == 0 && state.recalled.is_empty();
         let is_left = state.counts.pending > 0 && self.run.policy.part.is_some();
-        if stands && is_left && self.run.next_wake().is_none() {
+        if stands && is_left && self.run.next_wake().is_none() && !self.run.wants_worker() {
             self.emit(Event::Halted { why: Halt::PartDone, at: self.now });
         }
     }

@@ -13,8 +13,28 @@ use crate::time::Timestamp;
 impl Run {
     /// Whether another worker may start.
     fn has_room(&self) -> bool {
+        self.seats != Some(0) && self.has_own_room()
+    }
+
+    /// The same, whatever other runs do.
+    fn has_own_room(&self) -> bool {
         let goes_on = self.state.stage == Stage::Going && self.state.recalled.is_empty();
         goes_on && self.state.slots.running() < self.most_workers() as usize
+    }
+
+    /// How many workers may start now, where other runs share a limit with this one. Each start takes one.
+    pub const fn seats(&self) -> Option<usize> {
+        self.seats
+    }
+
+    /// So many workers may start now, and no more.
+    pub const fn seat(&mut self, seats: usize) {
+        self.seats = Some(seats);
+    }
+
+    /// Whether a task could start if other runs let it.
+    pub fn wants_worker(&self) -> bool {
+        self.has_own_room() && self.best().is_some()
     }
 
     /// Whether tasks of a pool may start: an agent can be used, and no limit and no budget is in the way.
@@ -106,6 +126,9 @@ impl Turn<'_> {
     fn claim(&mut self, task: TaskIndex, slot: u32, fast_advance: bool) {
         let work = Work { task, attempt: self.run.state.tasks[task.get()].attempt.saturating_add(1) };
         let choice = self.run.choice(self.run.facts.tasks[task.get()].chain).unwrap_or(0);
+        if let Some(seats) = &mut self.run.seats {
+            *seats = seats.saturating_sub(1);
+        }
         self.emit(Event::Claimed { work, slot, fast_advance, choice, at: self.now });
         debug_assert!(self.run.running(work).is_some(), "only what can start is claimed");
         let check_only = self.run.state.tasks[task.get()].check_only;

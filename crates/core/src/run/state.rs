@@ -30,6 +30,9 @@ pub struct Run {
     pub(super) facts: Facts,
     pub(super) policy: Policy,
     pub(super) state: State,
+    /// How many workers may start now, where other runs share a limit with this one. Not known from events, so that it is no
+    /// part of the state.
+    pub(super) seats: Option<usize>,
     /// How long it took. Nothing is decided by it, so that it is no part of the state.
     pub(super) pace: Pace,
 }
@@ -223,7 +226,7 @@ impl Run {
             spending: Spending::default(),
             halt: None,
         };
-        let mut run = Self { graph, facts, policy, state, pace: Pace::default() };
+        let mut run = Self { graph, facts, policy, state, seats: None, pace: Pace::default() };
         run.settle_in();
         Ok(run)
     }

@@ -27,6 +27,7 @@ pub use team_executor_agents::callers::Caller;
 use team_executor_store::run_folder::{EXECUTOR, KEEPERS};
 
 use crate::event::AtWork;
+use serde::Deserialize;
 
 /// In the executor's folder: the socket.
 const SOCKET: &str = "control";
@@ -63,10 +64,26 @@ pub fn called_by(run: &Path) -> Caller {
 }
 
 /// What workers of the run in this folder are doing, as its executor says; nothing if there is none, or it is busy.
-pub(crate) fn activity(run: &Path) -> Vec<AtWork> {
+pub(crate) fn activity(run: &Path) -> Going {
     let answer = client::send_within(run, &Request::Activity, GLANCE);
     let lines = answer.ok().flatten().and_then(|answer| answer.outcome.ok()).unwrap_or_default();
-    lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let machine =
+        lines.iter().find_map(|line| serde_json::from_str(line).ok().map(|Limited { machine_limit }| machine_limit));
+    Going { at_work: lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect(), machine }
+}
+
+/// What an executor says about its workers.
+#[derive(Debug, Default)]
+pub(crate) struct Going {
+    /// What they are doing.
+    pub(crate) at_work: Vec<AtWork>,
+    /// The machine's limit, if the run waits for it.
+    pub(crate) machine: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Limited {
+    machine_limit: u32,
 }
 
 /// Tells the executor of the run in this folder how far a worker is. Nothing depends on it, so a failure is not reported.

@@ -127,6 +127,11 @@ impl<F: DiskFile> Conductor<F> {
         &self.rules
     }
 
+    /// So many workers may start now, where other runs share a limit with this one.
+    pub fn seat(&mut self, seats: usize) {
+        self.rules.seat(seats);
+    }
+
     /// The number of this incarnation.
     pub fn epoch(&self) -> u64 {
         self.journal.epoch()

@@ -97,6 +97,9 @@ pub trait Desk {
     /// Tells what has become durable. While the run is starting, that it goes on is known.
     fn announce(&mut self, rules: &Run, happened: Vec<Happened>, is_starting: bool);
 
+    /// The run waits for a limit of so many workers that other runs share, or does not any more.
+    fn waits(&mut self, _: Option<u32>) {}
+
     /// A person is asked from now on, as was told.
     fn asks(&mut self) {}
 

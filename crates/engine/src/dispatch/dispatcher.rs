@@ -6,6 +6,7 @@ mod desk;
 mod growing;
 mod hiring;
 mod job_rows;
+mod machine;
 mod pace;
 mod people;
 mod permissions;
@@ -34,6 +35,7 @@ use crate::dispatch::conductor::{Conductor, Happened};
 use crate::dispatch::crew::{Crew, WorkerEvent};
 use crate::dispatch::desk::{Desk, News, Next};
 use crate::dispatch::inbox::{Inbox, Message, Outbox};
+use crate::dispatch::machine::Machine;
 use crate::dispatch::signals::Signal;
 use crate::event;
 use crate::options::{Failure, Options};
@@ -63,6 +65,8 @@ pub struct Dispatcher<'t, C, D: Desk> {
     patience: Option<Duration>,
     pace: Pace,
     rendered: Rendered,
+    /// The limit that other runs share, if there is one.
+    machine: Option<Machine>,
 }
 
 /// How a run begins or goes on.
@@ -102,6 +106,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             patience: None,
             pace: Pace::new(),
             rendered: Rendered::default(),
+            machine: None,
         }
     }
 
@@ -136,6 +141,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             }
             self.commit_in_time()?;
             self.render_in_time()?;
+            self.share()?;
             let inputs = self.wait()?;
             self.take(inputs)?;
             self.end_or_judge();
@@ -228,7 +234,8 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
             Duration::from_micros(u64::try_from(micros).unwrap_or(0))
         });
         let until_decided = self.patience.map(|until| until.saturating_sub(lived));
-        let until_done = [self.rendered.wait(lived), self.pace.left(lived), self.desk.next_try()];
+        let until_told = self.machine.as_ref().and_then(|machine| machine.patience(lived));
+        let until_done = [self.rendered.wait(lived), self.pace.left(lived), self.desk.next_try(), until_told];
         let timeout = until_done.into_iter().chain([until_wake, until_decided]).flatten().min();
         let events = self.crew.wait(&self.inbox, timeout)?;
         let mut inputs = Vec::new();
@@ -275,6 +282,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
                 Ok(None)
             }
             Message::Synced { took } => self.synced(took).map(|()| None),
+            Message::Seat(news) => Ok(self.seat(news)),
         }
     }
 
@@ -309,7 +317,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         match next {
             Next::Wait | Next::Leave => Ok(None),
             Next::Run(job) => {
-                self.crew.start(slot, *job)?;
+                self.begin(slot, *job)?;
                 Ok(None)
             }
             Next::Over(outcome) => {
@@ -331,12 +339,16 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
     }
 
     fn carry_out(&mut self, effect: Effect) -> Result<(), Failure> {
-        let rules = self.conductor.rules();
         match effect {
-            Effect::Check { work, slot } => self.desk.check_again(rules, slot as usize, work),
+            Effect::Check { work, slot } => {
+                self.sit(slot as usize, work);
+                self.desk.check_again(self.conductor.rules(), slot as usize, work);
+            }
             Effect::Spawn { work, slot } => {
+                self.sit(slot as usize, work);
+                let rules = self.conductor.rules();
                 if let Some(job) = self.desk.prepare(rules, slot as usize, work)? {
-                    self.crew.start(slot as usize, job)?;
+                    self.begin(slot as usize, job)?;
                 }
             }
             Effect::EndWorker { work } => {
@@ -365,6 +377,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
 
     fn finish(&mut self) -> Result<D::Report, Failure> {
         self.crew.close();
+        self.machine = None;
         self.commit()?;
         if *self.rules().stage() == Stage::Finished {
             self.desk.hold().give_up_room()?; // what is left to be written needs it more

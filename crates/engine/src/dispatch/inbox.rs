@@ -11,6 +11,7 @@ use team_executor_core::run::Work;
 
 use crate::conclude::artifacts::Looked;
 use crate::control::Asked;
+use crate::dispatch::machine::SeatNews;
 pub use crate::dispatch::signals::Signal;
 use crate::trees;
 
@@ -42,6 +43,8 @@ pub enum Message {
     },
     /// Git has done something for an attempt.
     Tree(Box<trees::News>),
+    /// What became known about the machine's limit.
+    Seat(SeatNews),
     /// An attempt that was asked to end has had the time for that.
     Overdue(Work),
 }

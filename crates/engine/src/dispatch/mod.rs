@@ -7,4 +7,5 @@ pub(crate) mod dispatcher;
 pub(crate) mod following;
 pub mod inbox;
 pub(crate) mod local_crew;
+pub(crate) mod machine;
 pub(crate) mod signals;

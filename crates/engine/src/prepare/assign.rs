@@ -73,6 +73,7 @@ pub(crate) fn for_worker(
         aside: quarantine::place(&run.path, id, attempt.saturating_sub(1)),
         leftover: Leftover::Moves,
         adapter: worker.setup.as_ref().map(|setup| setup.adapter),
+        seat: None,
     })
 }
 
@@ -159,6 +160,7 @@ pub(crate) fn for_check(
         logs: check_logs(&run.path, id, attempt, nth),
         artifacts: None,
         adapter: None,
+        seat: None,
         ..assignment
     })
 }

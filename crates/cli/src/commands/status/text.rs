@@ -178,6 +178,9 @@ fn summary(shown: &Watched<'_>, status: &Status, width: usize, out: &mut impl Wr
     });
     let label = if status.is_heard || status.running.is_empty() { "Running" } else { "Cut off" };
     list(out, label, running, ", ", width)?;
+    if let Some(workers) = status.machine {
+        writeln!(out, "Waiting: all runs on this machine share a limit of {}", count(workers as usize, "worker"))?;
+    }
     list(out, "Ready", status.ready.iter().map(|task| id(*task)), ", ", width)?;
     joined(out, &joining(session, None, &[]), width)?;
     let delivered = states(status.artifacts.iter().map(|shelved| shelved.artifact.validation));

@@ -15,6 +15,7 @@ mod grown;
 mod judged;
 mod knowledge;
 pub(crate) mod limit;
+mod machine;
 mod parts;
 mod reconcile;
 mod remembered;

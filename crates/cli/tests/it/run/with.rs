@@ -119,7 +119,7 @@ fn agent_that_cannot_do_a_task_is_refused() {
             "agent 'two' is no coding agent and has no models, so it cannot use 'opus'",
         ),
         (&["restart", "A", "--with", "two:"], "an agent, or an agent and its model"),
-        (&["restart", "A", "--with", "theirs"], "team-executor.toml:1 came with the project and chooses what is run: "),
+        (&["restart", "A", "--with", "theirs"], "team-executor.toml:2 came with the project and chooses what is run: "),
         (&["restart", "X", "--with", "two"], "there is no task 'X'"),
         (&["retry", "A", "--with", "two"], "a named task is in_progress; `restart` ends a running task"),
         (&["restart", "C", "--with", "two"], "no worker has 'C': it is pending"),
@@ -131,7 +131,7 @@ fn agent_that_cannot_do_a_task_is_refused() {
     assert!(!agents.journal().contains("assigned"), "nothing was done");
     let home = agents.world.dir().join("config/team-executor/config.toml");
     let user = read(&home);
-    let trusting = user.replace("retries = 0", "retries = 0\ntrusted_projects = [\".\", \"/\"]");
+    let trusting = user.replace("retries = 0", "retries = 0\ntrusted_projects = [\"/\"]");
     std::fs::write(&home, trusting).expect("it is written");
     let given = ask(&agents.world, &["restart", "A", "--with", "theirs"]);
     assert_eq!(given.code, Some(0), "{given}");

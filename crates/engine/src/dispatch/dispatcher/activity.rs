@@ -92,6 +92,7 @@ impl RealDesk<'_> {
             // It has no keys that are no text, so this cannot fail.
             lines.extend(serde_json::to_string(&at_work));
         }
+        lines.extend(self.machine.map(|workers| format!(r#"{{"machine_limit":{workers}}}"#)));
         Answer { stage: rules.stage().word().to_owned(), outcome: Ok(lines) }
     }
 

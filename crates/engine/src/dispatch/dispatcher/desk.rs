@@ -84,6 +84,8 @@ pub(super) struct RealDesk<'t> {
     pub(super) told_at_first: bool,
     /// What agents want to be allowed, the oldest first.
     pub(super) permissions: VecDeque<Permission>,
+    /// The machine's limit, while the run waits for it.
+    pub(super) machine: Option<u32>,
     /// Since when the executor lives.
     pub(super) since: Instant,
     pub(super) tell: &'t mut dyn FnMut(event::Event),
@@ -113,6 +115,10 @@ impl Desk for RealDesk<'_> {
 
     fn must_be_there(&self) -> Result<(), Failure> {
         self.at.must_be_there(&self.options.folder)
+    }
+
+    fn waits(&mut self, machine: Option<u32>) {
+        self.machine = machine;
     }
 
     fn hire(&mut self, rules: &Run, tasks: &[TaskIndex], to: &Assignment) -> Result<Option<Workers>, String> {

@@ -29,6 +29,7 @@ use crate::dispatch::desk::Desk as _;
 use crate::dispatch::following::Following;
 use crate::dispatch::inbox::{self, Message};
 use crate::dispatch::local_crew::LocalCrew;
+use crate::dispatch::machine::Machine;
 use crate::dispatch::signals::Listening;
 use crate::event::{self, Event, Kind, derive};
 use crate::options::{Failure, Options};
@@ -176,6 +177,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         is_full: false,
         live: Live::default(),
         going_on: BTreeSet::new(),
+        machine: None,
         overspent: BTreeMap::new(),
         doers: BTreeMap::new(),
         unpriced: BTreeSet::new(),
@@ -187,7 +189,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         tell,
     };
     let beginning = Beginning { has_begun, rebooted, edited: taken.effects, rendered: (Duration::ZERO, rendered) };
-    let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox));
+    let machine = options.machine.as_ref().map(|seats| Machine::start(seats.clone(), outbox.clone())).transpose();
+    let machine = machine.map_err(Failure::disk("start", "the thread that waits for the machine's limit"))?;
+    let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox)).within(machine);
     let result = dispatcher.drive(beginning);
     let Dispatcher { desk, crew, inbox, .. } = dispatcher;
     // If the folders are gone, the error names only the first missing file.
