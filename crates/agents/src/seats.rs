@@ -163,9 +163,8 @@ mod tests {
         let seats = seats(dir.path(), 1);
         let held = taken(&seats);
         let (sender, told) = mpsc::channel();
-        let other = seats.clone();
         let waiter = thread::spawn(move || {
-            let seat = other.wait(|| sender.send(()).is_ok()).unwrap();
+            let seat = seats.wait(|| sender.send(()).is_ok()).unwrap();
             seat.is_some()
         });
         told.recv_timeout(Duration::from_secs(60)).expect("it waits");

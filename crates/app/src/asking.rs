@@ -208,7 +208,7 @@ pub fn assignment(text: &str) -> Result<Assignment, Error> {
     let (agent, model) = text.split_once(':').map_or((text, None), |(agent, model)| (agent, Some(model)));
     if agent.is_empty() || model.is_some_and(str::is_empty) {
         let finding = Finding::error(Code::Usage, format!("'{text}' names no agent, or no model behind the colon"));
-        return Err(finding.help("name it as AGENT or AGENT:MODEL; `team-executor agents` lists agents").into());
+        return Err(finding.help("name it as AGENT or AGENT:MODEL; see which there are: team-executor agents").into());
     }
     Ok(Assignment { agent: agent.to_owned(), model: model.map(str::to_owned) })
 }

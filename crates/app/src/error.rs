@@ -50,11 +50,10 @@ impl Error {
             Why::Held(_) => (Kind::Held, format!("wait for it to end, or end it with: team-executor stop {session}")),
             Why::Changed(_) => (Kind::Invalid, UNDO.to_owned()),
             Why::Control(_) => (Kind::Io, "ask again; `team-executor status` shows how the run stands".to_owned()),
-            Why::NoAgent { task, .. } => (
+            Why::NoAgent { .. } => (
                 Kind::Invalid,
-                format!(
-                    "define it again, or give the task to another: team-executor retry {task} --with AGENT {session}"
-                ),
+                "define it again, or `retry` the task with another; see which there are: team-executor agents"
+                    .to_owned(),
             ),
             Why::TooDeep(_) => (Kind::Invalid, "start it outside of a worker".to_owned()),
             Why::Network { .. } => (

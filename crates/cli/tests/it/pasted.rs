@@ -53,6 +53,9 @@ const SCENES: &[(&str, Scene)] = &[
     ("a finished run that is paused", || said(ended("true"), &["pause", "--session=S"])),
     ("a finished run that is retried", || said(ended("true"), &["retry", "A", "--session=S"])),
     ("a failed run that is retried", || said(failed_after_failure(), &["retry", "A", "--session=S"])),
+    ("a task that is given to no agent", || {
+        said(failed_after_failure(), &["retry", "A", "--with", "nobody", "--session=S"])
+    }),
     ("a part of a plan", || {
         let world = tasks(&[("A", ""), ("B", "A")]);
         said(world, &arguments("--session=S", "true", &["--only", "A"]))

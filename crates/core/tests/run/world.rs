@@ -134,7 +134,7 @@ impl<'a> World<'a> {
             Act::NoRoom => Input::NoRoom { now },
             Act::Stop => Input::Stop { now },
             Act::Retry { which, downstream } => {
-                let with = which.filter(|which| which % 3 == 0).map(|which| given(which));
+                let with = which.filter(|which| which % 3 == 0).map(given);
                 let which = which.map_or(Which::AllFailed, |which| Which::Tasks(vec![task(which)]));
                 Input::Retry { now, which, downstream: *downstream, feedback: String::new(), with }
             }

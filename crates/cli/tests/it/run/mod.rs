@@ -22,7 +22,7 @@ mod remembered;
 mod times;
 mod verbs;
 mod views;
-mod with;
+pub(crate) mod with;
 mod workers;
 
 use std::collections::BTreeMap;

@@ -10,15 +10,15 @@ use super::ends::end;
 use super::{column, folder, read, tasks};
 
 /// Two agents of the user's, of which the first fails or hangs, and one of the project's.
-struct Agents {
-    world: World,
+pub(crate) struct Agents {
+    pub(crate) world: World,
     pulse: Pulse,
-    gate: Gate,
+    pub(crate) gate: Gate,
 }
 
 impl Agents {
     /// The first agent does this with A; what else there is, it does.
-    fn new(first: &str) -> Self {
+    pub(crate) fn new(first: &str) -> Self {
         let mut world = tasks(&[("A", ""), ("B", ""), ("C", "A")]);
         let (pulse, gate) = (Pulse::new(world.dir().join("pulse")), Gate::new(world.dir().join("gate")));
         let home = world.dir().join("config").display().to_string();
@@ -40,7 +40,7 @@ impl Agents {
         Self { world, pulse, gate }
     }
 
-    fn start(&mut self, alive: usize) -> Child {
+    pub(crate) fn start(&mut self, alive: usize) -> Child {
         let mut command = self.world.command(&["run", "--session=S", "-y"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         self.pulse.wait_alive(alive);

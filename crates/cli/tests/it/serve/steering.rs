@@ -6,7 +6,8 @@ use team_executor_testkit::limited::*;
 use super::Served;
 use crate::run::cancel::Hanging;
 use crate::run::limit::Four;
-use crate::run::{DID, start, tasks};
+use crate::run::with::Agents;
+use crate::run::{DID, column, start, tasks};
 
 #[test]
 fn client_changes_how_many_workers_there_are() {
@@ -42,12 +43,41 @@ fn client_ends_the_worker_of_one_task() {
     assert_eq!(executor.limited_output().status.code(), Some(0));
 }
 
+/// R: N-01
+#[test]
+fn client_gives_a_task_to_another_agent() {
+    let mut agents = Agents::new("sleep 600");
+    let executor = agents.start(2);
+    let mut client = Served::new(&agents.world, &[]);
+    let unknown = json!({"session": "S", "tasks": ["C"], "with": "nobody"});
+    assert!(client.call("retry", &unknown).expect_err("nobody does it").contains("there is no agent 'nobody'"));
+    let fails = json!({"session": "S", "task": "A", "with": "two"});
+    assert!(client.call("cancel", &fails).expect_err("it would fail").contains("only a task that begins anew"));
+    let done = client.call("retry", &json!({"session": "S", "tasks": ["C"], "with": "two"})).expect("it is done");
+    assert_eq!(done["did"], json!(["from the next attempt on, C is done by two"]));
+    let again = json!({"session": "S", "task": "A", "then": "retry", "with": "two"});
+    let done = client.call("cancel", &again).expect("it is done");
+    assert_eq!(done["did"][0], json!("from the next attempt on, A is done by two"));
+    agents.gate.open();
+    assert_eq!(executor.limited_output().status.code(), Some(0));
+    assert_eq!(column(&agents.world, "findings"), ["did by two", "did by one", "did by two"]);
+}
+
+/// R: N-03
 #[test]
 fn client_runs_a_part_of_a_plan() {
     let world = tasks(&[("A", ""), ("B", "A"), ("C", "")]);
     let mut client = Served::new(&world, &["--agent-command", DID]);
     let ran = client.call("run", &json!({"session": "S", "only": ["B"], "with_deps": true})).expect("it is run");
     assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("drained"), &json!(2)), "{ran}");
+    for (part, why) in [
+        (json!({"session": "S", "only_role": "nobody"}), "no task has the role 'nobody'"),
+        (json!({"session": "S", "wave": 9}), "there is no wave 9"),
+        (json!({"session": "S", "until": "X"}), "there is no task 'X'"),
+        (json!({"session": "S", "from": "X"}), "there is no task 'X'"),
+    ] {
+        assert!(client.call("run", &part).expect_err("there is no such part").contains(why), "{why}");
+    }
     let ran = client.call("run", &json!({"session": "S"})).expect("it is run");
     assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("completed"), &json!(3)));
 }
