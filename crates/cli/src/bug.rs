@@ -10,12 +10,14 @@ use team_executor_app::EXECUTOR;
 use team_executor_beneath::{How, free, io_error, open_ours};
 
 use crate::exit::Exit;
+use crate::face::keys;
 use crate::{escape, log};
 
 /// From now on a panic in any thread ends the program with a line that can be reported. Workers are ended by their keepers,
 /// and the run is continued by the same command, as after any other sudden end.
 pub(crate) fn catch() {
     std::panic::set_hook(Box::new(|panic| {
+        keys::restore_if_free();
         // Nothing can be done for a terminal or a disk that cannot be written to.
         let report = log::last().and_then(|(run, lines)| report(&run, panic, &lines).ok());
         std::io::stderr().lock().write_all(words(panic, report.as_deref()).as_bytes()).ok();

@@ -13,6 +13,10 @@ pub struct Glass {
     at: (usize, usize),
     /// The begin of a control sequence whose end has not come yet.
     begun: Option<String>,
+    /// How often it rang.
+    bells: usize,
+    /// The titles of the window, the one that stands there at the end.
+    titles: Vec<String>,
 }
 
 /// Stands in the second column of a wide character.
@@ -21,7 +25,7 @@ const WIDE: char = '\0';
 impl Glass {
     /// An empty screen.
     pub fn new(columns: usize, rows: usize) -> Self {
-        Self { columns, rows, lines: vec![Vec::new()], at: (0, 0), begun: None }
+        Self { columns, rows, lines: vec![Vec::new()], at: (0, 0), begun: None, bells: 0, titles: vec![String::new()] }
     }
 
     /// Takes what was written.
@@ -32,15 +36,29 @@ impl Glass {
                 (None, '\u{1b}') => self.begun = Some(String::new()),
                 (None, '\r') => self.at.1 = 0,
                 (None, '\n') => self.line_feed(),
+                (None, '\u{7}') => self.bells += 1,
                 (None, c) => {
                     assert!(!c.is_control(), "an unknown control character: {c:?}");
                     self.put(c);
                 }
+                (Some(begun), ']') if begun.is_empty() => self.begun = Some("]".to_owned()),
+                (Some(begun), '\u{7}') if begun.starts_with(']') => self.set_title(&begun),
+                (Some(begun), c) if begun.starts_with(']') => self.begun = Some(begun + &c.to_string()),
                 (Some(begun), '[') if begun.is_empty() => self.begun = Some("[".to_owned()),
                 (Some(begun), c) if c.is_ascii_digit() || c == ';' => self.begun = Some(begun + &c.to_string()),
                 (Some(begun), c) => self.control(&begun[1..], c),
             }
         }
+    }
+
+    /// How often the bell rang.
+    pub fn bells(&self) -> usize {
+        self.bells
+    }
+
+    /// The title of the window; empty if it was never set, or is as it was before.
+    pub fn title(&self) -> &str {
+        self.titles.last().map_or("", String::as_str)
     }
 
     /// Everything there ever was, line by line: what has scrolled out, and then what is on the screen.
@@ -85,9 +103,19 @@ impl Glass {
     }
 
     #[track_caller]
+    fn set_title(&mut self, sequence: &str) {
+        let title = sequence.strip_prefix("]2;").unwrap_or_else(|| panic!("an unknown sequence: {sequence}"));
+        if let Some(last) = self.titles.last_mut() {
+            *last = title.to_owned();
+        }
+    }
+
+    #[track_caller]
     fn control(&mut self, number: &str, letter: char) {
         match letter {
             'm' => {}
+            't' if number == "22;2" => self.titles.push(self.title().to_owned()),
+            't' if number == "23;2" => drop(self.titles.pop()),
             'A' => self.at.0 = self.at.0.saturating_sub(number.parse().unwrap_or(1)).max(self.top()),
             'J' if number.is_empty() => {
                 self.lines.truncate(self.at.0 + 1);

@@ -1,16 +1,16 @@
 //! `attach`: the live view of a run that another process executes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use team_executor_app::event::{Counts, End, Event, Kind};
-use team_executor_app::{App, count};
+use team_executor_app::{App, Opened, count};
 use team_executor_core::Timestamp;
 
 use crate::args::{Attach, Format};
 use crate::escape;
 use crate::exit::Exit;
-use crate::face::{Board, Face};
+use crate::face::{Board, Face, Steered};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -18,10 +18,10 @@ use crate::printer::Printer;
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Attach, printer: &mut Printer) -> Result<Exit, Failure> {
     let opened = app.open(session, options.reading.into())?;
     let mut followed = app.subscribe(&opened, 0, true)?;
-    let mut view =
-        View { face: face(app, &opened, options.format, printer)?, is_past: true, counts: None, failed: None };
+    let mut view = View { face: face(app, &opened, options, printer)?, is_past: true, counts: None, failed: None };
     let end = followed.run(true, &mut |event| view.take(event, printer));
     let View { face, counts, failed, .. } = view;
+    let is_left = face.is_left();
     drop(face);
     failed.map_or(Ok(()), Err)?;
     let named = escape::session(&opened.path);
@@ -35,23 +35,33 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Attach, printer: 
         }
         End::Left => {
             printer.tell(format!("no executor has the run {}, and it is not finished", followed.run_name()))?;
-            printer.tell(format!("help: {} resume {named} continues it", app.typed()))?;
+            printer.tell(format!("help: continue it with: {} resume {named}", app.typed()))?;
             Ok(Exit::Paused)
+        }
+        End::Unwanted if is_left => {
+            printer.tell(format!(
+                "The run {} goes on; see it again: {} attach {named}",
+                followed.run_name(),
+                app.typed()
+            ))?;
+            Ok(Exit::Fine)
         }
         End::Read | End::Unwanted => Ok(Exit::Fine),
     }
 }
 
-fn face(app: &App, opened: &team_executor_app::Opened, format: Format, printer: &Printer) -> Result<Face, Failure> {
-    if format == Format::Json {
+fn face(app: &App, opened: &Opened, options: &Attach, printer: &Printer) -> Result<Face, Failure> {
+    if options.format == Format::Json {
         return Ok(Face::Events);
     }
     if !printer.is_live() {
         return Ok(Face::Lines);
     }
-    let (session, graph) = opened.runnable()?;
+    let (reading, (session, graph)) = (options.reading.into(), opened.runnable()?);
     let slots = app.status(opened)?.map_or(1, |status| status.running.len().max(1));
-    Ok(Face::screen(Board::new(session, graph, u32::try_from(slots).unwrap_or(u32::MAX)), printer)?)
+    let board = Board::new(session, graph, u32::try_from(slots).unwrap_or(u32::MAX));
+    let steered = Steered { app: app.clone(), session: PathBuf::from(&opened.path), reading, can_leave: true };
+    Ok(Face::screen(board, steered, printer)?)
 }
 
 struct View {
@@ -67,7 +77,7 @@ impl View {
     fn take(&mut self, event: Option<Event>, printer: &mut Printer) -> bool {
         let Some(event) = event else {
             self.is_past = false;
-            return self.failed.is_none() && !printer.reader_is_gone();
+            return self.failed.is_none() && !printer.reader_is_gone() && !self.face.is_left();
         };
         if let Kind::RunFinished { counts } = &event.kind {
             self.counts = Some(*counts);

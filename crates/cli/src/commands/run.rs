@@ -21,7 +21,7 @@ use crate::args::{self, Format, OnComplete, Run};
 use crate::diagnostics;
 use crate::escape;
 use crate::exit::Exit;
-use crate::face::{Board, Event, Face, print_event};
+use crate::face::{Board, Event, Face, Steered, keys, print_event};
 use crate::failure::Failure;
 use crate::printer::{self, Printer};
 
@@ -165,7 +165,7 @@ impl Asking<'_> {
     /// Runs, and says how it came out.
     fn carry_out(&mut self, mut begun: Begun, printer: &mut Printer) -> Result<Next, Failure> {
         let (app, format) = (self.app, self.options.start.format);
-        let result = self.shown(&mut begun.ready, printer)?;
+        let result = self.shown(&mut begun.ready, &begun.path, printer)?;
         let command = self.goes_on_with(&begun, &result);
         let report = result.map_err(|error| resumable(error, &command))?;
         let session = escape::session(&begun.path);
@@ -217,13 +217,20 @@ impl Asking<'_> {
     }
 
     /// Runs, and shows what happens.
-    fn shown(&mut self, ready: &mut Ready, printer: &mut Printer) -> Result<Result<Report, Error>, Failure> {
+    fn shown(
+        &mut self,
+        ready: &mut Ready,
+        path: &str,
+        printer: &mut Printer,
+    ) -> Result<Result<Report, Error>, Failure> {
         let start = &self.options.start;
         let mut face = match start.format {
             Format::Json => Face::Events,
             Format::Text if printer.is_live() && !start.no_progress => {
                 let (session, graph) = ready.session();
-                Face::screen(Board::new(session, graph, ready.slots()), printer)?
+                let (app, reading) = (self.app.clone(), self.options.reading.into());
+                let steered = Steered { app, session: path.into(), reading, can_leave: false };
+                Face::screen(Board::new(session, graph, ready.slots()), steered, printer)?
             }
             Format::Text => Face::Lines,
         };
@@ -320,7 +327,7 @@ pub(super) fn warn(message: &str, format: Format, printer: &mut Printer) -> Resu
 
 /// What a person types: a line; nothing at the end of the input.
 fn typed() -> Option<String> {
-    printer::typed(&mut std::io::stdin().lock()).ok().flatten()
+    keys::aside(|| printer::typed(&mut std::io::stdin().lock()).ok().flatten())
 }
 
 /// What will be run, and by whose choice. It is shown whole.

@@ -8,11 +8,14 @@ use team_executor_app::{count, seconds};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
 use unicode_width::UnicodeWidthStr;
 
+use super::steering::Now;
 use crate::escape;
 use team_executor_app::usage::so_far;
 
 /// The widest that names are shown.
 const NAME: usize = 24;
+/// How many lines that a worker printed last are known.
+const LAST: usize = 3;
 
 /// The state of a run, as far as it is shown.
 pub(crate) struct Board {
@@ -31,6 +34,7 @@ pub(crate) struct Board {
     held: Vec<(String, Instant)>,
     /// The limit of the machine, while the run waits for it.
     machine: Option<u32>,
+    is_paused: bool,
 }
 
 struct Worker {
@@ -38,11 +42,19 @@ struct Worker {
     role: String,
     chain: u32,
     since: Instant,
-    line: String,
+    /// What it printed last, the newest at the end.
+    lines: Vec<String>,
     /// How far it says that it is.
     progress: Option<String>,
     /// What it has used, and by which model.
     used: String,
+}
+
+impl Worker {
+    fn print(&mut self, line: &str) {
+        self.lines.drain(..(self.lines.len() + 1).saturating_sub(LAST));
+        self.lines.push(line.to_owned());
+    }
 }
 
 impl Board {
@@ -62,7 +74,14 @@ impl Board {
             since: Instant::now(),
             held: Vec::new(),
             machine: None,
+            is_paused: false,
         }
+    }
+
+    /// What somebody who steers the run sees of it.
+    pub(super) fn now<T>(&self, use_it: impl FnOnce(&Now<'_>) -> T) -> T {
+        let running: Vec<_> = self.workers.iter().map(|worker| (worker.task.clone(), worker.lines.clone())).collect();
+        use_it(&Now { running: &running, slots: self.slots, is_paused: self.is_paused })
     }
 
     /// Takes note of what happened.
@@ -86,7 +105,7 @@ impl Board {
                     role: role.clone(),
                     chain,
                     since: now,
-                    line: String::new(),
+                    lines: Vec::new(),
                     progress: None,
                     used: String::new(),
                 };
@@ -94,7 +113,7 @@ impl Board {
             }
             Kind::TaskOutput { task, text } => {
                 for worker in self.workers.iter_mut().filter(|worker| worker.task == *task) {
-                    worker.line.clone_from(text);
+                    worker.print(text);
                 }
             }
             Kind::TaskActivity { task, activity, .. } => {
@@ -130,6 +149,8 @@ impl Board {
             }
             Kind::Limited { role: None, agent: None, workers: Some(workers) } => self.slots = *workers,
             Kind::MachineLimit { workers, waits } => self.machine = waits.then_some(*workers),
+            Kind::Paused { .. } => self.is_paused = true,
+            Kind::Resumed => self.is_paused = false,
             Kind::Reconciled { .. }
             | Kind::Limited { .. }
             | Kind::TaskCancelled { .. }
@@ -147,8 +168,6 @@ impl Board {
             | Kind::RunFinished { .. }
             | Kind::WaveMerged { .. }
             | Kind::WaveFailed { .. }
-            | Kind::Paused { .. }
-            | Kind::Resumed
             | Kind::Draining { .. }
             | Kind::Halted { .. }
             | Kind::Stopping
@@ -194,7 +213,7 @@ impl Board {
             let time = clock(now.saturating_duration_since(worker.since));
             let used = if worker.used.is_empty() { String::new() } else { format!("({}) ", worker.used) };
             let progress = worker.progress.as_ref().map(|progress| format!("[{progress}] ")).unwrap_or_default();
-            let doing = format!("{used}{progress}{}", worker.line);
+            let doing = format!("{used}{progress}{}", worker.lines.last().map_or("", String::as_str));
             let line = format!("▶ {}  {}  {time:>5}  {doing}", cell(&worker.task, task), cell(&worker.role, role));
             lines.push(escape::cut(line.trim_end(), width));
         }
@@ -250,7 +269,7 @@ impl Board {
     /// What becomes of the work of tasks whose workers have ended.
     fn say(&mut self, tasks: &[String], line: &str) {
         for worker in self.workers.iter_mut().filter(|worker| tasks.contains(&worker.task)) {
-            line.clone_into(&mut worker.line);
+            worker.print(line);
         }
     }
 

@@ -2,14 +2,17 @@
 
 mod board;
 mod events;
+pub(crate) mod keys;
 mod lines;
 mod painter;
 mod screen;
+mod steering;
 
 pub(crate) use board::Board;
 pub(crate) use events::{Event, Rehearsed, print as print_event, print_line};
 pub(crate) use lines::line;
 pub(crate) use painter::Painter;
+pub(crate) use steering::Steered;
 
 use std::time::Duration;
 
@@ -29,9 +32,14 @@ pub(crate) enum Face {
 }
 
 impl Face {
-    /// A live view of a run, on the standard error of a printer.
-    pub(crate) fn screen(board: Board, printer: &Printer) -> std::io::Result<Self> {
-        Screen::open(board, printer.has_colours()).map(Self::Screen)
+    /// A live view of a run, on the standard error of a printer. Keys steer the run.
+    pub(crate) fn screen(board: Board, run: Steered, printer: &Printer) -> std::io::Result<Self> {
+        Screen::open(board, run, printer.has_colours()).map(Self::Screen)
+    }
+
+    /// Whether a key was pressed to leave the view.
+    pub(crate) fn is_left(&self) -> bool {
+        matches!(self, Self::Screen(screen) if screen.is_left())
     }
 
     /// Takes note of one thing that happened so long before the face was opened. Programs get all events alike.

@@ -33,6 +33,7 @@ mod import;
 mod init;
 mod install;
 mod kept;
+mod keys;
 mod lifecycle;
 mod log;
 mod logs;
