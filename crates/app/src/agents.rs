@@ -162,7 +162,8 @@ fn row(name: &str, agent: &Agent, test: bool, is_trusted: bool, place: &Place) -
 fn tried(found: &Installed, setup: &Setup, agent: &Agent, place: &Place) -> Result<(), String> {
     let adapter = setup.adapter;
     let setup = Setup { permissions: Permissions::Read, ..setup.clone() };
-    let args = adapter.arguments(&Order { setup: &setup, note: "Reply at once.", schema: None, server: None });
+    let args =
+        adapter.arguments(&Order { setup: &setup, note: "Reply at once.", schema: None, server: None, beside: None });
     let passes = adapter.passes().iter().map(|name| (*name).to_owned()).chain(agent.pass_env.iter().cloned());
     let sets = adapter.sets().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let sets: Vec<_> = sets.chain(agent.env.iter().cloned()).collect();

@@ -30,6 +30,7 @@ pub(super) fn arguments(order: &Order<'_>) -> Vec<String> {
         ["exec", "--json", "--skip-git-repo-check", "--sandbox", sandbox].map(str::to_owned).into();
     words.extend(codex_servers(order.server, &order.setup.servers));
     words.extend(effort(order));
+    words.extend(beside(order));
     words.extend(order.setup.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
     // A text in JSON is a text in TOML.
     words.extend(["-c".to_owned(), format!("developer_instructions={}", json!(order.noted()))]);
@@ -42,7 +43,14 @@ pub(super) fn conversing(order: &Order<'_>) -> Vec<String> {
     let mut words = vec!["app-server".to_owned()];
     words.extend(codex_servers(order.server, &order.setup.servers));
     words.extend(effort(order));
+    words.extend(beside(order));
     words
+}
+
+/// Its sandbox lets it write to the folder that it delivers to.
+fn beside(order: &Order<'_>) -> Vec<String> {
+    let folder = order.beside.iter().map(|folder| json!([folder.display().to_string()]));
+    folder.flat_map(|folders| ["-c".to_owned(), format!("sandbox_workspace_write.writable_roots={folders}")]).collect()
 }
 
 fn effort(order: &Order<'_>) -> Vec<String> {

@@ -104,6 +104,8 @@ pub struct Order<'a> {
     pub schema: Option<&'a Path>,
     /// The tools that it is given, if it is.
     pub server: Option<&'a Server>,
+    /// The folder that it delivers to, if that is not below the one that it works in.
+    pub beside: Option<&'a Path>,
 }
 
 impl Order<'_> {

@@ -214,7 +214,20 @@ fn setup(adapter: Adapter, permissions: Permissions) -> Vec<String> {
         servers: Vec::new(),
         converses: false,
     };
-    adapter.arguments(&Order { setup: &setup, note: "a \"note\"", schema: Some(Path::new("/s.json")), server: None })
+    let (schema, beside) = (Some(Path::new("/s.json")), Some(Path::new("/run/art\"s")));
+    adapter.arguments(&Order { setup: &setup, note: "a \"note\"", schema, server: None, beside })
+}
+
+#[test]
+fn folder_for_artifacts_elsewhere_can_be_written() {
+    for (adapter, word) in [
+        (Adapter::Claude, r#"--add-dir=/run/art"s"#),
+        (Adapter::Gemini, r#"--include-directories=/run/art"s"#),
+        (Adapter::Codex, r#"sandbox_workspace_write.writable_roots=["/run/art\"s"]"#),
+    ] {
+        let words = setup(adapter, Permissions::Edit);
+        assert!(words.iter().any(|one| one == word), "{words:?}");
+    }
 }
 
 #[test]

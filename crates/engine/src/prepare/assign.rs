@@ -55,7 +55,8 @@ pub(crate) fn for_worker(
     if let Some(setup) = &worker.setup {
         let server = server(options, setup, &env);
         let note = note(setup, server.is_some());
-        let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref() };
+        let beside = Some(artifacts.as_path()).filter(|folder| !folder.starts_with(cwd));
+        let order = Order { setup, note: &note, schema: Some(&run.schema()?), server: server.as_ref(), beside };
         let words = if setup.converses { setup.adapter.conversing(&order) } else { setup.adapter.arguments(&order) };
         args.extend(words);
     }

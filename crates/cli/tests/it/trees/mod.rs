@@ -3,6 +3,7 @@
 mod changes;
 mod crash;
 mod merging;
+mod real_agents;
 mod removal;
 mod repositories;
 
