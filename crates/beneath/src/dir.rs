@@ -200,6 +200,14 @@ impl Dir {
         })
     }
 
+    /// Gives each of two things the name of the other, in one step.
+    pub fn exchange(&self, one: &str, other: &str) -> Result<(), Errno> {
+        let flags = RenameFlags::EXCHANGE;
+        self.between(one, other, |(folder, one), (into, other)| {
+            retry_on_intr(|| renameat_with(folder, one, into, other, flags))
+        })
+    }
+
     /// Moves something to a name in another folder; `EXIST` if there is anything of that name.
     pub fn move_new(&self, from: &str, into: &Self, to: &str) -> Result<(), Errno> {
         let (from, to) = (component(from)?, component(to)?);

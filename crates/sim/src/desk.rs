@@ -234,8 +234,9 @@ impl Desk for SimDesk<'_, '_, '_> {
         false
     }
 
-    fn render(&mut self, rules: &Run) {
+    fn render(&mut self, rules: &Run) -> bool {
         self.put_view(rules, Durability::Rendered);
+        true
     }
 
     fn leave(&mut self, rules: &Run, _: Ending) -> Result<Ended, Stop> {

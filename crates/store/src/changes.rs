@@ -1,6 +1,6 @@
 //! Whether files have changed, as the system tells it.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -82,6 +82,34 @@ impl Changes {
         poll(&mut [PollFd::new(changes, PollFlags::IN)], most.as_ref()).ok();
         let mut told = [0_u8; 4096];
         while read(changes, &mut told).is_ok_and(|length| length > 0) {}
+    }
+
+    /// The same, and ends when something can be read from `other`, or that is closed; says whether it is.
+    pub fn wait_beside(&self, other: BorrowedFd<'_>, most: Option<Duration>) -> bool {
+        let most = if self.0.is_some() { most } else { Some(most.map_or(LOOK, |most| most.min(LOOK))) };
+        let most = most.and_then(|most| Timespec::try_from(most).ok());
+        let mut all: Vec<PollFd<'_>> = vec![PollFd::from_borrowed_fd(other, PollFlags::IN)];
+        all.extend(self.0.as_ref().map(|changes| PollFd::new(changes, PollFlags::IN)));
+        poll(&mut all, most.as_ref()).ok();
+        let is_over = !all[0].revents().is_empty();
+        let mut told = [0_u8; 4096];
+        while self.0.as_ref().is_some_and(|changes| read(changes, &mut told).is_ok_and(|length| length > 0)) {}
+        is_over
+    }
+
+    /// Waits for so long at most, and says whether there were more in that time; never where the system cannot tell.
+    pub fn goes_on_within(&self, most: Duration) -> bool {
+        let Self(Some(changes)) = self else {
+            std::thread::sleep(most);
+            return false;
+        };
+        let most = Timespec::try_from(most).ok();
+        poll(&mut [PollFd::new(changes, PollFlags::IN)], most.as_ref()).ok();
+        let (mut told, mut more) = ([0_u8; 4096], false);
+        while read(changes, &mut told).is_ok_and(|length| length > 0) {
+            more = true;
+        }
+        more
     }
 
     /// Whether there are none; never where the system cannot tell.

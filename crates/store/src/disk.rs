@@ -43,6 +43,11 @@ pub trait Disk {
     /// Gives a file another name; `EXIST` if there is anything of that name.
     fn rename_new(&self, from: &str, to: &str) -> Result<(), Errno>;
 
+    /// Gives each of two files the name of the other, in one step. Some disks cannot.
+    fn exchange(&self, _one: &str, _other: &str) -> Result<(), Errno> {
+        Err(Errno::NOSYS)
+    }
+
     /// Removes a file.
     fn remove(&self, name: &str) -> Result<(), Errno>;
 

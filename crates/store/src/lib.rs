@@ -68,7 +68,7 @@ pub use lock::{Holder, Lock, LockError, held_by};
 pub use new_folder::{MakeError, make_folder};
 pub use real_disk::{RealDisk, RealFile};
 pub use recover::{Damage, Flaw, Found, Recovered, Torn, recover};
-pub use replace::{Durability, ReplaceError, remove, replace, replaces, strays, sweep};
+pub use replace::{Durability, ReplaceError, remove, replace, replace_unchanged, replaces, strays, sweep};
 pub use reserve::{RESERVE_BYTES, Reserve};
 pub use syncer::{SyncThread, Syncer};
 pub use tide::{Mark, Tide};

@@ -121,6 +121,10 @@ impl Disk for RealDisk {
         self.0.rename_new(component(from)?, component(to)?)
     }
 
+    fn exchange(&self, one: &str, other: &str) -> Result<(), Errno> {
+        self.0.exchange(component(one)?, component(other)?)
+    }
+
     fn remove(&self, name: &str) -> Result<(), Errno> {
         self.0.remove(component(name)?)
     }

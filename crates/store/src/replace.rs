@@ -49,6 +49,46 @@ pub fn replace<D: Disk>(disk: &D, name: &str, bytes: &[u8], durability: Durabili
     Ok(())
 }
 
+/// Replaces a file only if it still says what was read of it, and says whether it did. A writer that comes in between keeps its
+/// file: what has the name is what that writer put there, also where it writes on after this. A power cut may bring the old
+/// file back.
+pub fn replace_unchanged<D: Disk>(disk: &D, name: &str, read: &[u8], bytes: &[u8]) -> Result<bool, ReplaceError> {
+    let failed = |action| DiskError::when(action, name);
+    let is_unchanged = || disk.read(name).is_ok_and(|there| there == read);
+    if !is_unchanged() {
+        return Ok(false);
+    }
+    let temporary = temporary(disk, name)?;
+    let mut file = disk.create(&temporary).map_err(failed("create"))?;
+    let permitted = disk.permit_like(name, &file);
+    let filled = permitted.and_then(|()| fill(&mut file, bytes, Durability::Whole));
+    let placed = filled.and_then(|()| {
+        if !is_unchanged() {
+            return Ok(false);
+        }
+        match disk.exchange(&temporary, name) {
+            Err(Errno::NOSYS | Errno::INVAL) => return disk.rename(&temporary, name).map(|()| true),
+            exchanged => exchanged?,
+        }
+        // What had the name is looked at where nobody else finds it any more.
+        let mut before = disk.read(&temporary)?;
+        if before == read {
+            return Ok(true);
+        }
+        let mut put = bytes.to_vec();
+        loop {
+            disk.exchange(&temporary, name)?;
+            let out = disk.read(&temporary)?;
+            if out == put {
+                return Ok(false);
+            }
+            (put, before) = (before, out); // yet another one, which is newer
+        }
+    });
+    disk.remove(&temporary).ok(); // the next run removes what is left
+    placed.map_err(|errno| failed("write")(errno).into())
+}
+
 /// Makes a file of a name that is free, for good; `EXIST` if there is anything of that name.
 pub(crate) fn place_new<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> Result<(), DiskError> {
     let failed = |action| DiskError::when(action, name);
@@ -141,6 +181,19 @@ mod tests {
             assert_eq!(disk.read("tasks.csv"), Ok(bytes.as_bytes().to_vec()));
         }
         assert_eq!(disk.list(), Ok(vec!["tasks.csv".to_owned()]));
+    }
+
+    #[test]
+    fn file_that_another_writer_changed_is_not_replaced() {
+        let (dir, disk) = world();
+        let path = dir.path().join("tasks.json");
+        std::fs::write(&path, "one").expect("a file");
+        assert_eq!(replace_unchanged(&disk, "tasks.json", b"one", b"two"), Ok(true));
+        assert_eq!(disk.read("tasks.json"), Ok(b"two".to_vec()));
+        assert_eq!(replace_unchanged(&disk, "tasks.json", b"one", b"three"), Ok(false));
+        assert_eq!(disk.read("tasks.json"), Ok(b"two".to_vec()));
+        assert!(replace_unchanged(&disk, "none", b"", b"x").is_ok_and(|is_replaced| !is_replaced));
+        assert_eq!(disk.list(), Ok(vec!["tasks.json".to_owned()]));
     }
 
     #[test]

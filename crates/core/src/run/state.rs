@@ -302,6 +302,9 @@ impl Run {
         for nth in 0..self.graph.dependents(task).len() {
             let dependent = self.graph.dependents(task)[nth];
             let state = &mut self.state.tasks[dependent.get()];
+            if state.is_absent {
+                continue; // its dependencies are counted when it is added
+            }
             if to.is_over() {
                 state.open -= 1;
                 state.bad += u32::from(is_bad(to));

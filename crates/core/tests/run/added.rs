@@ -141,6 +141,21 @@ fn longer_plan_gives_the_run_that_knew_it_from_the_beginning() {
     }
 }
 
+/// What a new task depends on may end between the moment at which the rules learn of the task and that of its coming.
+#[test]
+fn end_before_a_learned_task_is_added_counts() {
+    let all = Plan::new(&["A:", "B:", "N: A B"], Policy::default());
+    let (mut drive, _) = Drive::start(Plan::new(&["A:", "B:"], Policy::default()));
+    drive.run.extend(vec![NewTask::plain(&all.tasks[2])], None).unwrap();
+    drive.complete("A");
+    assert_eq!(add(&mut drive, &[2]).refused, None);
+    drive.plan = all;
+    assert_eq!(drive.run.status(index(2)), Some(TaskStatus::Pending));
+    let step = drive.complete("B");
+    assert_eq!(drive.started(&step), "+N");
+    assert_eq!(invariants::check(&drive.run), Ok(()));
+}
+
 #[test]
 fn task_that_was_not_added_cannot_be_steered() {
     let (mut drive, _) = begun(&["A:", "N:"], 1, Cadence::Beat);

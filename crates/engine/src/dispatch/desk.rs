@@ -112,14 +112,20 @@ pub trait Desk {
         None
     }
 
+    /// Looks at what others wrote into the folder of the session: what the plan has more than the run; nothing if there is
+    /// nothing to take in, or that cannot be, which is told.
+    fn edited(&mut self, _: &Run) -> Option<Growth> {
+        None
+    }
+
     /// Takes a line that a person typed, where no question of the run is open.
     fn typed(&mut self, rules: &Run, line: Option<&str>);
 
     /// Whether an agent waits for a line that a person types.
     fn waits_for_line(&self) -> bool;
 
-    /// Renders how the run stands.
-    fn render(&mut self, rules: &Run);
+    /// Renders how the run stands; says whether all of it is rendered.
+    fn render(&mut self, rules: &Run) -> bool;
 
     /// Renders all that the run leaves, and reports the outcome. No worker runs any more.
     fn leave(&mut self, rules: &Run, ending: Ending) -> Self::Report;

@@ -245,6 +245,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         for message in self.inbox.take() {
             match message {
                 Message::Tree(news) => inputs.extend(self.tree(*news)?),
+                Message::Edited => inputs.extend(self.edited()?),
                 message => inputs.extend(self.told(message)?),
             }
         }
@@ -276,7 +277,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
                 self.judged(slot, next)
             }
             Message::Halt { reason } => self.halt(reason).map(|()| None),
-            Message::Tree(_) => Ok(None), // it may end several attempts, see `tree`
+            Message::Tree(_) | Message::Edited => Ok(None), // several inputs may follow, see `wait`
             Message::Overdue(work) => {
                 self.end(work);
                 Ok(None)

@@ -45,6 +45,8 @@ pub enum Message {
     Tree(Box<trees::News>),
     /// What became known about the machine's limit.
     Seat(SeatNews),
+    /// Something was written into the folder of the session.
+    Edited,
     /// An attempt that was asked to end has had the time for that.
     Overdue(Work),
 }

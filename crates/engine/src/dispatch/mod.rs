@@ -9,3 +9,4 @@ pub mod inbox;
 pub(crate) mod local_crew;
 pub(crate) mod machine;
 pub(crate) mod signals;
+pub(crate) mod watching;

@@ -1,10 +1,15 @@
 //! The plan gets longer while a run goes on.
 
-use team_executor_testkit::{Run, World};
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use team_executor_testkit::limited::*;
+use team_executor_testkit::{Gate, Run, World};
 
 use super::asked::ask;
-use super::ends::{Waiting, end};
-use super::{DID, column, folder, read, run};
+use super::ends::{Waiting, end, wait_for};
+use super::{DID, arguments, column, folder, read, run};
 
 /// Adds a task to the session `S`.
 fn create(world: &World, id: &str, more: &[&str]) -> Run {
@@ -90,4 +95,161 @@ fn task_that_does_not_fit_is_refused_and_nothing_is_changed() {
     assert_eq!((read(&table), read(&journal)), before);
     waiting.gate.open();
     assert_eq!(end(executor).0, Some(0));
+}
+
+/// R: N-02
+#[test]
+fn edit_that_cannot_be_taken_in_is_refused_aloud_until_it_is_put_right() {
+    let mut waiting = waiting();
+    let mut command = waiting.world.command(&arguments("--session=S", &waiting.worker, &[]));
+    command.env("COLUMNS", "300").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut executor = command.spawn().expect("it starts");
+    waiting.pulse.wait_alive(1);
+    let world = &waiting.world;
+    let table = world.dir().join("S/tasks.csv");
+    let before = read(&table);
+    let row = |id: &str, deps: &str| format!("{id},,Do it,{deps},,csv-wave,worker,,pending,,\n");
+    for (text, why) in [
+        (format!("{before}{}", row("C", "X")), "the session has errors; `validate` shows them"),
+        (before.replace("B,,Do it,A,", "B,,Do it,,"), "'B' has another role or other dependencies than in the run"),
+        (before.replace(&row("B", "A"), ""), "'B' was removed, and the run has it"),
+        (before.replace(&row("B", "A"), &format!("{}{}", row("C", "A"), row("B", "A"))), "'C' is not behind the tasks"),
+    ] {
+        std::fs::write(&table, &text).expect("a table");
+        wait_for(&mut executor, &format!("the session was edited, and the run goes on without that: {why}"));
+        assert_eq!(read(&table), text, "the edit stays");
+    }
+    std::fs::write(&table, format!("{before}{}", row("C", "A"))).expect("a table");
+    wait_for(&mut executor, "New tasks: C");
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    assert_eq!(column(world, "status"), ["completed"; 3]);
+}
+
+/// A coordinator that writes the files of a session while it is run: by turns into the file and over it.
+struct Coordinator<'w> {
+    world: &'w World,
+    file: &'static str,
+    turn: usize,
+}
+
+impl Coordinator<'_> {
+    /// Adds a task as a script does: reads, changes, writes.
+    fn add(&mut self, change: impl FnOnce(&mut Value)) {
+        let path = self.world.dir().join(self.file);
+        let mut document: Value = serde_json::from_str(&read(&path)).expect("the executor leaves the file whole");
+        change(&mut document);
+        let text = serde_json::to_string_pretty(&document).expect("a text");
+        self.turn += 1;
+        if self.turn % 2 == 0 {
+            std::fs::write(&path, text).expect("it is written in place");
+        } else {
+            let aside = path.with_extension("new");
+            std::fs::write(&aside, text).expect("it is written");
+            std::fs::rename(&aside, &path).expect("it is put over the other");
+        }
+    }
+}
+
+/// Says when a task begins and ends; one waits for the coordinator, the others work for a while.
+fn diary(gate: &str) -> String {
+    format!(
+        "echo begin $TEAM_EXECUTOR_TASK >> diary; \
+         if [ $TEAM_EXECUTOR_TASK = ALPHA-001 ]; then cat {gate}; else sleep 0.1; fi; \
+         echo end $TEAM_EXECUTOR_TASK >> diary; echo did $TEAM_EXECUTOR_TASK"
+    )
+}
+
+/// Every task was done once, and after what it depends on.
+fn assert_done(world: &World, deps: &BTreeMap<String, Vec<String>>) {
+    let diary: Vec<String> = read(world.dir().join("diary")).lines().map(str::to_owned).collect();
+    let at = |line: String| {
+        let all: Vec<usize> = (0..diary.len()).filter(|at| diary[*at] == line).collect();
+        assert_eq!(all.len(), 1, "{line}\n{diary:#?}");
+        all[0]
+    };
+    for (task, on) in deps {
+        let begin = at(format!("begin {task}"));
+        assert!(begin < at(format!("end {task}")));
+        for on in on {
+            assert!(at(format!("end {on}")) < begin, "{task} began before {on} had ended\n{diary:#?}");
+        }
+    }
+    assert_eq!(diary.len(), 2 * deps.len(), "{diary:#?}");
+}
+
+/// Waits until the journal says that ten tasks were added.
+fn wait_for_ten(world: &World) {
+    let journal = folder(world).join(".executor/journal");
+    let count = || {
+        let added = read(&journal);
+        let added =
+            added.lines().filter_map(|line| line.split_once("{\"type\":\"added\",\"tasks\":[")?.1.split_once(']'));
+        added.map(|(ids, _)| ids.split(',').count()).sum::<usize>()
+    };
+    limited_until("ten tasks were added", || (count() == 10).then_some(()));
+}
+
+fn coordinated(
+    world: &World,
+    session: &str,
+    file: &'static str,
+    gate: &Gate,
+    add: impl Fn(&mut Value, &str, &[String]),
+) {
+    let worker = diary(gate.arg());
+    let mut command = world.command(&arguments(session, &worker, &["-c", "16"]));
+    let executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    limited_until("it works", || world.dir().join("diary").exists().then_some(()));
+    let mut deps: BTreeMap<String, Vec<String>> = (1..=30).map(|n| (format!("BASE-{n:03}"), Vec::new())).collect();
+    deps.insert("ALPHA-001".to_owned(), Vec::new());
+    let mut coordinator = Coordinator { world, file, turn: 0 };
+    for n in 1..=10 {
+        let id = format!("NEW-{n:03}");
+        let on: Vec<String> = match n {
+            1 => Vec::new(),
+            n => vec![format!("NEW-{:03}", n - 1), format!("BASE-{:03}", 3 * n)],
+        };
+        coordinator.add(|document| add(document, &id, &on));
+        deps.insert(id, on);
+    }
+    wait_for_ten(world);
+    gate.open();
+    let ended = executor.limited_output();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_done(world, &deps);
+    let last = read(world.dir().join(file));
+    assert!(deps.keys().all(|id| last.contains(&format!("\"{id}\""))), "an edit was lost: {last}");
+    assert_eq!(column(world, "status"), vec!["completed"; 41]);
+}
+
+/// R: N-02
+#[test]
+fn coordinator_adds_ten_tasks_to_tasks_json_while_16_workers_run() {
+    let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
+    let task = |on: &[String]| json!({"title": "t", "description": "Do it", "role": "worker", "deps": on, "status": "pending"});
+    let ids = (1..=30).map(|n| format!("BASE-{n:03}")).chain(["ALPHA-001".to_owned()]);
+    let tasks: serde_json::Map<String, Value> = ids.map(|id| (id, task(&[]))).collect();
+    let document = json!({"session_id": "s", "skill": "x", "pipeline": "p", "requirement": "r", "tasks": tasks});
+    world.write("S/tasks.json", document.to_string());
+    world.write("S/roles/worker/role.md", "# Worker\n");
+    let gate = Gate::new(world.dir().join("gate"));
+    coordinated(&world, "--session=S", "S/tasks.json", &gate, |document, id, on| document["tasks"][id] = task(on));
+}
+
+/// R: N-02
+#[test]
+fn coordinator_adds_ten_tasks_to_a_tc_folder_while_16_workers_run() {
+    let world = crate::fixtures::world("tc-spec-minimal");
+    let ids = (1..=30).map(|n| format!("BASE-{n:03}")).chain(["ALPHA-001".to_owned()]);
+    let node = |on: &[String]| json!({"depends_on": on, "role": "builder"});
+    let graph: serde_json::Map<String, Value> = ids.map(|id| (id, node(&[]))).collect();
+    let file = "tc-spec-minimal/task-analysis.json";
+    let document =
+        json!({"capabilities": [{"name": "payments"}], "dependency_graph": graph, "roles": [{"name": "builder"}]});
+    world.write(file, document.to_string());
+    let gate = Gate::new(world.dir().join("gate"));
+    coordinated(&world, "--session=tc-spec-minimal", file, &gate, |document, id, on| {
+        document["dependency_graph"][id] = node(on);
+    });
 }

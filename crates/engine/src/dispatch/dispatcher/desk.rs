@@ -9,6 +9,7 @@ use team_executor_core::run::{Assignment, Ending, Input, Live, Outcome, Run, Sta
 use team_executor_core::{CheckpointAction, Session, TaskIndex, Timestamp};
 use team_executor_store::RealDisk;
 
+use super::growing::Seen;
 use super::tell_problems;
 use crate::begin::edits::unheard;
 use crate::begin::hold::Hold;
@@ -22,7 +23,7 @@ use crate::dispatch::conductor::Happened;
 use crate::dispatch::crew::{Job, Keys, WorkerEnd, WorkerEvent};
 use crate::dispatch::desk::{Desk, News, Next};
 use crate::dispatch::following::Following;
-use crate::dispatch::inbox::Outbox;
+use crate::dispatch::inbox::{Message, Outbox};
 use crate::event;
 use crate::options::{Failure, Options};
 use crate::prepare::job;
@@ -41,12 +42,22 @@ use crate::{clock, control};
 /// How long the keepers of an earlier executor have to end their workers, besides the time that these have themselves.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(15);
 
+/// So long the session's own files are left alone after others wrote into them: who reads, changes and writes them does not
+/// meet what was rendered meanwhile.
+const LEFT_ALONE: Duration = Duration::from_secs(1);
+
 pub(super) struct RealDesk<'t> {
     /// What is being judged. The first to go: it writes to the run.
     pub(super) checking: Checking,
     pub(super) options: &'t Options,
     /// Who does which task.
     pub(super) workers: Workers,
+    /// When others wrote into the session last.
+    pub(super) edited_at: Option<Instant>,
+    /// What of others' edits was not taken in, and why.
+    pub(super) refused_edit: Option<String>,
+    /// How the files of the plan stood that only others write, when they were read last.
+    pub(super) seen: Vec<Seen>,
     /// Chooses for tasks that are added.
     pub(super) chooser: Option<Box<dyn Chooser>>,
     pub(super) at: RunAt,
@@ -271,6 +282,10 @@ impl Desk for RealDesk<'_> {
         self.grown(rules, request)
     }
 
+    fn edited(&mut self, rules: &Run) -> Option<Growth> {
+        self.noticed(rules)
+    }
+
     fn typed(&mut self, rules: &Run, line: Option<&str>) {
         self.permitted(rules, line);
     }
@@ -279,11 +294,16 @@ impl Desk for RealDesk<'_> {
         !self.permissions.is_empty()
     }
 
-    fn render(&mut self, rules: &Run) {
+    fn render(&mut self, rules: &Run) -> bool {
+        let is_left_alone = self.edited_at.is_some_and(|at| at.elapsed() < LEFT_ALONE);
         self.checking.put_into(&mut self.session);
         let length = self.at.journal_length();
-        let problems = self.views.render(&mut self.session, rules, length);
+        let problems = self.views.render(&mut self.session, rules, length, !is_left_alone);
         tell_problems(problems, self.tell);
+        if self.views.take_touched() {
+            self.outbox.send(Message::Edited).ok();
+        }
+        !is_left_alone
     }
 
     fn leave(&mut self, rules: &Run, ending: Ending) -> Report {

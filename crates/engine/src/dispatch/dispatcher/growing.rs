@@ -2,10 +2,13 @@
 //! there first, and whatever the files have more than the run is taken into it.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use team_executor_beneath::ours;
 use team_executor_core::run::{NewTask, Run, Stage};
 use team_executor_core::{Graph, Role, Session, Task, TaskIndex};
-use team_executor_files::load_ignoring_results;
+use team_executor_files::{Dialect, load_ignoring_results};
 use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::folder_name;
 
@@ -13,7 +16,10 @@ use super::desk::RealDesk;
 use crate::bus::create::Draft;
 use crate::conclude;
 use crate::control::Request;
+use crate::dispatch::inbox::Message;
+use crate::event;
 use crate::prepare::newcomer::{Choice, Growth};
+use crate::render::views::own_file;
 
 /// How many things are named one by one.
 const NAMED: usize = 5;
@@ -38,6 +44,37 @@ impl RealDesk<'_> {
             Request::Adopt => Some(self.planned().and_then(|planned| self.take_in(rules, planned, None))),
             _ => None,
         }
+    }
+
+    /// What others wrote into the session, if that is to be taken in. A refusal is told once.
+    pub(super) fn noticed(&mut self, rules: &Run) -> Option<Growth> {
+        let (bytes, now) = (self.views.own_bytes(), seen(self.options.dialect, &self.options.folder));
+        if !self.views.is_own_edited(&bytes) && now == self.seen {
+            return None;
+        }
+        self.edited_at = Some(Instant::now());
+        let planned = self.planned();
+        if self.views.own_bytes() != bytes {
+            self.outbox.send(Message::Edited).ok(); // someone writes at this moment
+            return None;
+        }
+        let is_readable = planned.is_ok();
+        let growth = planned.and_then(|planned| self.take_in(rules, planned, None));
+        self.seen = now;
+        if is_readable {
+            self.views.accept_all(&bytes, self.at.journal_length());
+        }
+        let why = growth.as_ref().err().cloned();
+        if why.is_some() && why != self.refused_edit {
+            let words = why.clone().unwrap_or_default();
+            self.tell_edit(&format!("the session was edited, and the run goes on without that: {words}"));
+        }
+        self.refused_edit = why;
+        growth.ok().filter(|growth| !growth.new.is_empty())
+    }
+
+    fn tell_edit(&mut self, words: &str) {
+        (self.tell)(event::warning(words.to_owned()));
     }
 
     /// The session as its files say it is now.
@@ -80,6 +117,9 @@ impl RealDesk<'_> {
         // Where waves are planned, each task is in the wave that the whole plan gives it.
         let sealed = (graph.is_planned() || rules.graph().is_planned()).then(|| self.sealed(&tasks)).transpose()?;
         let new = tasks.into_iter().zip(chosen).map(|(task, choice)| self.learn(task, choice)).collect();
+        if self.options.dialect == Dialect::TaskFiles {
+            self.views.look_for_files(&self.options.folder, self.at.journal_length());
+        }
         Ok(Growth { new, sealed, workers: self.workers.clone() })
     }
 
@@ -148,6 +188,24 @@ impl RealDesk<'_> {
         self.session.tasks.push(task.clone());
         NewTask { task, policy, fallbacks, agents, budget, role_budget }
     }
+}
+
+/// Which file a name leads to, and how that stood.
+pub(super) type Seen = Option<(u64, i64, i64, i64)>;
+
+/// How the files of a plan stand that only others write.
+pub(super) fn seen(dialect: Dialect, session: &Path) -> Vec<Seen> {
+    let tasks = own_file::tasks_folder(session);
+    let files = match dialect {
+        Dialect::Tc => vec![session.join("task-analysis.json"), session.join("role-specs")],
+        Dialect::TaskFiles => tasks.into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let stand = |path: &PathBuf| {
+        let found = ours::look_at(path).ok()?;
+        Some((found.st_ino, found.st_size, found.st_mtime, i64::try_from(found.st_mtime_nsec).unwrap_or(0)))
+    };
+    files.iter().map(stand).collect()
 }
 
 /// Some ids, in words.

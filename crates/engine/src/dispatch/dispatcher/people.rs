@@ -63,6 +63,14 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         })
     }
 
+    /// What was written into the folder of the session means to the rules.
+    pub(super) fn edited(&mut self) -> Result<Vec<Input>, Failure> {
+        match self.desk.edited(self.conductor.rules()) {
+            Some(growth) => self.grow(growth),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Tells the rules what the plan has more than the run.
     fn grow(&mut self, growth: Growth) -> Result<Vec<Input>, Failure> {
         if growth.new.is_empty() {

@@ -55,8 +55,9 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
         }
         self.commit()?;
         let began = self.desk.lived();
-        self.desk.render(self.conductor.rules());
-        self.rendered = Rendered { began, took: self.desk.lived().saturating_sub(began), changed: None };
+        let is_all = self.desk.render(self.conductor.rules());
+        let now = self.desk.lived();
+        self.rendered = Rendered { began, took: now.saturating_sub(began), changed: (!is_all).then_some(now) };
         Ok(())
     }
 }

@@ -31,6 +31,7 @@ use crate::dispatch::inbox::{self, Message};
 use crate::dispatch::local_crew::LocalCrew;
 use crate::dispatch::machine::Machine;
 use crate::dispatch::signals::Listening;
+use crate::dispatch::watching::{self, Watch};
 use crate::event::{self, Event, Kind, derive};
 use crate::options::{Failure, Options};
 use crate::prepare::job::ResultSchema;
@@ -39,7 +40,7 @@ use crate::prepare::resident::Residents;
 use crate::prepare::talk;
 use crate::prepare::workspace::Workspace;
 use crate::render::run_report::Report;
-use crate::render::views;
+use crate::render::views::{self, own_file};
 use crate::trees::{self, Isolation};
 use crate::{clock, diagnostics};
 
@@ -126,7 +127,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     }
     problems.extend(taken.refused.into_iter().flatten().map(|refused| refused.to_string()));
     problems.extend(views.begin(&mut session, conductor.rules(), at.journal_length()));
-    problems.extend(views.render(&mut session, conductor.rules(), at.journal_length()));
+    problems.extend(views.render(&mut session, conductor.rules(), at.journal_length(), true));
     let rendered = started.elapsed();
     tell_problems(problems, tell);
     if options.dialect == Dialect::Tc
@@ -146,6 +147,14 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     if let Err(error) = &server {
         tell(event::warning(format!("the run cannot be controlled while it goes on: {error}")));
     }
+    let watched = watching::folders(&options.folder, own_file::tasks_folder(&options.folder));
+    let watch = Watch::begin(&watched, outbox.clone());
+    if let Err(error) = &watch {
+        tell(event::warning(format!("edits of the session are not noticed while it is run: {error}")));
+    }
+    if options.dialect == Dialect::Tc {
+        outbox.send(Message::Edited).ok(); // since its analysis was read
+    }
     talk::close_doors(&at);
     guard_executor(depth > 0);
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
@@ -162,6 +171,9 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         checking,
         options,
         workers,
+        edited_at: None,
+        refused_edit: None,
+        seen: Vec::new(),
         chooser,
         at,
         views,
@@ -196,7 +208,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     let Dispatcher { desk, crew, inbox, .. } = dispatcher;
     // If the folders are gone, the error names only the first missing file.
     let result = result.map_err(|failure| desk.must_be_there().err().unwrap_or(failure));
-    drop(listening);
+    drop((listening, watch));
     drop(inbox); // late requests are refused
     drop(server); // while the lock is held
     drop(crew); // so is what ends every worker after a failure

@@ -75,6 +75,8 @@ pub(crate) struct Views<D> {
     most: u64,
     /// What tasks changed in trees of their own.
     pub(crate) changes: Option<Overview>,
+    /// Others wrote into the session's own files, which are left alone until that is taken in.
+    touched: bool,
 }
 
 impl<D: Disk> Views<D> {
@@ -98,6 +100,7 @@ impl<D: Disk> Views<D> {
             said,
             most,
             changes: None,
+            touched: false,
         };
         views.keep_columns();
         views
@@ -183,13 +186,13 @@ impl<D: Disk> Views<D> {
         self.unsaid(problems)
     }
 
-    /// Renders what people look at while a run goes on. A power cut may take it.
-    pub(crate) fn render(&mut self, session: &mut Session, rules: &Run, journal: u64) -> Vec<String> {
+    /// Renders what people look at while a run goes on. A power cut may take it. The session's own files can be left alone.
+    pub(crate) fn render(&mut self, session: &mut Session, rules: &Run, journal: u64, own: bool) -> Vec<String> {
         let happened = state::has_happened(session, rules);
         state::refresh(session, rules, &self.about.run);
         let mut problems = self.side(session, rules, Durability::Rendered);
         let mut pages = vec![self.tasks(session, rules)];
-        if self.about.dialect != Dialect::TasksCsv && happened {
+        if own && self.about.dialect != Dialect::TasksCsv && happened {
             let stale = std::mem::take(&mut self.stale);
             pages.extend(self.own(session, rules, Some(&stale)));
         }

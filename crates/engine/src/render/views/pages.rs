@@ -2,6 +2,7 @@
 //! before it is written, so that an edit is never taken for our own work, nor our own work for an edit.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use rustix::io::Errno;
 use team_executor_core::run::Run;
@@ -9,7 +10,8 @@ use team_executor_core::{Graph, Session, TaskIndex};
 use team_executor_files::{Dialect, csv, tasks_csv};
 use team_executor_store::run_folder::DERIVED;
 use team_executor_store::{
-    Derived, Disk, DiskError, Durability, Rendered, ReplaceError, Standing, keep_copy, replace, set_aside,
+    Derived, Disk, DiskError, Durability, Rendered, ReplaceError, Standing, keep_copy, replace, replace_unchanged,
+    set_aside,
 };
 
 use super::fitting::fitting;
@@ -178,6 +180,16 @@ impl<D: Disk> Views<D> {
                 continue;
             }
             let is_edited = |there| there != rendered && self.derived.standing_as(&key, there) == Standing::Edited;
+            if page.place != PagePlace::Run && durability == Durability::Rendered {
+                // What others write into the session while it is run is taken in first.
+                if there.is_some_and(is_edited) {
+                    self.touched = true;
+                } else {
+                    self.derived.next(&key, rendered, there);
+                    stale.push((page, rendered, bytes));
+                }
+                continue;
+            }
             if let Some(bytes) = bytes.filter(|_| there.is_some_and(is_edited)) {
                 match self.copy(page.place, &page.name, &bytes) {
                     Ok(copy) => problems.push(format!(
@@ -192,7 +204,7 @@ impl<D: Disk> Views<D> {
                 }
             }
             self.derived.next(&key, rendered, there);
-            stale.push((page, rendered));
+            stale.push((page, rendered, None));
         }
         if !stale.is_empty()
             && let Err(error) = self.save(durability)
@@ -201,20 +213,22 @@ impl<D: Disk> Views<D> {
             problems.push(not_written(error));
             return problems;
         }
-        for (Page { place, name, text }, rendered) in stale {
+        for (Page { place, name, text }, rendered, read) in stale {
             let Some(disk) = self.disk(place) else { continue };
             // What is the user's is never at risk.
-            let safely = if place != PagePlace::Run && durability == Durability::Rendered {
-                Durability::Whole
-            } else {
-                durability
+            let is_users = place != PagePlace::Run && durability == Durability::Rendered;
+            let safely = if is_users { Durability::Whole } else { durability };
+            let replaced = match read {
+                Some(read) => replace_unchanged(disk, &name, &read, text.as_bytes()),
+                None => replace(disk, &name, text.as_bytes(), safely).map(|()| true),
             };
-            match replace(disk, &name, text.as_bytes(), safely) {
-                Ok(()) if durability == Durability::Durable => {
+            match replaced {
+                Ok(false) => self.touched = true,
+                Ok(true) if durability == Durability::Durable => {
                     self.undurable.remove(&place.key(&name));
                     self.derived.is(&place.key(&name), rendered);
                 }
-                Ok(()) => {
+                Ok(true) => {
                     self.undurable.insert(place.key(&name));
                 }
                 Err(error) => problems.push(not_written(error)),
@@ -241,6 +255,41 @@ impl<D: Disk> Views<D> {
                 Ok(None)
             }
             Err(errno) => Err(DiskError { action: "read", name: page.name.clone(), errno }),
+        }
+    }
+
+    /// Whether others wrote into the session's own files since this was asked last, so that these were left alone.
+    pub(crate) const fn take_touched(&mut self) -> bool {
+        std::mem::replace(&mut self.touched, false)
+    }
+
+    /// What the session's own files say now; nothing of those that cannot be read.
+    pub(crate) fn own_bytes(&self) -> Vec<Option<Vec<u8>>> {
+        self.about.own.iter().map(|file| self.bytes(file.place, &file.name)).collect()
+    }
+
+    /// Whether one of them says something that is not ours.
+    pub(crate) fn is_own_edited(&self, bytes: &[Option<Vec<u8>>]) -> bool {
+        let standing = |(file, bytes): (&OwnFile, &Option<Vec<u8>>)| {
+            self.derived.standing(&file.place.key(&file.name), bytes.as_deref())
+        };
+        self.about.own.iter().zip(bytes).map(standing).any(|standing| standing == Standing::Edited)
+    }
+
+    /// There may be files of new tasks.
+    pub(crate) fn look_for_files(&mut self, session: &Path, journal: u64) {
+        self.about.own = own_file::all(self.about.dialect, session);
+        for file in self.about.own.clone() {
+            self.see(file.place, &file.name, journal);
+        }
+    }
+
+    /// What they say was understood.
+    pub(crate) fn accept_all(&mut self, bytes: &[Option<Vec<u8>>], journal: u64) {
+        for (file, bytes) in self.about.own.clone().iter().zip(bytes) {
+            if let Some(bytes) = bytes {
+                self.accept(file.place, &file.name, bytes, journal);
+            }
         }
     }
 

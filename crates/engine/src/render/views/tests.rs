@@ -70,13 +70,13 @@ impl World {
         for task in 0..2 {
             let work = Work { task: TaskIndex(task), attempt: 1 };
             problems.extend(views.starts(&mut self.session, &self.rules, work.task));
-            problems.extend(views.render(&mut self.session, &self.rules, self.journal));
+            problems.extend(views.render(&mut self.session, &self.rules, self.journal, true));
             let outcome = Outcome::completed(Some(format!("found {task}")));
             let now = at(i64::from(task) + 2);
             problems.extend(self.step(&mut views, Input::Ended { now, ended: WorkEnded { work, outcome } }));
         }
         // What a power cut may take looks like what is at rest already.
-        problems.extend(views.render(&mut self.session, &self.rules, self.journal));
+        problems.extend(views.render(&mut self.session, &self.rules, self.journal, true));
         problems.extend(views.finish(&mut self.session, &self.rules, self.journal, SessionStatus::Completed, ""));
         problems
     }
@@ -243,11 +243,11 @@ fn what_could_not_be_remembered_is_not_written_and_not_taken_for_an_edit() {
             let mut world = World::new(0);
             let mut views = world.views();
             views.begin(&mut world.session, &world.rules, world.journal);
-            views.render(&mut world.session, &world.rules, world.journal);
+            views.render(&mut world.session, &world.rules, world.journal, true);
             world.step(&mut views, Input::Start { now: Timestamp::from_micros(1) });
             let at = world.disk.operations() + at;
             world.disk.plan(Some(Strike { at, fault, sticky: false }));
-            views.render(&mut world.session, &world.rules, world.journal);
+            views.render(&mut world.session, &world.rules, world.journal, true);
             world.disk.plan(None);
             assert_eq!(world.edited(), None, "{fault:?} at {at}");
         }
