@@ -141,7 +141,7 @@ impl Coordinator<'_> {
         change(&mut document);
         let text = serde_json::to_string_pretty(&document).expect("a text");
         self.turn += 1;
-        if self.turn % 2 == 0 {
+        if self.turn.is_multiple_of(2) {
             std::fs::write(&path, text).expect("it is written in place");
         } else {
             let aside = path.with_extension("new");
