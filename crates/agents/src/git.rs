@@ -54,7 +54,7 @@ pub struct Call<'c> {
     pub env: Vec<(&'static str, String)>,
     /// Options in front of the command.
     pub options: Vec<String>,
-    /// What it is told.
+    /// Its arguments.
     pub input: &'c str,
 }
 

@@ -39,7 +39,7 @@ impl App {
         Ok(status)
     }
 
-    /// Waits until a session that was never run has a run, or nobody wants that any more.
+    /// Waits until a session that was never run has a run, or until the caller gives up.
     pub fn wait_for_run(&self, opened: &Opened, is_given_up: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         let workflow = self.place(opened.named())?.project.join(WORKFLOW);
         while self.status(opened)?.is_none() && !is_given_up() {

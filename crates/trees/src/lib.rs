@@ -6,7 +6,7 @@
 //!
 //! Of the user's repository only objects and refs below `refs/team-executor/` are written, and on landing one branch. Its index, its files,
 //! its configuration and its hooks are never written. The refs are the record: each is made once, and is durable before anything builds on
-//! it. All calls block; whoever calls has the lock of the run.
+//! it. All calls block; the caller has the lock of the run.
 
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
 //! The trees of a run. Each is a small repository of its own beside the project: it borrows the objects of the user's repository, and has
-//! a stash, branches, a configuration and an index of its own. What an agent does to these reaches nobody else.
+//! a stash, branches, a configuration and an index of its own. What an agent does to these stays in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ impl Trees {
         let folder = names::folder(task, attempt);
         let home = self.open_home()?;
         if home.has(&folder) {
-            // It was made for this attempt, and whoever was to work in it was killed; what is in it stays.
+            // It was made for this attempt, whose executor was killed before the worker began; what is in it stays.
             home.rename_free(&folder, &format!("{folder}{FOUND}"))
                 .map_err(|errno| self.failed("keep", &folder, errno))?;
         }

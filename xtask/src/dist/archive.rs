@@ -1,4 +1,4 @@
-//! Archives that are the same whoever makes them: sorted, owned by root, with the time of the last commit.
+//! Archives that are the same on every machine: sorted, owned by root, with the time of the last commit.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

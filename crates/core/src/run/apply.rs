@@ -125,7 +125,7 @@ impl Run {
     /// A worker has ended, and its task took these moves.
     fn left(&mut self, work: Work, path: &[TaskStatus], at: Timestamp) -> bool {
         let Some(slot) = self.running(work).map(|task| task.slot) else { return false };
-        // What is to be skipped is skipped when it is pending again.
+        // A task to skip is skipped when it is pending again.
         let cancelled = &mut self.state.tasks[work.task.get()].cancelled;
         if cancelled.as_ref().is_some_and(|cancelled| cancelled.then != Cancel::Skip) {
             *cancelled = None;

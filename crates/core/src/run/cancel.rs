@@ -49,7 +49,7 @@ impl Run {
         }
     }
 
-    /// What a person says about tasks: whoever does them next is told.
+    /// Words of a person about tasks, for their next attempts.
     pub(super) fn advise(&mut self, tasks: &[TaskIndex], text: &str) {
         for task in tasks {
             if let Some(task) = self.state.tasks.get_mut(task.get()) {

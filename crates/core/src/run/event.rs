@@ -143,7 +143,7 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
-    /// A person says something about tasks; whoever does them from now on is told.
+    /// A person says something about tasks, for all their next attempts.
     Advised {
         /// Which tasks.
         tasks: Vec<TaskIndex>,

@@ -85,7 +85,7 @@ pub enum Input {
         which: Which,
         /// Also everything that depends on them and is over, whatever became of it.
         downstream: bool,
-        /// What the person says to whoever does these tasks next; may be empty.
+        /// Words of the person for the next attempts at these tasks; may be empty.
         feedback: String,
         /// Who does these tasks from now on, if that changes; then they need not be over.
         with: Option<Assignment>,
@@ -100,7 +100,7 @@ pub enum Input {
         then: Cancel,
         /// For people.
         reason: String,
-        /// What the person says to whoever does it next; may be empty.
+        /// Words of the person for its next attempt; may be empty.
         feedback: String,
         /// Who does it from now on, if that changes.
         with: Option<Assignment>,

@@ -160,7 +160,7 @@ pub(super) struct TaskState {
     pub(super) is_absent: bool,
     /// A person ends its worker, or has.
     pub(super) cancelled: Option<Box<Cancelled>>,
-    /// What a person says to whoever does it next.
+    /// Words of a person for its next attempt.
     pub(super) advice: Option<String>,
     /// Only what it delivered is to be checked again.
     pub(super) check_only: bool,

@@ -105,7 +105,7 @@ pub struct TaskView<'a> {
     pub rounds: u32,
     /// What was wrong with it the last time.
     pub critique: Option<&'a str>,
-    /// What a person says to whoever does it next.
+    /// Words of a person for its next attempt.
     pub advice: Option<&'a str>,
     /// What becomes of it when its worker has ended, if a person ends that.
     pub cancelled: Option<Cancel>,

@@ -62,7 +62,7 @@ pub(crate) enum Reply {
     Stop,
     /// What can be typed is to be explained.
     Help,
-    /// What is to be done at the checkpoint.
+    /// The action at the checkpoint.
     Decide(Request),
 }
 

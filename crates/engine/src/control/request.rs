@@ -27,7 +27,7 @@ pub enum Request {
         which: ToRetry,
         /// Also everything that depends on them.
         downstream: bool,
-        /// What the person says to whoever does them next; may be empty.
+        /// Words of the person for their next attempts; may be empty.
         feedback: String,
         /// Who does them from now on, if that changes.
         with: Option<Assignment>,
@@ -40,7 +40,7 @@ pub enum Request {
         then: Cancel,
         /// For people.
         reason: String,
-        /// What the person says to whoever does it next; may be empty.
+        /// Words of the person for its next attempt; may be empty.
         feedback: String,
         /// Who does it from now on, if that changes.
         with: Option<Assignment>,

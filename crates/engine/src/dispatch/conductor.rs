@@ -230,7 +230,7 @@ impl<F: DiskFile> Conductor<F> {
     /// Where the disk is full the rules are told so, and what was about to start does not: the room that is left is for
     /// what those come to that run.
     fn unless_full(&mut self, mut due: Vec<Effect>, now: Timestamp) -> Result<Vec<Effect>, JournalError> {
-        // A run that has not begun cannot halt: nothing of it starts, and it is told when it has begun.
+        // A run that has not begun cannot halt: nothing of it starts, and the halt is told when it has begun.
         if *self.rules.stage() == Stage::NotBegun {
             return Ok(due);
         }

@@ -64,7 +64,7 @@ pub struct Report {
     pub halt: Option<Halted>,
     /// How many tasks of the chosen part there are of each status, where only a part was run.
     pub part: Option<Counts>,
-    /// Whoever goes on with it finds it at a checkpoint, where a person is to decide.
+    /// The next start finds it at a checkpoint, where a person decides.
     pub at_checkpoint: bool,
     /// What the user gets of what tasks changed in trees of their own.
     pub landed: Option<Landed>,
@@ -207,7 +207,7 @@ impl Report {
             |state: Validation| shelf.artifacts.iter().filter(|one| one.artifact.validation == state).count();
         let states = Validation::ALL.iter().map(|state| (*state, in_state(*state)));
         self.artifacts = states.filter(|(_, count)| *count > 0).collect();
-        // That reads everything again, and whoever stops a run does not wait for it.
+        // That reads everything again, and a person who stops a run does not wait for it.
         let faults = if self.is_complete() { shelf.faults() } else { Vec::new() };
         self.faults = faults.into_iter().map(fault).collect();
         self

@@ -43,7 +43,7 @@ pub(crate) struct Stage {
     pub(crate) work: Work,
     /// What it came to, if its worker has ended.
     pub(crate) ended: Option<Completed>,
-    /// Nobody wants it any more.
+    /// It was recalled.
     pub(crate) is_recalled: bool,
 }
 
@@ -201,7 +201,7 @@ impl Isolation {
         self.results.insert(work.task, (work.attempt, delivered.commit.clone()));
     }
 
-    /// Nobody wants the attempt in a slot any more.
+    /// The attempt in a slot is recalled.
     pub(crate) fn recall(&mut self, slot: usize) -> Vec<Step> {
         match self.stages.get_mut(&slot) {
             Some(stage) => {

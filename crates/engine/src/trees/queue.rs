@@ -22,7 +22,7 @@ pub(crate) struct Member {
     pub(crate) outcome: Outcome,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// These are merged into the trunk, one after the other.
@@ -37,7 +37,7 @@ pub(crate) enum Step {
     Culprit(Box<Member>),
     /// This one has joined; the commit of the trunk.
     Joined(Box<Member>, String),
-    /// Nobody wants this one any more.
+    /// It was recalled.
     Void(Box<Member>),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Queue {
     waiting: VecDeque<Member>,
     /// Those that are being merged and tried.
     batch: Vec<Member>,
-    /// Those that nobody wants any more.
+    /// Those that were recalled.
     recalled: Vec<Work>,
     round: Option<Round>,
 }
@@ -102,7 +102,7 @@ impl Queue {
         self.next()
     }
 
-    /// Nobody wants the attempt in a slot any more.
+    /// The attempt in a slot is recalled.
     pub(crate) fn recall(&mut self, slot: usize) -> Vec<Step> {
         if let Some(at) = self.waiting.iter().position(|member| member.slot == slot) {
             return self.waiting.remove(at).map(|member| Step::Void(Box::new(member))).into_iter().collect();

@@ -175,7 +175,7 @@ impl RealDesk<'_> {
         let _heard = self.outbox.send(Message::Tree(Box::new(News::Nudged)));
     }
 
-    /// Nobody wants the attempt in a slot any more.
+    /// The attempt in a slot is recalled.
     pub(super) fn recall_tree(&mut self, slot: usize) {
         if let Some(trees) = &mut self.workspace.trees {
             let steps = trees.recall(slot);
@@ -291,7 +291,7 @@ impl RealDesk<'_> {
         true
     }
 
-    /// Gives the user what is completed, when nobody is at work any more.
+    /// Gives the user what is completed, when no worker is left.
     pub(super) fn land(&mut self, rules: &Run) -> Option<Landed> {
         let trees = self.workspace.trees.as_ref()?;
         // Where that cannot be told, neither can the branch be made, which is.
