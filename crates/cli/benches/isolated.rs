@@ -1,5 +1,7 @@
 //! What a tree of its own costs a task: 300 tasks that change one file each, with trees and without. `cargo xtask bench isolated`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark makes a repository")]
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write as _;
