@@ -15,6 +15,7 @@ pub mod adapters;
 pub mod callers;
 mod capture;
 mod cgroup;
+mod custodian;
 pub mod driver;
 pub mod durable;
 pub mod environment;
@@ -47,6 +48,7 @@ mod unix;
 mod untouched;
 
 pub use cgroup::abandoned;
+pub use custodian::Custodian;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};
 pub use harvest::Harvest;
 pub use keeper::unfinished_copy;

@@ -8,12 +8,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use team_executor_agents::{Ended, ask, probe};
+use team_executor_agents::{Custodian, Ended, probe};
 use team_executor_engine::event::{Event, Kind};
 
 use crate::config::on::{Act, Reaction, type_of};
 use crate::escape;
 
+/// Where reactions run, in the folder for the state of this program.
+const FOLDER: &str = "reactions";
 /// How many reactions may wait.
 const WAITING: usize = 256;
 /// How long one may take.
@@ -41,6 +43,10 @@ type Failures = BTreeMap<String, (usize, String)>;
 pub(crate) struct Around {
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) folder: PathBuf,
+    /// This program, which is also its keepers'.
+    pub(crate) exe: PathBuf,
+    /// Where the user's own files of this program are, if that is known.
+    pub(crate) state: Option<PathBuf>,
 }
 
 impl Hooks {
@@ -84,9 +90,11 @@ impl Hooks {
 
 fn carry_out(waiting: &Receiver<(Act, Event)>, around: &Around, ends: &OnceLock<Instant>) -> Failures {
     let mut failures = Failures::new();
+    let mut hands = Hands { around, custodian: None };
     while let Ok((act, event)) = waiting.recv() {
         let left = ends.get().map_or(LIMIT, |end| end.saturating_duration_since(Instant::now()));
-        let done = if left.is_zero() { Err("the run has ended".to_owned()) } else { one(&act, &event, around, left) };
+        let done =
+            if left.is_zero() { Err("the run has ended".to_owned()) } else { hands.carry_out(&act, &event, left) };
         if let Err(why) = done {
             let failed = failures.entry(name(&act)).or_default();
             *failed = (failed.0 + 1, why);
@@ -104,54 +112,81 @@ fn name(act: &Act) -> String {
     }
 }
 
-fn one(act: &Act, event: &Event, around: &Around, left: Duration) -> Result<(), String> {
-    match act {
-        Act::Run(words) => start(words, &(event.to_json() + "\n"), event, around, left),
-        Act::Desktop => {
-            let (title, body) = headline(&event.kind);
-            let words = ["notify-send", "--app-name=team-executor", "--", &title, &markup(&body)];
-            start(&words.map(str::to_owned), "", event, around, left)
-        }
-        Act::Webhook(address) => webhook(address, event, around, left),
-    }
+/// What carries reactions out.
+struct Hands<'a> {
+    around: &'a Around,
+    /// There when it was needed.
+    custodian: Option<Custodian>,
 }
 
-/// Sends an event, and again if that fails. The address is no argument: those can be seen by other users.
-fn webhook(address: &str, event: &Event, around: &Around, left: Duration) -> Result<(), String> {
-    let words = ["curl", "--silent", "--show-error", "--fail", "--max-time", "10", "--config", "-"].map(str::to_owned);
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let input = format!(
-        "url = \"{}\"\nheader = \"content-type: application/json\"\ndata-binary = \"{}\"\n",
-        quoted(address),
-        quoted(&event.to_json())
-    );
-    let mut sent = start(&words, &input, event, around, left);
-    for wait in AGAIN.into_iter().filter(|wait| *wait < left) {
-        if sent.is_ok() {
-            break;
+impl Hands<'_> {
+    fn carry_out(&mut self, act: &Act, event: &Event, left: Duration) -> Result<(), String> {
+        match act {
+            Act::Run(words) => self.start(words, &(event.to_json() + "\n"), event, left),
+            Act::Desktop => {
+                let (title, body) = headline(&event.kind);
+                let words = ["notify-send", "--app-name=team-executor", "--", &title, &markup(&body)];
+                self.start(&words.map(str::to_owned), "", event, left)
+            }
+            Act::Webhook(address) => self.webhook(address, event, left),
         }
-        std::thread::sleep(wait);
-        sent = start(&words, &input, event, around, left);
     }
-    sent
-}
 
-fn start(words: &[String], input: &str, event: &Event, around: &Around, left: Duration) -> Result<(), String> {
-    let Some((program, args)) = words.split_first() else { return Ok(()) };
-    let path = around.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
-    let found = probe(program, path, &around.folder).map_err(|unusable| unusable.to_string())?;
-    let mut environment = around.environment.clone();
-    environment.extend(type_of(&event.kind).map(|name| ("TEAM_EXECUTOR_EVENT".to_owned(), name)));
-    let answer = ask((&found, args), &environment, &around.folder, input, left.min(LIMIT));
-    let answer = answer.map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&answer.err);
-    let said = said.lines().rev().find(|line| !line.trim().is_empty());
-    let said = said.map(|line| format!(": {}", escape::line(line))).unwrap_or_default();
-    match answer.ended {
-        Ended::Exit(0) => Ok(()),
-        Ended::Exit(code) => Err(format!("exit code {code}{said}")),
-        Ended::Signal(signal) => Err(format!("signal {signal}{said}")),
-        _ => Err(format!("it took longer than {} s", left.min(LIMIT).as_secs())),
+    /// Sends an event, and again if that fails. The address is no argument: those can be seen by other users.
+    fn webhook(&mut self, address: &str, event: &Event, left: Duration) -> Result<(), String> {
+        let words =
+            ["curl", "--silent", "--show-error", "--fail", "--max-time", "10", "--config", "-"].map(str::to_owned);
+        let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let input = format!(
+            "url = \"{}\"\nheader = \"content-type: application/json\"\ndata-binary = \"{}\"\n",
+            quoted(address),
+            quoted(&event.to_json())
+        );
+        let mut sent = self.start(&words, &input, event, left);
+        for wait in AGAIN.into_iter().filter(|wait| *wait < left) {
+            if sent.is_ok() {
+                break;
+            }
+            std::thread::sleep(wait);
+            sent = self.start(&words, &input, event, left);
+        }
+        sent
+    }
+
+    /// Runs a program in custody, for as long as is left.
+    fn start(&mut self, words: &[String], input: &str, event: &Event, left: Duration) -> Result<(), String> {
+        let Some((program, args)) = words.split_first() else { return Ok(()) };
+        let around = self.around;
+        let Around { environment, folder, .. } = around;
+        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+        let found = probe(program, path, folder).map_err(|unusable| unusable.to_string())?;
+        let mut environment = environment.clone();
+        environment.extend(type_of(&event.kind).map(|name| ("TEAM_EXECUTOR_EVENT".to_owned(), name)));
+        let left = left.min(LIMIT);
+        let answer = self.custodian()?.ask((&found, args), &environment, folder, input, left);
+        let answer = answer.map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&answer.err);
+        let said = said.lines().rev().find(|line| !line.trim().is_empty());
+        let said = said.map(|line| format!(": {}", escape::line(line))).unwrap_or_default();
+        match answer.ended {
+            Ended::Exit(0) => Ok(()),
+            Ended::Exit(code) => Err(format!("exit code {code}{said}")),
+            Ended::Signal(signal) => Err(format!("signal {signal}{said}")),
+            Ended::CouldNotStart(obstacle) => Err(obstacle.reason),
+            _ => Err(format!("it took longer than {} s", left.as_secs())),
+        }
+    }
+
+    fn custodian(&mut self) -> Result<&mut Custodian, String> {
+        match &mut self.custodian {
+            Some(custodian) => Ok(custodian),
+            none => {
+                let Around { exe, state, .. } = self.around;
+                let state = state.as_ref().ok_or("neither XDG_STATE_HOME nor HOME is set")?;
+                let opened = Custodian::open(exe.clone(), &state.join(FOLDER)).map_err(|error| error.to_string())?;
+                Ok(none.insert(opened))
+            }
+        }
     }
 }
 

@@ -261,7 +261,9 @@ impl Prepared {
     fn reactions(&self) -> Result<(Vec<Reaction>, Around), Error> {
         let of_flags = self.wanted.on_event.iter().map(|command| Reaction::to_all(command));
         let reactions: Vec<_> = self.config.settings.reactions.iter().cloned().chain(of_flags).collect();
-        let around = Around { environment: self.place.app.variables(), folder: self.place.project.clone() };
+        let app = &self.place.app;
+        let (environment, exe, state) = (app.variables(), app.exe()?.to_owned(), app.state_folder());
+        let around = Around { environment, folder: self.place.project.clone(), exe, state };
         if let Some(program) = hooks::missing(&reactions, &around.environment, &around.folder) {
             let finding =
                 Finding::error(Code::Usage, format!("cannot react to events: there is no program `{program}`"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use team_executor_testkit::limited::*;
-use team_executor_testkit::{Run, World};
+use team_executor_testkit::{Pulse, Run, World};
 
 const WORKER: &str = "case $TEAM_EXECUTOR_TASK in BAD) exit 3;; esac; echo did $TEAM_EXECUTOR_TASK";
 
@@ -95,6 +95,35 @@ fn reaction_that_hangs_does_not_hold_up_the_run() {
     assert_eq!(output.status.code(), Some(0));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("reactions to events were dropped: too many waited"), "{said}");
+}
+
+/// What a reaction leaves behind ends with it, also what left its group, and all of it with a killed executor.
+///
+/// R: N-05
+#[test]
+fn reaction_and_all_that_it_started_end_in_custody() {
+    let world = world();
+    let mut pulse = Pulse::new(world.dir().join("pulse"));
+    let stays = "setsid sh -c 'exec 9>pulse; printf . >&9; touch on; sleep 600' & until [ -e on ]; do sleep 0.02; done";
+    for session in ["S", "T", "U"] {
+        world.write(&format!("{session}/tasks.csv"), "id,title,role\nGOOD,Say it,builder\n");
+    }
+    let ended = world.run(&["run", "--session=S", "--agent-command", "true", "-y", "--on-event", stays]);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    pulse.wait_alive(1);
+    pulse.wait_dead();
+    let hangs = "setsid sh -c 'exec 9>pulse; printf . >&9; sleep 600' & sleep 600";
+    let waits = ["run", "--session=T", "--agent-command", "sleep 600", "-y", "--on-event", hangs];
+    let mut executor = world.command(&waits).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    pulse.wait_alive(1);
+    executor.kill().expect("it is killed");
+    executor.limited_wait();
+    pulse.wait_dead();
+    let state = world.dir().parent().expect("a world").join("home/.local/state/team-executor/reactions");
+    let folders = || std::fs::read_dir(&state).expect("a folder").count();
+    assert_eq!(folders(), 1, "of the killed one");
+    let swept = world.run(&["run", "--session=U", "--agent-command", "true", "-y", "--on-event", "true"]);
+    assert_eq!((swept.code, folders()), (Some(0), 0), "{swept}");
 }
 
 #[test]
