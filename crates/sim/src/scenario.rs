@@ -141,7 +141,6 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         prices: Prices::built_in_and([]),
         tasks: policy.tasks.clone(),
         workers: Workers::default(),
-        hire: None,
         machine: None,
         chooser: None,
         trees: None,

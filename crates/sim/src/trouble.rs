@@ -1,9 +1,10 @@
 //! What comes from outside while an executor lives: requests of people, a second executor, a clock that is set.
 
-use team_executor_core::run::{Cancel, Group};
+use team_executor_core::run::{Assignment, Cancel, Group};
 use team_executor_core::{CheckpointAction, RoleName};
 use team_executor_engine::control::{Request, ToRetry};
 
+use crate::chance::Chance;
 use crate::world::{Happening, Message, World};
 
 impl World<'_> {
@@ -44,7 +45,7 @@ impl World<'_> {
             12..=14 => {
                 let (then, reason) = (chance.pick(Cancel::ALL), "too slow".to_owned());
                 let feedback = if chance.once_in(2) { "faster".to_owned() } else { String::new() };
-                Request::Cancel { task, then, reason, feedback, with: None }
+                Request::Cancel { task, then, reason, feedback, with: given(chance) }
             }
             10 | 11 => {
                 let most = if chance.once_in(4) { None } else { Some(chance.count(5)) };
@@ -59,14 +60,20 @@ impl World<'_> {
                 which: ToRetry::Failed,
                 downstream: chance.once_in(2),
                 feedback: String::new(),
-                with: None,
+                with: given(chance),
             },
             _ => Request::Retry {
                 which: ToRetry::Tasks(vec![task]),
                 downstream: chance.once_in(2),
                 feedback: String::new(),
-                with: None,
+                with: given(chance),
             },
         }
     }
+}
+
+/// To whom a person gives a task, sometimes.
+fn given(chance: &mut Chance) -> Option<Assignment> {
+    let model = chance.once_in(3).then(|| "best".to_owned());
+    chance.once_in(3).then(|| Assignment { agent: format!("agent{}", chance.below(4)), model })
 }

@@ -33,6 +33,11 @@ impl Model {
                 demand!(new && !tasks.is_empty(), "I19: what is there is added again: {}", record.0);
                 demand!(self.stage != Stage::Finished, "I19: a finished run grows: {}", record.0);
             }
+            "assigned" => {
+                let there = |(task, _): &(usize, u32)| self.tasks.get(*task).is_some_and(|task| !task.absent);
+                let tasks = record.tasks();
+                demand!(!tasks.is_empty() && tasks.iter().all(there), "I20: nothing is given away: {}", record.0);
+            }
             "limited" => {
                 demand!(record.number("most") != Some(0), "I12: nothing may start any more: {}", record.0);
                 demand!(self.stage != Stage::Finished, "a finished run is limited: {}", record.0);
@@ -82,7 +87,7 @@ impl Model {
         demand!(self.admits(task) == Some(true), "I9: claimed before what it needs: {}", record.0);
         demand!(self.has_room() && self.can_start(task, at), "claimed although it cannot start: {}", record.0);
         demand!(attempt(record) > own.attempt, "I8: attempt {} after {}", attempt(record), own.attempt);
-        demand!(self.choice(task, at) == Some(choice(record)), "T{task} is given to the wrong agent: {}", record.0);
+        demand!(self.choice(task, at) == Some(choice(record)), "I20: T{task} is done by the wrong agent: {}", record.0);
         demand!(self.running().all(|other| self.tasks[other].slot != slot), "two tasks in slot {slot}");
         let better = |other: &usize| self.facts.order(*other) < self.facts.order(task);
         let passed = (0..self.tasks.len()).filter(better).find(|other| self.can_start(*other, self.settled));
@@ -167,7 +172,9 @@ impl Model {
         demand!(times.is_some() == again.is_some(), "I8: wrong about another attempt: {}", record.0);
         let (Some(times), Some(again)) = (times, again) else { return Ok(()) };
         let (least, most) = if times == 0 { (0, 0) } else { self.facts.wait(times) };
-        let others = facts.quotas.iter().filter(|quota| said == "quota" && **quota != self.quota(task));
+        let wanted = self.wanted(task);
+        let others = wanted.iter().map(|(_, quota)| quota);
+        let others = others.filter(|quota| said == "quota" && **quota != self.quota(task));
         // Where another agent can do the task, only the quota waits.
         let waits = if others.into_iter().any(|quota| self.is_usable(*quota, at)) {
             demand!(again == at, "another agent could do it at once: {}", record.0);

@@ -40,10 +40,27 @@ pub(crate) struct Model {
     pub(super) is_full: bool,
     /// What a person has limited, by what it is for: nothing for all workers.
     limits: BTreeMap<Option<String>, usize>,
+    /// Whom a person gave tasks to.
+    given: BTreeMap<usize, Given>,
     /// As many workers as there ever might be.
     pub(super) most: usize,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
+}
+
+/// Whom a person gave a task to, behind those who could do it before, and who of them does it now.
+#[derive(Debug, Default)]
+struct Given {
+    all: Vec<To>,
+    only: usize,
+}
+
+/// An agent, its model, and whose quota that uses.
+#[derive(Debug, Clone)]
+struct To {
+    agent: String,
+    model: Option<String>,
+    quota: u32,
 }
 
 /// One task.
@@ -137,6 +154,7 @@ impl Model {
             told: false,
             is_full: false,
             limits: BTreeMap::new(),
+            given: BTreeMap::new(),
             most: facts.slots,
             fewer: None,
         };
@@ -195,7 +213,35 @@ impl Model {
 
     /// Which of its agents would do a task.
     pub(super) fn choice(&self, task: usize, clock: i64) -> Option<usize> {
-        self.facts.tasks[task].quotas.iter().position(|quota| self.is_usable(*quota, clock))
+        self.wanted(task).into_iter().find(|(_, quota)| self.is_usable(*quota, clock)).map(|(choice, _)| choice)
+    }
+
+    /// Which of its agents may do a task, each with whose quota that uses.
+    pub(super) fn wanted(&self, task: usize) -> Vec<(usize, u32)> {
+        let quotas = &self.facts.tasks[task].quotas;
+        match self.given.get(&task) {
+            None => quotas.iter().copied().enumerate().collect(),
+            Some(given) => vec![(quotas.len() + given.only, given.all[given.only].quota)],
+        }
+    }
+
+    /// Takes note that a person gives a task to an agent.
+    fn give(&mut self, task: usize, agent: &str, model: Option<&str>) {
+        let planned = self.facts.tasks.iter().flat_map(|task| task.agents.iter().zip(&task.quotas));
+        let mut planned = planned.filter(|(name, _)| model.is_none() && *name == agent).map(|(_, quota)| *quota);
+        let before = || self.given.values().flat_map(|given| &given.all);
+        let same = before().find(|to| to.agent == agent && to.model.as_deref() == model).map(|to| to.quota);
+        // An agent that no task was planned for is known by what it was given.
+        let known = before().find(|to| model.is_none() && to.agent == agent).map(|to| to.quota);
+        let new = u32::MAX - u32::try_from(before().count()).unwrap_or(0);
+        let quota = same.or_else(|| planned.next()).or(known).unwrap_or(new);
+        let given = self.given.entry(task).or_default();
+        let is_it = |to: &To| to.agent == agent && to.model.as_deref() == model;
+        given.only = given.all.iter().position(is_it).unwrap_or(given.all.len());
+        if given.only == given.all.len() {
+            given.all.push(To { agent: agent.to_owned(), model: model.map(str::to_owned), quota });
+        }
+        self.tasks[task].not_before = i64::MIN;
     }
 
     pub(super) fn is_usable(&self, quota: u32, clock: i64) -> bool {
@@ -204,18 +250,24 @@ impl Model {
 
     /// Whose quota the last attempt at a task used.
     pub(super) fn quota(&self, task: usize) -> u32 {
-        self.facts.tasks[task].quotas[self.tasks[task].choice]
+        let (quotas, choice) = (&self.facts.tasks[task].quotas, self.tasks[task].choice);
+        let given = || self.given.get(&task)?.all.get(choice - quotas.len()).map(|to| to.quota);
+        quotas.get(choice).copied().or_else(given).unwrap_or(quotas[0])
     }
 
     /// Whether no agent for a task is logged in.
     pub(super) fn is_closed(&self, task: usize) -> bool {
-        self.facts.tasks[task].quotas.iter().all(|quota| self.closed.contains(quota))
+        self.wanted(task).iter().all(|(_, quota)| self.closed.contains(quota))
     }
 
     /// Whether one more worker stays within the limits of its role and its agent.
     fn is_within_limits(&self, task: usize, clock: i64) -> bool {
         let role = |task: usize| self.facts.tasks[task].role.clone();
-        let agent = |task: usize, choice: usize| self.facts.tasks[task].agents.get(choice).cloned().unwrap_or_default();
+        let agent = |task: usize, choice: usize| {
+            let planned = &self.facts.tasks[task].agents;
+            let given = || self.given.get(&task)?.all.get(choice - planned.len()).map(|to| to.agent.clone());
+            planned.get(choice).cloned().or_else(given).unwrap_or_default()
+        };
         let next = self.choice(task, clock).map(|choice| agent(task, choice)).unwrap_or_default();
         let of_role = self.running().filter(|other| role(*other) == role(task)).count();
         let of_agent = self.running().filter(|other| agent(*other, self.tasks[*other].choice) == next).count();
@@ -269,6 +321,10 @@ impl Model {
         match (kind, task) {
             ("recovered", _) => self.fewer = None,
             ("added", _) => record.tasks().into_iter().for_each(|(task, _)| self.tasks[task].absent = false),
+            ("assigned", _) => {
+                let (agent, model) = (record.text("agent").unwrap_or_default(), record.text("model"));
+                record.tasks().into_iter().for_each(|(task, _)| self.give(task, agent, model));
+            }
             ("limited", _) => {
                 let role = record.text("role").map(|role| format!("role {role}"));
                 let of = role.or_else(|| record.text("agent").map(|agent| format!("agent {agent}")));
