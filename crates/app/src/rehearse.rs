@@ -124,7 +124,6 @@ impl App {
             budgets: Budgets::default(),
             prices: Prices::built_in_and([]),
             workers: Workers::default(),
-            hire: None,
             run: None,
             goes_on: true,
             ask: None,

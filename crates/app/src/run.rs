@@ -19,7 +19,6 @@ use team_executor_store::run_folder::{project_root, run_path};
 
 use crate::apart::Console;
 use crate::config::choose::{self, Chosen, Defaults, Program};
-use crate::config::hire::Hiring;
 use crate::config::on::Reaction;
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, machine, prices};
 use crate::environment::Place;
@@ -212,12 +211,6 @@ impl Prepared {
         let chooser = self.newcomers();
         let exe = self.place.app.exe()?.to_owned();
         let remembered = self.remembered();
-        let hiring = Hiring {
-            place: self.place.clone(),
-            flags: self.wanted.flags.clone(),
-            agreed: self.chosen.programs.clone(),
-            trusts: self.wanted.trust_project,
-        };
         let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
         let options = Options {
             environment: place.app.variables(),
@@ -247,7 +240,6 @@ impl Prepared {
             tasks: chosen.tasks,
             workers: chosen.workers,
             chooser: Some(Box::new(chooser)),
-            hire: Some(hiring.into_hire()),
             trees,
             allow_network: wanted.allow_network,
             at_end: wanted.at_end,

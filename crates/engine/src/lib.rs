@@ -48,7 +48,7 @@ pub use options::{Failure, Options};
 pub use prepare::job;
 pub use prepare::newcomer::{Choice, Chooser};
 pub use prepare::talk;
-pub use prepare::worker::{Hire, Worker, Workers};
+pub use prepare::worker::{Worker, Workers};
 pub use render::run_report::{FailedTask, Report, WaveReport, seconds, took_words};
 pub use render::session_status::keep;
 pub use status::{Checkpoint, Running, Status, TaskNote, prompt, status};

@@ -13,7 +13,7 @@ use crate::begin::remembered::Remembered;
 use crate::control::Checkpoints;
 use crate::cost::prices::Prices;
 use crate::prepare::newcomer::Chooser;
-use crate::prepare::worker::{Hire, Workers};
+use crate::prepare::worker::Workers;
 use crate::trees;
 
 /// What is run and how.
@@ -73,9 +73,7 @@ pub struct Options {
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Who does which task.
     pub workers: Workers,
-    /// Who else can be chosen while the run goes on.
-    pub hire: Option<Hire>,
-    /// Chooses for tasks that are added while the run goes on; without it none can be.
+    /// Chooses for tasks that are added or given to others while the run goes on; without it that cannot be.
     pub chooser: Option<Box<dyn Chooser>>,
     /// Which tasks have a tree of their own, if any.
     pub trees: Option<trees::Settings>,

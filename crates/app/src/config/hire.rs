@@ -2,7 +2,7 @@
 
 use team_executor_core::run::Assignment;
 use team_executor_core::{Session, TaskIndex};
-use team_executor_engine::{Hire, Worker, Workers};
+use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::choose::{self, Program};
@@ -10,36 +10,11 @@ use super::{Config, Flags, check};
 use crate::environment::Place;
 use crate::error::Error;
 
-/// With what a run was started, and to what the user agreed then.
-pub(crate) struct Hiring {
-    pub(crate) place: Place,
-    pub(crate) flags: Flags,
-    pub(crate) agreed: Vec<Program>,
-    /// The project's file may choose programs.
-    pub(crate) trusts: bool,
-}
-
 /// The workers of tasks, one for each, and what they will run.
 pub(crate) struct Hired {
     workers: Workers,
     programs: Vec<Program>,
     config: Config,
-}
-
-impl Hiring {
-    /// Where a run finds the workers that a person chooses while it goes on.
-    pub(crate) fn into_hire(self) -> Hire {
-        Hire::new(move |session, tasks, to| self.workers(session, tasks, to).map_err(|why| in_a_line(&why)))
-    }
-
-    fn workers(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, Error> {
-        let mut hired = Hired::find(&self.place, &self.flags, session, tasks, to)?;
-        let is_new = |program: &&Program| !self.agreed.contains(program);
-        hired.must_be_trusted(is_new, self.trusts)?;
-        check::programs_exist(&mut hired.workers, &self.place)?;
-        check::name_programs(&mut hired.workers, &self.place);
-        Ok((0..).map(TaskIndex).take(tasks.len()).filter_map(|nth| hired.workers.first(nth).cloned()).collect())
-    }
 }
 
 impl Hired {
@@ -56,8 +31,15 @@ impl Hired {
         Ok(Self { workers: chosen.workers, programs: chosen.programs, config })
     }
 
+    /// The workers, one for each task, with the programs that are there. None is started for that.
+    pub(crate) fn into_workers(mut self, tasks: usize, place: &Place) -> Result<Vec<Worker>, Error> {
+        check::programs_exist(&mut self.workers, place)?;
+        check::name_programs(&mut self.workers, place);
+        Ok((0..).map(TaskIndex).take(tasks).filter_map(|nth| self.workers.first(nth).cloned()).collect())
+    }
+
     /// Whether what will be run was chosen by the user alone.
-    pub(crate) fn is_users(&self) -> bool {
+    fn is_users(&self) -> bool {
         self.programs.iter().all(|program| program.by_project.is_none())
     }
 
@@ -86,7 +68,7 @@ impl Hired {
 }
 
 /// Why not and what to do, for the answer to a request.
-fn in_a_line(why: &Error) -> String {
+pub(crate) fn in_a_line(why: &Error) -> String {
     match why {
         Error::Refused(finding, _) => {
             let helps = finding.help.iter().map(|help| format!("; {help}"));

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use team_executor_core::run::Budgets;
+use team_executor_core::run::{Assignment, Budgets};
 use team_executor_core::{Session, TaskIndex};
-use team_executor_engine::{Choice, Chooser};
+use team_executor_engine::{Choice, Chooser, Worker};
 
 use super::Prepared;
 use crate::config::choose::{self, Accounts, Chosen, Program};
+use crate::config::hire::{Hired, in_a_line};
 use crate::config::{Config, Flags, budget, check};
 use crate::environment::Place;
 use crate::error::Error;
@@ -21,6 +22,8 @@ pub(super) struct Newcomers {
     flags: Flags,
     /// What the run may start.
     agreed: Vec<Program>,
+    /// The project's file may choose programs.
+    trusts: bool,
     /// Whose quotas the run knows.
     accounts: Accounts,
 }
@@ -33,6 +36,7 @@ impl Prepared {
             config: self.config.clone(),
             flags: self.wanted.flags.clone(),
             agreed: self.chosen.programs.clone(),
+            trusts: self.wanted.trust_project,
             accounts: self.chosen.accounts.clone(),
         }
     }
@@ -48,7 +52,20 @@ impl Newcomers {
     }
 }
 
+impl Newcomers {
+    /// By the configuration as it is now: a person named the agent.
+    fn given(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, Error> {
+        let hired = Hired::find(&self.place, &self.flags, session, tasks, to)?;
+        hired.must_be_trusted(|program| !self.agreed.contains(program), self.trusts)?;
+        hired.into_workers(tasks.len(), &self.place)
+    }
+}
+
 impl Chooser for Newcomers {
+    fn give(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, String> {
+        self.given(session, tasks, to).map_err(|why| in_a_line(&why))
+    }
+
     fn choose(&mut self, new: &Session) -> Result<Vec<Choice>, String> {
         let (mut chosen, budgets) = self.chosen(new).map_err(|error| error.to_string())?;
         if let Some(program) = chosen.programs.iter().find(|program| !self.agreed.contains(program)) {

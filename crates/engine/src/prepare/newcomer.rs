@@ -1,16 +1,20 @@
-//! Tasks that are added while a run goes on: who does them, as whoever configured the run says it.
+//! Who does tasks that are added while a run goes on, and tasks that a person gives to another agent then, as whoever configured
+//! the run says it.
 
 use std::fmt::Debug;
 
-use team_executor_core::run::{Budget, TaskPolicy};
-use team_executor_core::{Graph, Session};
+use team_executor_core::run::{Assignment, Budget, TaskPolicy};
+use team_executor_core::{Graph, Session, TaskIndex};
 
 use super::worker::{Worker, Workers};
 
-/// Chooses for tasks that are added while a run goes on.
+/// Chooses workers while a run goes on.
 pub trait Chooser: Debug {
     /// Chooses for all tasks of a session, which has none but those that are new; or says why that cannot be done.
     fn choose(&mut self, new: &Session) -> Result<Vec<Choice>, String>;
+
+    /// Makes the workers of tasks that a person gives to an agent, one for each; or says why that cannot be done.
+    fn give(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, String>;
 }
 
 /// What was chosen for a task.

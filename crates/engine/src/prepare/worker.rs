@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use team_executor_agents::Limits;
 use team_executor_agents::adapters::Setup;
-use team_executor_core::Session;
 use team_executor_core::TaskIndex;
-use team_executor_core::run::{Agents, Assignment, Run};
+use team_executor_core::run::{Agents, Run};
 
 use crate::conclude::artifacts::Demands;
 use crate::shell;
@@ -47,31 +46,6 @@ impl Worker {
         let env = (!homes.is_empty()).then(|| "env".to_owned());
         let words = env.into_iter().chain(homes).chain([self.typed.clone()]).chain(args);
         Some(words.map(|word| shell::word(&word)).collect::<Vec<_>>().join(" "))
-    }
-}
-
-/// Makes the workers of tasks that a person gives to an agent while a run goes on, or says why that cannot be.
-type Makes = dyn Fn(&Session, &[TaskIndex], &Assignment) -> Result<Vec<Worker>, String> + Send + Sync;
-
-/// Where the workers come from that a person chooses while a run goes on.
-pub struct Hire(Box<Makes>);
-
-impl Hire {
-    /// They are made by this, one for each task.
-    pub fn new(
-        makes: impl Fn(&Session, &[TaskIndex], &Assignment) -> Result<Vec<Worker>, String> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Box::new(makes))
-    }
-
-    pub(crate) fn make(&self, session: &Session, tasks: &[TaskIndex], to: &Assignment) -> Result<Vec<Worker>, String> {
-        (self.0)(session, tasks, to)
-    }
-}
-
-impl std::fmt::Debug for Hire {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Hire")
     }
 }
 

@@ -118,7 +118,8 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         journal.sync_beside(Box::new(thread));
     }
     let mut conductor = Conductor::new(&session.tasks, rules, journal);
-    let workers = hiring::all(options, &session, conductor.rules())?;
+    let mut workers = options.workers.clone();
+    hiring::add_all(&mut workers, chooser.as_deref(), &session, conductor.rules())?;
     conductor.name_agents(workers.clone());
     // A person's edit is durable before the edited file counts as ours and is overwritten.
     let taken = conductor.take(new.into_iter().chain(adopted.input).collect(), clock::now())?;
