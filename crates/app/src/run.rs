@@ -201,7 +201,8 @@ impl Prepared {
         let budgets = budget::budgets(&self.config, &self.wanted.flags, &self.session);
         let prices = prices::prices(&self.config.settings);
         let isolated = std::mem::take(&mut self.chosen.isolated);
-        let trees = isolation::settings(&self.config.settings, isolated, self.config.trees.as_deref())?;
+        let scopes = std::mem::take(&mut self.chosen.scopes);
+        let trees = isolation::settings(&self.config.settings, (isolated, scopes), self.config.trees.as_deref())?;
         if self.done.is_none() {
             warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
             self.remark_cadence(&defaults, remarks);

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use team_executor_trees::{Dirty, Repository, Trees};
+use team_executor_trees::{Dirty, Extras, Repository, Submodules, Trees};
 
 /// How often each is measured.
 const TIMES: usize = 3;
@@ -49,7 +49,8 @@ fn measured(files: usize) -> Outcome<[(&'static str, Vec<f64>, u64); 2]> {
     git(&project, &["add", "-A"])?;
     git(&project, &["-c", "user.name=U", "-c", "user.email=u@localhost", "commit", "-q", "-m", "c"])?;
     let env: Vec<(String, String)> = std::env::vars().collect();
-    let trees = Trees::open(Repository::open(&project, &env)?, ("EX", "EX"), &root, "HEAD", Dirty::Refuse)?;
+    let repository = Repository::open(&project, &env, Submodules::Refuse)?;
+    let trees = Trees::open(repository, ("EX", "EX"), &root, ("HEAD", Dirty::Refuse), Extras::default())?;
     let (mut ours, mut theirs, mut used) = (Vec::new(), Vec::new(), (0, 0));
     for nth in 1..=TIMES {
         let began = Instant::now();

@@ -8,11 +8,23 @@ use team_executor_beneath::make_ours;
 use crate::git::{Trouble, Word, ask, line, must};
 use crate::merge::Merged;
 use crate::names;
-use crate::repository::Repository;
+use crate::repository::{Repository, put};
 use crate::tree::{INDEX, Trees};
 
 /// The tree in which it is tried what the trunk would be. No task has a dot at the end of its name.
 pub(crate) const STAGE: &str = "trunk.";
+
+/// A file that says that this tree was set up.
+pub(crate) const SET_UP: &str = "trunk.set-up";
+
+/// The tree in which what the trunk would be is tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// Where commands run in it.
+    pub folder: PathBuf,
+    /// What sets up trees has been run in it.
+    pub is_set_up: bool,
+}
 
 /// What the user gets at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,7 +108,7 @@ impl Trees {
     }
 
     /// Makes the files of the trunk's own tree those of a commit, and says where a command runs in it. What builds left there stays.
-    pub fn stage(&self, commit: &str) -> Result<PathBuf, Trouble> {
+    pub fn stage(&self, commit: &str) -> Result<Stage, Trouble> {
         let home = self.open_home()?;
         let path = self.home.join(STAGE);
         if home.has(STAGE) {
@@ -107,6 +119,7 @@ impl Trees {
             }
             self.read_tree(&path, &self.home.join(index), commit)?;
         } else {
+            let _was_there = home.remove(SET_UP);
             self.check_out(&home, STAGE, commit)?;
         }
         let project = self.project_in(&path);
@@ -114,7 +127,12 @@ impl Trees {
         // Those who look are told what is being tested.
         let testing = format!("{}/testing", names::of_run(&self.run));
         must(&self.repository.git, &self.repository.call(), &["update-ref", &testing, commit])?;
-        Ok(project)
+        Ok(Stage { folder: project, is_set_up: home.has(SET_UP) })
+    }
+
+    /// Remembers that what sets up trees has been run in the trunk's own tree.
+    pub fn note_set_up(&self) -> Result<(), Trouble> {
+        put(&self.home, SET_UP, b"")
     }
 
     /// Moves the trunk, if it is still where it was.

@@ -1,7 +1,7 @@
 //! A tree of its own for every attempt, and what attempts changed in theirs as commits of the user's repository.
 //!
 //! Reading order: [`Repository`] (the user's repository, and what a run is based on), [`names`] (refs and folders), [`Trees`] (the
-//! trees of a run: made, and taken back as commits), `merge` (what several tasks did, as one commit), `landing` (the branch that
+//! trees of a run: made, and taken back as commits), [`Extras`] and `submodules` (what else is in a tree), `checks` (what a commit may hold), `merge` (what several tasks did, as one commit), `landing` (the branch that
 //! the user gets), [`Overview`] (what a run has come to, for those who look), `removal` (when a tree may go).
 //!
 //! Of the user's repository only objects and refs below `refs/team-executor/` are written, and on landing one branch. Its index, its files,
@@ -11,6 +11,8 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 #![forbid(unsafe_code)]
 
+mod checks;
+mod extras;
 mod git;
 mod landing;
 pub mod mark;
@@ -20,16 +22,19 @@ mod overview;
 mod removal;
 mod repository;
 mod snapshot;
+mod submodules;
 #[cfg(test)]
 mod tests;
 mod tree;
 
+pub use extras::{Extras, Remote};
 pub use git::Trouble;
-pub use landing::{Land, Landed};
+pub use landing::{Land, Landed, Stage};
 pub use mark::Mark;
 pub use merge::Merged;
 pub use overview::{Change, FileChange, Overview, Place, Total};
 pub use removal::{Consent, Stored};
 pub use repository::{Dirty, Repository};
 pub use snapshot::{Delivered, Story};
+pub use submodules::Submodules;
 pub use tree::{Made, Trees};

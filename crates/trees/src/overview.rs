@@ -104,6 +104,16 @@ struct Tried {
     lost: Option<String>,
 }
 
+impl Tried {
+    fn note(&mut self, part: Part, commit: String) {
+        *match part {
+            Part::Base => &mut self.base,
+            Part::Result => &mut self.result,
+            Part::Lost => &mut self.lost,
+        } = Some(commit);
+    }
+}
+
 type Attempts = BTreeMap<u32, Tried>;
 
 impl Repository {
@@ -114,12 +124,7 @@ impl Repository {
         for (full, commit) in self.refs(run)? {
             match names::read(run, &full) {
                 Some((task, attempt, part)) => {
-                    let tried = tasks.entry(task.to_owned()).or_default().entry(attempt).or_default();
-                    *match part {
-                        Part::Base => &mut tried.base,
-                        Part::Result => &mut tried.result,
-                        Part::Lost => &mut tried.lost,
-                    } = Some(commit);
+                    tasks.entry(task.to_owned()).or_default().entry(attempt).or_default().note(part, commit);
                 }
                 None => {
                     let short = full.strip_prefix(&below).unwrap_or(&full).trim_start_matches('/');
@@ -233,6 +238,19 @@ impl Repository {
             to,
         ];
         must(&self.git, &self.call(), &command)
+    }
+
+    /// What the work of an attempt is compared with.
+    pub(crate) fn compared_with(&self, run: &str, task: &str, attempt: u32) -> Result<Option<String>, Trouble> {
+        let part = names::part(task);
+        let mut attempts = Attempts::new();
+        for (name, commit) in self.refs_below(&format!("{}/t/{part}", names::of_run(run)))? {
+            let Some((_, number, part)) = names::read(run, &name) else { continue };
+            attempts.entry(number).or_default().note(part, commit);
+        }
+        let tasks = BTreeMap::from([(part.clone(), attempts)]);
+        let parents = self.parents(&tasks)?;
+        Ok(tasks.get(&part).and_then(|attempts| compared_with(attempts, attempt, &parents)))
     }
 
     /// Makes a branch that names a commit. One that names it already is left alone.

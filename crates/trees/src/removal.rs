@@ -10,7 +10,7 @@ use team_executor_agents::git::Call;
 use team_executor_beneath::{Dir, ours, words};
 
 use crate::git::{Trouble, Word, ask, line, listed, must};
-use crate::landing::STAGE;
+use crate::landing::{SET_UP, STAGE};
 use crate::names::{self, Part};
 use crate::tree::{FOUND, INDEX, TRASH, Trees, UNFINISHED, in_index};
 
@@ -72,7 +72,8 @@ impl Trees {
             // They stay if something in them could not be removed.
             let _stays = home.remove_dir(TRASH);
             if stored.iter().all(|one| one.stays.is_none()) {
-                for index in home.list().unwrap_or_default().iter().filter(|name| name.ends_with(INDEX)) {
+                let is_ours = |name: &&String| name.ends_with(INDEX) || *name == SET_UP;
+                for index in home.list().unwrap_or_default().iter().filter(is_ours) {
                     let _stays = home.remove(index);
                 }
             }
@@ -127,8 +128,14 @@ impl Trees {
     fn repository_inside(&self, path: &Path, commit: &str) -> Result<Option<String>, Trouble> {
         let out = must(&self.repository.git, &self.repository.call(), &["ls-tree", "-r", "-z", commit])?;
         let links = listed(&out).into_iter().filter(|entry| entry.starts_with("160000 "));
-        let mut inside = links.filter_map(|entry| entry.split_once('\t').map(|(_, file)| file.to_owned()));
-        Ok(inside.find(|file| ours::look_at(&path.join(file).join(".git")).is_ok()))
+        let inside = links.filter_map(|entry| entry.split_once('\t').map(|(_, file)| file.to_owned()));
+        let mut inside: Vec<String> =
+            inside.filter(|file| ours::look_at(&path.join(file).join(".git")).is_ok()).collect();
+        if !inside.is_empty() {
+            let (known, changed) = (self.repository.submodules(commit)?, self.changed_submodules(path, commit)?);
+            inside.retain(|file| changed.contains(file) || !known.iter().any(|one| one.path == *file));
+        }
+        Ok(inside.into_iter().next())
     }
 
     /// The files of a tree that differ from a commit. No object is written.

@@ -8,6 +8,7 @@ use team_executor_beneath::{Dir, How, ours};
 use crate::git::{Trouble, Word, ask, line, listed, must};
 use crate::merge::OURS;
 use crate::names;
+use crate::submodules::Submodules;
 
 /// The oldest git that merges as it is needed here.
 const LEAST: (u32, u32) = (2, 41);
@@ -63,12 +64,13 @@ pub struct Repository {
     pub(crate) is_sha256: bool,
     /// What of the project is no work of the user's that a task could miss.
     not_work: Vec<String>,
+    submodules: Submodules,
 }
 
 impl Repository {
     /// Opens the repository around a project to work on it, with the git in `PATH` of this environment.
-    pub fn open(project: &Path, environment: &[(String, String)]) -> Result<Self, Trouble> {
-        let repository = Self::find(project, environment)?;
+    pub fn open(project: &Path, environment: &[(String, String)], submodules: Submodules) -> Result<Self, Trouble> {
+        let repository = Self { submodules, ..Self::find(project, environment)? };
         repository.can_begin("HEAD")?;
         Ok(repository)
     }
@@ -103,7 +105,16 @@ impl Repository {
         let prefix = lines.next().unwrap_or_default().to_owned();
         let (git_dir, common) = (PathBuf::from(git_dir), PathBuf::from(common));
         let not_work = NOT_WORK.map(str::to_owned).into();
-        Ok(Self { git, git_dir, common, top, prefix, is_sha256: format == "sha256", not_work })
+        Ok(Self {
+            git,
+            git_dir,
+            common,
+            top,
+            prefix,
+            is_sha256: format == "sha256",
+            not_work,
+            submodules: Submodules::default(),
+        })
     }
 
     /// What is in this folder is no work of the user's that a task could miss: the session that is run.
@@ -125,9 +136,11 @@ impl Repository {
             return Err(Trouble::refused(why, help));
         };
         let found = must(&self.git, &self.call(), &["ls-tree", "-z", "--name-only", &commit, ".gitmodules"])?;
-        if !found.is_empty() {
-            let why = "the repository has submodules, which a tree per task cannot hold yet";
-            return Err(Trouble::refused(why, "set isolation = \"none\" in team-executor.toml"));
+        if !found.is_empty() && self.submodules == Submodules::Refuse {
+            let why = "the repository has submodules, and a commit of a task keeps nothing of what is changed in one";
+            let help =
+                "set submodules = \"init\" in [isolation] to have them in trees, unchanged; or isolation = \"none\"";
+            return Err(Trouble::refused(why, help));
         }
         Ok(())
     }
@@ -152,8 +165,12 @@ impl Repository {
 
     /// All refs of a run, by name.
     pub(crate) fn refs(&self, run: &str) -> Result<Vec<(String, String)>, Trouble> {
-        let below = names::of_run(run);
-        let out = line(&self.git, &self.call(), &["for-each-ref", "--format=%(refname) %(objectname)", &below])?;
+        self.refs_below(&names::of_run(run))
+    }
+
+    /// All refs below one of ours.
+    pub(crate) fn refs_below(&self, below: &str) -> Result<Vec<(String, String)>, Trouble> {
+        let out = line(&self.git, &self.call(), &["for-each-ref", "--format=%(refname) %(objectname)", below])?;
         let pair = |line: &str| line.split_once(' ').map(|(name, commit)| (name.to_owned(), commit.to_owned()));
         Ok(out.lines().filter_map(pair).collect())
     }

@@ -4,15 +4,12 @@
 use std::path::Path;
 
 use team_executor_agents::git::Call;
-use team_executor_beneath::{Dir, ours};
+use team_executor_beneath::Dir;
 
-use crate::git::{Trouble, Word, ask, line, listed, must};
+use crate::git::{Trouble, Word, ask, line, must};
 use crate::merge::{Merged, stamped};
 use crate::names::{self, Part};
 use crate::tree::{INDEX, Trees, in_index};
-
-/// A larger file is no source, and every clone of the repository would have it for ever.
-const MOST_BYTES: i64 = 50 << 20;
 
 /// What a commit says of an attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +24,8 @@ pub struct Story {
     pub agent: String,
     /// When its worker ended, in seconds.
     pub seconds: i64,
+    /// The files that it may change, as patterns; without any all.
+    pub scope: Vec<String>,
 }
 
 /// What an attempt came to.
@@ -51,27 +50,25 @@ impl Trees {
         let base = self.base_of(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Result);
         if let Some(commit) = repository.commit_of(&name)? {
-            return self.described(commit, base, (task, attempt));
+            return self.described(commit, base, (task, attempt), &story.scope);
         }
         let tree = self.path(task, attempt);
-        let large = self.large_files(task, attempt)?;
-        if !large.is_empty() {
-            let why = |(file, bytes): (String, i64)| {
-                let mb = bytes >> 20;
-                format!(
-                    "{file}: it has {mb} MiB, and a commit takes files of at most 50; remove it, or let .gitignore name it"
-                )
-            };
-            let wrong = large.into_iter().map(why).collect();
+        let wrong = self.uncommittable(task, attempt, &base.commit)?;
+        if !wrong.is_empty() {
             return Ok(Delivered { commit: base.commit.clone(), base, files: 0, lines: (0, 0), wrong });
         }
         let commit = self.commit(&tree, task, attempt, &base.commit, story)?;
         repository.create(&name, &commit)?;
-        self.described(commit, base, (task, attempt))
+        self.described(commit, base, (task, attempt), &story.scope)
     }
 
     /// Says that an attempt comes to what an earlier one did: it was only checked again.
-    pub fn deliver_again(&self, task: &str, attempt: u32, earlier: u32) -> Result<Option<Delivered>, Trouble> {
+    pub fn deliver_again(
+        &self,
+        task: &str,
+        (attempt, earlier): (u32, u32),
+        scope: &[String],
+    ) -> Result<Option<Delivered>, Trouble> {
         let of = |attempt, part| names::of_attempt(&self.run, task, attempt, part);
         let Some(commit) = self.repository.commit_of(&of(earlier, Part::Result))? else { return Ok(None) };
         let base = self.base_of(task, earlier)?;
@@ -82,7 +79,7 @@ impl Trees {
         if !home.has(&folder) {
             self.check_out(&home, &folder, &commit)?;
         }
-        self.described(commit, base, (task, attempt)).map(Some)
+        self.described(commit, base, (task, attempt), scope).map(Some)
     }
 
     /// Keeps what earlier attempts at a task left that have no result: the commit of the last one.
@@ -204,44 +201,6 @@ impl Trees {
         let wanted = format!("{head}\n^{base}\n");
         must(&repository.git, &Call { input: &wanted, ..call }, &["pack-objects", "-q", "--revs", &pack])?;
         Ok(Some(head))
-    }
-
-    /// Files that are new or changed, and too large, with their bytes.
-    fn large_files(&self, task: &str, attempt: u32) -> Result<Vec<(String, i64)>, Trouble> {
-        let tree = self.path(task, attempt);
-        let index = self.home.join(format!("{}{INDEX}", names::folder(task, attempt)));
-        let call = Call { env: vec![in_index(&index)], work_tree: Some(&tree), ..self.repository.call() };
-        let out = must(&self.repository.git, &call, &["ls-files", "-z", "-o", "-m", "--exclude-standard"])?;
-        let size = |file: &String| ours::look_at(&tree.join(file)).ok().map(|found| found.st_size);
-        let sized = listed(&out).into_iter().filter_map(|file| size(&file).map(|bytes| (file, bytes)));
-        Ok(sized.filter(|(_, bytes)| *bytes > MOST_BYTES).collect())
-    }
-
-    /// What a commit changed, and what is wrong with it.
-    fn described(&self, commit: String, base: Merged, (task, attempt): (&str, u32)) -> Result<Delivered, Trouble> {
-        let repository = &self.repository;
-        let call = repository.call();
-        let command = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--numstat", &base.commit, &commit];
-        let out = must(&repository.git, &call, &command)?;
-        let (mut files, mut lines, mut wrong) = (0, (0, 0), Vec::new());
-        let mut entries = listed(&out).into_iter();
-        while let Some(entry) = entries.next() {
-            if entry.starts_with(':') {
-                let file = entries.next().unwrap_or_default();
-                files += 1;
-                if entry.split(' ').nth(1) == Some("160000") {
-                    wrong.push(format!(
-                        "{file}: it is a repository of its own, of which a commit holds nothing; remove its .git"
-                    ));
-                }
-            } else if let [added, removed, _] = entry.splitn(3, '\t').collect::<Vec<_>>()[..] {
-                lines.0 += added.parse::<u64>().unwrap_or(0);
-                lines.1 += removed.parse::<u64>().unwrap_or(0);
-            }
-        }
-        let open = self.open_conflicts(task, attempt, &commit)?;
-        wrong.extend(open.into_iter().map(|file| format!("{file}: the markers of a conflict are still in it")));
-        Ok(Delivered { commit, base, files, lines, wrong })
     }
 }
 

@@ -7,7 +7,7 @@ use team_executor_agents::Ended;
 use team_executor_agents::git::{Call, Git};
 use tempfile::TempDir;
 
-use crate::{Consent, Dirty, Land, Landed, Repository, Story, Trees, Trouble};
+use crate::{Consent, Dirty, Extras, Land, Landed, Repository, Story, Submodules, Trees, Trouble};
 
 /// A repository of a user, and a place for trees.
 struct Place {
@@ -68,8 +68,8 @@ impl Place {
     }
 
     fn opened(&self, base: &str, dirty: Dirty) -> Result<Trees, Trouble> {
-        let repository = Repository::open(&self.project(), &self.env)?;
-        Trees::open(repository, ("EX-1", "EX-1"), &self.root(), base, dirty)
+        let repository = Repository::open(&self.project(), &self.env, Submodules::Refuse)?;
+        Trees::open(repository, ("EX-1", "EX-1"), &self.root(), (base, dirty), Extras::default())
     }
 
     fn refusal(&self) -> String {
@@ -122,7 +122,14 @@ fn write(folder: &Path, name: &str, text: &str) {
 
 fn story() -> Story {
     let (subject, findings) = ("A: do it".to_owned(), "done\nwell".to_owned());
-    Story { subject, findings, role: "worker".to_owned(), agent: "fake".to_owned(), seconds: 1_700_000_000 }
+    Story {
+        subject,
+        findings,
+        role: "worker".to_owned(),
+        agent: "fake".to_owned(),
+        seconds: 1_700_000_000,
+        scope: Vec::new(),
+    }
 }
 
 #[test]
@@ -310,7 +317,7 @@ fn repositories_that_cannot_hold_trees_are_refused() {
     assert!(place.opened("HEAD", Dirty::Ignore).is_ok());
     place.write(".gitmodules", "");
     place.commit();
-    assert_eq!(place.refusal(), "the repository has submodules, which a tree per task cannot hold yet");
+    assert!(place.refusal().starts_with("the repository has submodules, and a commit of a task keeps nothing"));
     place.git(&["config", "core.bare", "true"]);
     assert!(place.refusal().contains("is a bare repository"));
     std::fs::remove_dir_all(place.project().join(".git")).unwrap();
@@ -319,7 +326,7 @@ fn repositories_that_cannot_hold_trees_are_refused() {
     write(&old, "git", "#!/bin/sh\necho git version 2.34.1\n");
     std::fs::set_permissions(old.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let env = vec![("PATH".to_owned(), old.display().to_string())];
-    let refused = Repository::open(&place.project(), &env).unwrap_err().to_string();
+    let refused = Repository::open(&place.project(), &env, Submodules::Refuse).unwrap_err().to_string();
     assert_eq!(refused, "git 2.34 is too old for a tree per task; 2.41 is needed");
 }
 
@@ -366,15 +373,19 @@ fn odd_checkouts_are_worked_on() {
     let from = format!("file://{}", place.project().display());
     git_in(&place.env, place.keep.path(), &["clone", "-q", "--depth", "1", &from, "shallow"]);
     let shallow = place.keep.path().canonicalize().unwrap().join("shallow");
-    let trees = Repository::open(&shallow, &place.env).unwrap();
-    let trees = Trees::open(trees, ("EX-1", "EX-1"), &place.root(), "HEAD", Dirty::Refuse).unwrap();
+    let trees = Repository::open(&shallow, &place.env, Submodules::Refuse).unwrap();
+    let trees =
+        Trees::open(trees, ("EX-1", "EX-1"), &place.root(), ("HEAD", Dirty::Refuse), Extras::default()).unwrap();
     let made = trees.make("A", 1, &[]).unwrap();
     assert_eq!(git_in(&place.env, &made.path, &["log", "--format=%s"]), "c\n", "its history ends as it does there");
     write(&made.path, "x", "1");
     assert_eq!(trees.deliver("A", 1, &story()).unwrap().files, 1);
     place.git(&["worktree", "add", "-q", "../linked"]);
-    let linked = Repository::open(&place.keep.path().canonicalize().unwrap().join("linked"), &place.env).unwrap();
-    let trees = Trees::open(linked, ("EX-2", "EX-2"), &place.root(), "HEAD", Dirty::Refuse).unwrap();
+    let linked =
+        Repository::open(&place.keep.path().canonicalize().unwrap().join("linked"), &place.env, Submodules::Refuse)
+            .unwrap();
+    let trees =
+        Trees::open(linked, ("EX-2", "EX-2"), &place.root(), ("HEAD", Dirty::Refuse), Extras::default()).unwrap();
     place.attempt(&trees, "A", &[], &[("x", "1")]);
 }
 
@@ -486,8 +497,8 @@ fn task_that_was_only_checked_again_has_the_same_result() {
     let place = Place::new();
     let trees = place.open().unwrap();
     let commit = place.attempt(&trees, "A", &[], &[("x", "1")]);
-    assert_eq!(trees.deliver_again("A", 3, 2).unwrap(), None);
-    assert_eq!(trees.deliver_again("A", 2, 1).unwrap().unwrap().commit, commit);
+    assert_eq!(trees.deliver_again("A", (3, 2), &[]).unwrap(), None);
+    assert_eq!(trees.deliver_again("A", (2, 1), &[]).unwrap().unwrap().commit, commit);
     assert_eq!(trees.results().unwrap()["A"], (2, commit));
     assert_eq!(std::fs::read_to_string(trees.path("A", 2).join("x")).unwrap(), "1");
 }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use team_executor_agents::git::Call;
 use team_executor_beneath::{Dir, make_ours, ours};
 
+use crate::extras::Extras;
 use crate::git::{Trouble, must};
 use crate::merge::Merged;
 use crate::names::{self, Part};
 use crate::repository::{Dirty, Repository, put};
+use crate::submodules::Submodules;
 
 /// Ends the name of a tree that is being made: no worker has seen it.
 pub(crate) const UNFINISHED: &str = ".tmp";
@@ -33,6 +35,8 @@ pub struct Trees {
     pub(crate) home: PathBuf,
     /// What the run is based on.
     base: String,
+    /// What they have besides the files of a commit.
+    pub(crate) extras: Extras,
 }
 
 /// A tree that can be worked in.
@@ -53,8 +57,8 @@ impl Trees {
         repository: Repository,
         (name, run): (&str, &str),
         root: &Path,
-        base: &str,
-        dirty: Dirty,
+        (base, dirty): (&str, Dirty),
+        extras: Extras,
     ) -> Result<Self, Trouble> {
         let home = home(root, &repository, run);
         if home.starts_with(&repository.top) {
@@ -63,7 +67,7 @@ impl Trees {
         }
         make_ours(&home).map_err(|error| Trouble::io("make", &home, &error))?;
         let base = repository.base(run, base, dirty, &home)?;
-        let trees = Self { repository, name: name.to_owned(), run: run.to_owned(), home, base };
+        let trees = Self { repository, name: name.to_owned(), run: run.to_owned(), home, base, extras };
         trees.clear_unfinished()?;
         Ok(trees)
     }
@@ -71,7 +75,14 @@ impl Trees {
     /// The trees of a run that is not begun or continued here, to look at and to remove. Nothing is made.
     pub fn of_run(repository: Repository, name: &str, mark: crate::Mark) -> Result<Option<Self>, Trouble> {
         let Some(base) = repository.commit_of(&format!("{}/base", names::of_run(&mark.key)))? else { return Ok(None) };
-        Ok(Some(Self { repository, name: name.to_owned(), run: mark.key, home: mark.home, base }))
+        Ok(Some(Self {
+            repository,
+            name: name.to_owned(),
+            run: mark.key,
+            home: mark.home,
+            base,
+            extras: Extras::default(),
+        }))
     }
 
     /// Where they are.
@@ -163,11 +174,16 @@ impl Trees {
             home.remove_all(&unfinished).map_err(|errno| self.failed("remove", &unfinished, errno))?;
         }
         let path = self.home.join(&unfinished);
-        self.begin_repository(&path, commit)?;
+        self.begin_repository(&path, commit, &self.repository.common)?;
         let index = path.join(".git/index");
         self.read_tree(&path, &index, commit)?;
         let bytes = ours::read_chosen(&index, u64::MAX).map_err(|errno| self.failed("read", "index", errno))?;
         put(&self.home, &format!("{folder}{INDEX}"), &bytes)?;
+        if self.extras.submodules == Submodules::Init {
+            self.fill_submodules(&path, commit)?;
+        }
+        let tree = home.dir(&unfinished).map_err(|errno| self.failed("open", &unfinished, errno))?;
+        self.repository.include(&self.extras.include, &tree)?;
         home.rename_new(&unfinished, folder).map_err(|errno| self.failed("rename", &unfinished, errno))
     }
 
@@ -177,9 +193,11 @@ impl Trees {
         must(&self.repository.git, &call, &["read-tree", "--reset", "-u", commit]).map(drop)
     }
 
-    /// The repository of a tree: what `git init` would make, with borrowed objects and nothing of the user's.
-    fn begin_repository(&self, path: &Path, commit: &str) -> Result<(), Trouble> {
-        let Repository { common, is_sha256, .. } = &self.repository;
+    /// The repository of a tree: what `git init` would make, with objects that are borrowed from another one and nothing else of it.
+    pub(crate) fn begin_repository(&self, path: &Path, commit: &str, common: &Path) -> Result<(), Trouble> {
+        let Repository { is_sha256, .. } = &self.repository;
+        let is_whole = common == self.repository.common;
+        let remote = if is_whole { self.repository.remote(self.extras.remote) } else { String::new() };
         let git = path.join(".git");
         for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
             make_ours(&git.join(folder)).map_err(|error| Trouble::io("make", &git, &error))?;
@@ -188,14 +206,15 @@ impl Trees {
         let config = format!(
             "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\thooksPath = /dev/null\n{more}\
              [gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n\
-             [user]\n\tname = team-executor\n\temail = team-executor@localhost\n"
+             [user]\n\tname = team-executor\n\temail = team-executor@localhost\n{remote}"
         );
         put(&git, "config", config.as_bytes())?;
         put(&git, "HEAD", format!("{commit}\n").as_bytes())?;
         let objects = common.join("objects");
         put(&git.join("objects/info"), "alternates", format!("{}\n", objects.display()).as_bytes())?;
         // What the user ignores without a file of the repository, and where the history of a shallow clone ends.
-        for (from, into, name) in [(common.join("info"), git.join("info"), "exclude"), (common.clone(), git, "shallow")]
+        for (from, into, name) in
+            [(common.join("info"), git.join("info"), "exclude"), (common.to_owned(), git, "shallow")]
         {
             if let Ok(bytes) = ours::read_chosen(&from.join(name), 64 << 20) {
                 put(&into, name, &bytes)?;

@@ -125,7 +125,7 @@ pub(super) fn read_own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'
 
 fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str]) -> Checks {
     reader.only(table, section, keys);
-    let verify = read_verify(reader, section, table);
+    let verify = read_command(reader, (section, "verify"), table);
     let within = |path: &String| paths::inside(path).is_ok();
     let inside = |value: &DeValue<'_>| value.as_str().map(str::to_owned).filter(within);
     Checks {
@@ -142,10 +142,14 @@ fn read(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&st
 }
 
 /// Reads the command of a section, with how long it may take.
-pub(super) fn read_verify(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>) -> Option<Set<Command>> {
+pub(super) fn read_command(
+    reader: &mut Reader<'_>,
+    (section, key): (&str, &str),
+    table: &DeTable<'_>,
+) -> Option<Set<Command>> {
     const COMMAND: &str = "a command as a text, or as a list of a program and its arguments";
-    reader.no_nul(table, "verify");
-    let words = reader.set(table, "verify", COMMAND, |value| {
+    reader.no_nul(table, key);
+    let words = reader.set(table, key, COMMAND, |value| {
         let words = match value {
             DeValue::String(text) => command::words(text),
             value => list(value)?,
@@ -153,9 +157,9 @@ pub(super) fn read_verify(reader: &mut Reader<'_>, section: &str, table: &DeTabl
         words.first().is_some_and(|program| !program.is_empty()).then_some(words)
     });
     let limit = reader.time(table, "limit").map_or(LIMIT, |set| set.value);
-    if let Some(value) = get(table, "limit").filter(|_| get(table, "verify").is_none()) {
-        let message = format!("[{section}] has a 'limit' and no 'verify'");
-        reader.wrong(message, value.span(), "nothing is limited", "add `verify = [\"PROGRAM\", …]`".to_owned());
+    if let Some(value) = get(table, "limit").filter(|_| get(table, key).is_none()) {
+        let message = format!("[{section}] has a 'limit' and no '{key}'");
+        reader.wrong(message, value.span(), "nothing is limited", format!("add `{key} = [\"PROGRAM\", …]`"));
     }
     words.map(|set| Set { value: Command { words: set.value, limit }, from: set.from })
 }

@@ -115,6 +115,8 @@ pub(crate) struct Chosen {
     pub(crate) tasks: BTreeMap<TaskIndex, TaskPolicy>,
     /// Which tasks have a tree of their own, in the order of the session.
     pub(crate) isolated: Vec<bool>,
+    /// The files that tasks may change there, where that is settled.
+    pub(crate) scopes: BTreeMap<TaskIndex, Vec<String>>,
     /// What will be run, each once.
     pub(crate) programs: Vec<Program>,
     /// The session names agents, and may not.
@@ -243,6 +245,7 @@ fn chooser<'a>(
         pools: Vec::new(),
         tasks: BTreeMap::new(),
         isolated: Vec::with_capacity(session.tasks.len()),
+        scopes: BTreeMap::new(),
         programs: Vec::new(),
         ignored: false,
         unheard: Vec::new(),
@@ -565,6 +568,9 @@ impl<'a> Chooser<'a> {
         }
         let default = self.config.settings.isolated.as_ref().is_some_and(|set| set.value);
         self.chosen.isolated.push(first(owns, |own| &own.isolated).unwrap_or(default));
+        if let Some(scope) = first(owns, |own| &own.scope) {
+            self.chosen.scopes.insert(index, scope);
+        }
     }
 
     /// The command that judges what several tasks did together is a program like any other.
@@ -573,6 +579,11 @@ impl<'a> Chooser<'a> {
         if let Some(set) = verify.filter(|_| self.chosen.isolated.contains(&true)) {
             let (command, by_project) = (command::shown(&set.value.words), self.by_project(&set.from));
             self.chosen.programs.push(Program { agent: "the tests of [merge]".to_owned(), command, by_project });
+        }
+        let setup = self.config.settings.isolation.setup.as_ref();
+        if let Some(set) = setup.filter(|_| self.chosen.isolated.contains(&true)) {
+            let (command, by_project) = (command::shown(&set.value.words), self.by_project(&set.from));
+            self.chosen.programs.push(Program { agent: "the setup of [isolation]".to_owned(), command, by_project });
         }
     }
 }

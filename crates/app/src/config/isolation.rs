@@ -1,23 +1,28 @@
 //! Trees of their own for tasks, and what becomes of what is changed in them: `isolation`, `[isolation]` and `[merge]`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use team_executor_core::TaskIndex;
 use team_executor_engine::artifacts::Verify;
 use team_executor_engine::trees::{self, Conflict};
 use team_executor_files::{Code, Finding};
-use team_executor_trees::{Dirty, Land};
+use team_executor_trees::{Dirty, Extras, Land, Remote, Submodules};
 use toml::de::{DeTable, DeValue};
 
 use super::checks::{self, Command};
 use super::show::List;
-use super::values::{Reader, get};
+use super::values::{Reader, get, list};
 use super::{Origin, Set, Settings};
 use crate::error::Error;
 
 /// How tasks can be kept apart.
 pub(super) const WORDS: [&str; 2] = ["none", "worktree"];
 const BASE: &str = "HEAD";
+const KEYS: [&str; 9] = ["base", "dirty", "root", "include", "setup", "limit", "submodules", "remote", "secrets"];
+/// What becomes of a commit with a secret.
+const SECRETS: [&str; 2] = ["refuse", "allow"];
 /// How many results are tried together, and how often a failure is tried again.
 const BATCH: u32 = 5;
 const FLAKY: u32 = 1;
@@ -28,6 +33,11 @@ pub(crate) struct Isolation {
     base: Option<Set<String>>,
     dirty: Option<Set<Dirty>>,
     root: Option<Set<PathBuf>>,
+    include: Option<Set<Vec<String>>>,
+    pub(super) setup: Option<Set<Command>>,
+    submodules: Option<Set<Submodules>>,
+    remote: Option<Set<Remote>>,
+    secrets: Option<Set<bool>>,
     pub(super) verify: Option<Set<Command>>,
     batch: Option<Set<u32>>,
     flaky: Option<Set<u32>>,
@@ -42,6 +52,11 @@ impl Isolation {
             base: self.base.or(other.base),
             dirty: self.dirty.or(other.dirty),
             root: self.root.or(other.root),
+            include: self.include.or(other.include),
+            setup: self.setup.or(other.setup),
+            submodules: self.submodules.or(other.submodules),
+            remote: self.remote.or(other.remote),
+            secrets: self.secrets.or(other.secrets),
             verify: self.verify.or(other.verify),
             batch: self.batch.or(other.batch),
             flaky: self.flaky.or(other.flaky),
@@ -54,7 +69,7 @@ impl Isolation {
     pub(super) fn read(reader: &mut Reader<'_>, root: &DeTable<'_>, home: Option<&str>) -> Self {
         let mut read = Self::default();
         if let Some(table) = reader.table(root, "isolation") {
-            reader.only(table, "isolation", &["base", "dirty", "root"]);
+            reader.only(table, "isolation", &KEYS);
             reader.no_nul(table, "base");
             // What begins like an option would be one to git.
             read.base = reader.set(table, "base", "a branch, a tag or a commit", |value| {
@@ -63,10 +78,11 @@ impl Isolation {
             let expected = format!("one of {}", Dirty::WORDS.join(", "));
             read.dirty = reader.set(table, "dirty", &expected, |value| Dirty::from_word(value.as_str()?));
             read.root = place(reader, table, home);
+            read.extras(reader, table);
         }
         if let Some(table) = reader.table(root, "merge") {
             reader.only(table, "merge", &["verify", "limit", "batch", "flaky", "conflict", "land"]);
-            read.verify = checks::read_verify(reader, "merge", table);
+            read.verify = checks::read_command(reader, ("merge", "verify"), table);
             read.batch = reader.whole(table, "batch", 1);
             read.flaky = reader.whole(table, "flaky", 0);
             let expected = format!("one of {}", Conflict::WORDS.join(", "));
@@ -75,6 +91,21 @@ impl Isolation {
             read.land = reader.set(table, "land", &expected, |value| Land::from_word(value.as_str()?));
         }
         read
+    }
+
+    /// Reads what trees have besides the files of a commit.
+    fn extras(&mut self, reader: &mut Reader<'_>, table: &DeTable<'_>) {
+        reader.no_nul(table, "include");
+        self.include = reader.set(table, "include", "a list of patterns, as in .gitignore", patterns);
+        self.setup = checks::read_command(reader, ("isolation", "setup"), table);
+        let expected = format!("one of {}", Submodules::WORDS.join(", "));
+        self.submodules = reader.set(table, "submodules", &expected, |value| Submodules::from_word(value.as_str()?));
+        let expected = format!("one of {}", Remote::WORDS.join(", "));
+        self.remote = reader.set(table, "remote", &expected, |value| Remote::from_word(value.as_str()?));
+        let expected = format!("one of {}", SECRETS.join(", "));
+        self.secrets = reader.set(table, "secrets", &expected, |value| {
+            SECRETS.iter().position(|word| Some(*word) == value.as_str()).map(|nth| nth == 1)
+        });
     }
 
     /// Lists what is in force.
@@ -88,6 +119,19 @@ impl Isolation {
         if let Some(root) = root {
             list.add("isolation.root", json!(root.value), root.from);
         }
+        if let Some(set) = &self.include {
+            list.add("isolation.include", json!(set.value), set.from.clone());
+        }
+        if let Some(set) = &self.setup {
+            list.add("isolation.setup", json!(super::command::shown(&set.value.words)), set.from.clone());
+            list.add("isolation.limit", json!(set.value.limit.to_string()), set.from.clone());
+        }
+        let submodules = self.submodules.clone().unwrap_or(Set { value: Submodules::default(), from: built_in() });
+        list.add("isolation.submodules", json!(submodules.value.word()), submodules.from);
+        let remote = self.remote.clone().unwrap_or(Set { value: Remote::default(), from: built_in() });
+        list.add("isolation.remote", json!(remote.value.word()), remote.from);
+        let secrets = self.secrets.clone().unwrap_or(Set { value: false, from: built_in() });
+        list.add("isolation.secrets", json!(SECRETS[usize::from(secrets.value)]), secrets.from);
         if let Some(set) = &self.verify {
             list.add("merge.verify", json!(super::command::shown(&set.value.words)), set.from.clone());
             list.add("merge.limit", json!(set.value.limit.to_string()), set.from.clone());
@@ -111,6 +155,20 @@ pub(super) fn read_kind(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<
         "worktree" => Some(true),
         _ => None,
     })
+}
+
+/// The files that tasks may change.
+pub(super) fn read_scope(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<Set<Vec<String>>> {
+    const EXPECTED: &str = "a list of patterns of files in the repository, for instance [\"src/api/**\"]";
+    reader.no_nul(table, "scope");
+    let inside = |text: &String| !text.starts_with('/') && !text.split('/').any(|part| part == "..");
+    reader
+        .set(table, "scope", EXPECTED, |value| patterns(value).filter(|all| !all.is_empty() && all.iter().all(inside)))
+}
+
+/// A list of patterns, none of them empty.
+fn patterns(value: &DeValue<'_>) -> Option<Vec<String>> {
+    list(value).filter(|all| all.iter().all(|text| !text.trim().is_empty()))
 }
 
 /// As it is written.
@@ -146,7 +204,7 @@ pub(crate) fn default_root(variable: impl Fn(&str) -> Option<String>) -> Option<
 /// What a run is told of the trees of its tasks; nothing if none has one.
 pub(crate) fn settings(
     all: &Settings,
-    isolated: Vec<bool>,
+    (isolated, scopes): (Vec<bool>, BTreeMap<TaskIndex, Vec<String>>),
     root: Option<&Path>,
 ) -> Result<Option<trees::Settings>, Error> {
     if !isolated.contains(&true) {
@@ -158,14 +216,24 @@ pub(crate) fn settings(
         let finding = Finding::error(Code::Usage, "there is no place for the trees of tasks: HOME is not set");
         return Err(finding.help("set `root` in [isolation] of your own configuration file").into());
     };
-    let verify = of.verify.as_ref().map(|set| &set.value);
+    let command = |set: Option<&Set<Command>>| {
+        set.map(|Set { value, .. }| Verify { command: value.words.clone(), limit_ms: value.limit.0 })
+    };
     Ok(Some(trees::Settings {
         root,
         base: of.base.as_ref().map_or_else(|| BASE.to_owned(), |set| set.value.clone()),
         dirty: of.dirty.as_ref().map(|set| set.value).unwrap_or_default(),
         isolated,
         others: all.isolated.as_ref().is_some_and(|set| set.value),
-        verify: verify.map(|verify| Verify { command: verify.words.clone(), limit_ms: verify.limit.0 }),
+        scopes,
+        extras: Extras {
+            include: of.include.as_ref().map(|set| set.value.clone()).unwrap_or_default(),
+            submodules: of.submodules.as_ref().map(|set| set.value).unwrap_or_default(),
+            remote: of.remote.as_ref().map(|set| set.value).unwrap_or_default(),
+            may_hold_secrets: of.secrets.as_ref().is_some_and(|set| set.value),
+        },
+        setup: command(of.setup.as_ref()),
+        verify: command(of.verify.as_ref()),
         batch: of.batch.as_ref().map_or(BATCH, |set| set.value) as usize,
         flaky: of.flaky.as_ref().map_or(FLAKY, |set| set.value),
         conflict: of.conflict.as_ref().map(|set| set.value).unwrap_or_default(),

@@ -171,6 +171,8 @@ pub(crate) struct Own {
     pub(crate) inject: Option<Set<bool>>,
     /// Each of these tasks has a tree of its own.
     pub(crate) isolated: Option<Set<bool>>,
+    /// The files that they may change there, as patterns.
+    pub(crate) scope: Option<Set<Vec<String>>>,
 }
 
 /// Who can do tasks.
@@ -308,6 +310,7 @@ impl Own {
             env: self.env.or(other.env),
             inject: self.inject.or(other.inject),
             isolated: self.isolated.or(other.isolated),
+            scope: self.scope.or(other.scope),
         }
     }
 }

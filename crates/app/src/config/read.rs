@@ -92,6 +92,7 @@ const OWN: &[&str] = &[
     "pass_env",
     "retries",
     "rounds",
+    "scope",
     "use_mcp_json",
 ];
 const OF_ROLE: &[&str] = &[
@@ -110,6 +111,7 @@ const OF_ROLE: &[&str] = &[
     "pass_env",
     "retries",
     "rounds",
+    "scope",
     "use_mcp_json",
 ];
 const KINDS: &[&str] = &["command", "claude", "codex", "gemini", "acp", "rehearsal"];
@@ -237,6 +239,7 @@ fn own(reader: &mut Reader<'_>, section: &str, table: &DeTable<'_>, keys: &[&str
         pass_env,
         env,
         isolated: isolation::read_kind(reader, table),
+        scope: isolation::read_scope(reader, table),
     }
 }
 

@@ -162,6 +162,9 @@ impl List {
         if let Some(set) = &own.inject {
             self.add(&format!("{section}.inject"), json!(set.value), set.from.clone());
         }
+        if let Some(set) = &own.scope {
+            self.add(&format!("{section}.scope"), json!(set.value), set.from.clone());
+        }
         if let Some(set) = &own.isolated {
             self.add(&format!("{section}.isolation"), json!(isolation::word(set.value)), set.from.clone());
         }

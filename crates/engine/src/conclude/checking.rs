@@ -350,8 +350,8 @@ impl Checking {
 pub(crate) fn keys(scene: &CheckScene<'_>, work: Work) -> Vec<String> {
     let task = scene.session.tasks[work.task.get()].id.as_str();
     let commands = scene.workers.first(work.task).map_or(0, |worker| worker.demands.all_commands().count());
-    // What tries it together with others comes behind them.
-    let commands = commands + usize::from(scene.workspace.isolation(work.task).is_some());
+    // What tries it together with others comes behind them, and what sets up trees.
+    let commands = commands + if scene.workspace.isolation(work.task).is_some() { 2 } else { 0 };
     (1..=commands).map(|nth| scene.run.check_key(task, work.attempt, nth)).collect()
 }
 

@@ -1,13 +1,12 @@
 //! The threads that call git.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use team_executor_trees::{Delivered, Made, Story, Trees, Trouble};
+use team_executor_trees::{Delivered, Made, Stage, Story, Trees, Trouble};
 
 use crate::dispatch::inbox::{Message, Outbox};
 
@@ -26,7 +25,7 @@ pub(crate) enum Errand {
     /// What is in the tree of an attempt, as a commit.
     Deliver { slot: usize, task: String, attempt: u32, story: Box<Story> },
     /// The same as an earlier attempt came to.
-    Again { slot: usize, task: String, attempt: u32, earlier: u32 },
+    Again { slot: usize, task: String, attempt: u32, earlier: u32, scope: Vec<String> },
     /// What the trunk would be with these, one after the other: a task and its commit each.
     Fold(Vec<(String, String)>),
     /// The files of a commit, in the tree of the trunk; a moment later, if there were no means to run the tests.
@@ -54,8 +53,8 @@ pub enum News {
     },
     /// What the trunk would be.
     Folded(Result<Folded, Trouble>),
-    /// A command can be run in this folder.
-    Staged(Result<PathBuf, Trouble>),
+    /// A command can be run in the tree of the trunk.
+    Staged(Result<Stage, Trouble>),
     /// The trunk has moved.
     Advanced(Result<(), Trouble>),
     /// There is something to be done in the queue.
@@ -139,9 +138,10 @@ fn done(trees: &Trees, errand: &Errand) -> News {
         Errand::Deliver { slot, task, attempt, story } => {
             News::Delivered { slot: *slot, delivered: insisting(|| trees.deliver(task, *attempt, story).map(Some)) }
         }
-        Errand::Again { slot, task, attempt, earlier } => {
-            News::Delivered { slot: *slot, delivered: insisting(|| trees.deliver_again(task, *attempt, *earlier)) }
-        }
+        Errand::Again { slot, task, attempt, earlier, scope } => News::Delivered {
+            slot: *slot,
+            delivered: insisting(|| trees.deliver_again(task, (*attempt, *earlier), scope)),
+        },
         Errand::Fold(results) => News::Folded(insisting(|| folded(trees, results))),
         Errand::Stage { commit, later } => {
             if *later {

@@ -35,6 +35,10 @@ pub(crate) struct Isolation {
     pub(crate) tries_in: Option<usize>,
     /// What they said when they failed last.
     pub(crate) said: String,
+    /// The attempts whose trees are being set up, by slot.
+    setting_up: BTreeMap<usize, Work>,
+    /// The tree of the trunk is being set up.
+    pub(crate) sets_up_trunk: bool,
 }
 
 /// What an attempt waits for.
@@ -61,7 +65,8 @@ pub(crate) fn repository(options: &Options, project: &std::path::Path) -> Result
     let Some(settings) = options.trees.as_ref().filter(|settings| settings.isolated.contains(&true)) else {
         return Ok(None);
     };
-    let mut repository = Repository::open(project, &options.environment).map_err(failure)?;
+    let mut repository =
+        Repository::open(project, &options.environment, settings.extras.submodules).map_err(failure)?;
     repository.leave_out(&options.folder);
     let begins = options.run.is_none() && newest(&runs(project), &options.folder).is_none();
     if begins {
@@ -82,7 +87,13 @@ impl Isolation {
         outbox: &Outbox,
     ) -> Result<Self, Failure> {
         let key = format!("{}-{:x}", run.id, run.begun.as_micros());
-        let trees = Trees::open(repository, (&run.id, &key), &settings.root, &settings.base, settings.dirty);
+        let trees = Trees::open(
+            repository,
+            (&run.id, &key),
+            &settings.root,
+            (&settings.base, settings.dirty),
+            settings.extras.clone(),
+        );
         let trees = trees.map_err(failure)?;
         let mark = replace(run.hold.folder(), mark::MARK, trees.mark().text().as_bytes(), Durability::Durable);
         mark.map_err(|error| Failure::disk("write to", &run.path)(std::io::Error::other(error)))?;
@@ -104,6 +115,8 @@ impl Isolation {
             steps: Vec::new(),
             tries_in: None,
             said: String::new(),
+            setting_up: BTreeMap::new(),
+            sets_up_trunk: false,
         })
     }
 
@@ -112,7 +125,10 @@ impl Isolation {
     }
 
     /// A task was added.
-    pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool) {
+    pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool, scope: Vec<String>) {
+        if !scope.is_empty() {
+            self.settings.scopes.insert(task, scope);
+        }
         let others = self.settings.others;
         self.settings.isolated.resize(task.get(), others);
         self.settings.isolated.push(is_isolated);
@@ -182,13 +198,24 @@ impl Isolation {
         let Some((earlier, _)) = self.results.get(&work.task) else { return false };
         let (task, attempt, earlier) = (task.to_owned(), work.attempt, *earlier);
         self.stages.insert(slot, Stage { work, ended: Some(Completed::Again), is_recalled: false });
-        self.ask(Errand::Again { slot, task, attempt, earlier });
+        let scope = self.settings.scope(work.task).to_vec();
+        self.ask(Errand::Again { slot, task, attempt, earlier, scope });
         true
     }
 
     /// Git is done with what an attempt waited for.
     pub(crate) fn take_stage(&mut self, slot: usize) -> Option<Stage> {
         self.stages.remove(&slot)
+    }
+
+    /// The tree of an attempt is being set up in a slot.
+    pub(crate) fn sets_up(&mut self, slot: usize, work: Work) {
+        self.setting_up.insert(slot, work);
+    }
+
+    /// What set up the tree of an attempt in a slot has ended.
+    pub(crate) fn take_setting_up(&mut self, slot: usize) -> Option<Work> {
+        self.setting_up.remove(&slot)
     }
 
     /// The tree of an attempt is there.
@@ -255,7 +282,13 @@ impl Isolation {
 }
 
 /// What the commit of an attempt says.
-pub(crate) fn story(session: &Session, task: TaskIndex, agent: &str, findings: Option<&str>, at: Timestamp) -> Story {
+pub(crate) fn story(
+    session: &Session,
+    task: TaskIndex,
+    (agent, findings): (&str, Option<&str>),
+    at: Timestamp,
+    scope: &[String],
+) -> Story {
     let task = &session.tasks[task.get()];
     let subject = format!("{}: {}", task.id, task.label());
     let subject = match subject.char_indices().nth(SUBJECT) {
@@ -268,6 +301,7 @@ pub(crate) fn story(session: &Session, task: TaskIndex, agent: &str, findings: O
         role: task.role.to_string(),
         agent: agent.to_owned(),
         seconds: at.as_micros().div_euclid(1_000_000),
+        scope: scope.to_vec(),
     }
 }
 

@@ -12,10 +12,11 @@ mod bench;
 mod isolation;
 mod queue;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use team_executor_core::TaskIndex;
-pub(crate) use team_executor_trees::{Dirty, Land};
+pub(crate) use team_executor_trees::{Dirty, Extras, Land};
 
 pub use self::bench::News;
 pub(crate) use self::bench::{Bench, Errand};
@@ -36,6 +37,12 @@ pub struct Settings {
     pub isolated: Vec<bool>,
     /// Whether tasks have trees that were added since.
     pub others: bool,
+    /// The files that tasks may change, as patterns, where that is settled.
+    pub scopes: BTreeMap<TaskIndex, Vec<String>>,
+    /// What trees have besides the files of a commit.
+    pub extras: Extras,
+    /// What is run in each tree before its worker starts.
+    pub setup: Option<Verify>,
     /// What must end well before something joins the trunk.
     pub verify: Option<Verify>,
     /// How many results are tried together at most.
@@ -82,6 +89,11 @@ impl Conflict {
 }
 
 impl Settings {
+    /// The files that a task may change; without any all.
+    pub fn scope(&self, task: TaskIndex) -> &[String] {
+        self.scopes.get(&task).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Whether a task has trees of its own.
     pub fn has(&self, task: TaskIndex) -> bool {
         self.isolated.get(task.get()).copied().unwrap_or(self.others)

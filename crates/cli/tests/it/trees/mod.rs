@@ -2,6 +2,7 @@
 
 mod changes;
 mod crash;
+mod extras;
 mod merging;
 mod real_agents;
 mod removal;

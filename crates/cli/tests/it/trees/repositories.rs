@@ -22,7 +22,9 @@ fn nothing_is_begun_where_trees_cannot_be_made() {
     git(&world, &["commit", "-q", "-m", "modules"]);
     let refused = run(&world, WRITES, &[]);
     assert!(
-        refused.stderr.contains("the repository has submodules, which a tree per task cannot hold yet"),
+        refused
+            .stderr
+            .contains("the repository has submodules, and a commit of a task keeps nothing of what is changed in one"),
         "{refused}"
     );
     let old = world.write("old/git", "#!/bin/sh\necho git version 2.34.1\n");
@@ -139,9 +141,9 @@ fn checks_of_a_task_run_in_its_tree() {
 
 #[test]
 fn unknown_setting_is_refused_with_its_place() {
-    let world = repository(&[("A", "")], "[isolation]\nsubmodules = \"init\"\n", &[]);
+    let world = repository(&[("A", "")], "[isolation]\nsubmodule = \"init\"\n", &[]);
     let refused = run(&world, WRITES, &[]);
-    assert!(refused.stderr.contains("unknown key 'submodules' in [isolation]"), "{refused}");
+    assert!(refused.stderr.contains("unknown key 'submodule' in [isolation]"), "{refused}");
     assert!(refused.stderr.contains("team-executor.toml:4:1"), "{refused}");
     world.write("team-executor.toml", "[isolation]\nroot = \"/tmp/x\"\n");
     let refused = run(&world, WRITES, &[]);

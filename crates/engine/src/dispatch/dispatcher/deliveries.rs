@@ -31,6 +31,9 @@ impl RealDesk<'_> {
         if self.tried(rules, slot, exit) {
             return Ok(Next::Wait);
         }
+        if let Some(next) = self.has_set_up(rules, slot, exit)? {
+            return Ok(next);
+        }
         if self.checking.has(slot) {
             if let Some(Ended::CouldNotStart(Obstacle { reason, lack: Some(lack) })) = exit.map(|exit| &exit.ended) {
                 self.tell_check_waits(rules, slot, reason, *lack);

@@ -178,11 +178,11 @@ impl RealDesk<'_> {
 
     /// The desk knows a task from now on.
     fn learn(&mut self, mut task: Task, choice: Choice) -> NewTask {
-        let Choice { workers, policy, fallbacks, budget, role_budget, is_isolated } = choice;
+        let Choice { workers, policy, fallbacks, budget, role_budget, is_isolated, scope } = choice;
         let agents = workers.iter().map(|worker| worker.agent.clone()).collect();
         self.workers.assign_to(workers);
         if let Some(trees) = &mut self.workspace.trees {
-            trees.learn(TaskIndex(u32::try_from(self.session.tasks.len()).unwrap_or(u32::MAX)), is_isolated);
+            trees.learn(TaskIndex(u32::try_from(self.session.tasks.len()).unwrap_or(u32::MAX)), is_isolated, scope);
         }
         task.status = team_executor_core::TaskStatus::Pending;
         self.session.tasks.push(task.clone());

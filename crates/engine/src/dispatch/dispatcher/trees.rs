@@ -8,12 +8,13 @@ use team_executor_agents::{Ended, Exit};
 use team_executor_beneath::ours;
 use team_executor_core::run::{ErrorClass, Outcome, Review, Run, Work};
 use team_executor_core::{TaskIndex, Verdict};
-use team_executor_trees::{Delivered, Landed, Made, Overview, Trouble};
+use team_executor_trees::{Delivered, Landed, Made, Overview, Stage, Trouble};
 
 use super::desk::RealDesk;
 use super::tell_problems;
 use crate::begin::run_at::check_logs;
 use crate::clock;
+use crate::conclude::artifacts::Verify;
 use crate::conclude::checking::tail;
 use crate::dispatch::crew::Job;
 use crate::dispatch::desk::Next;
@@ -47,8 +48,8 @@ impl RealDesk<'_> {
                 trees.queue.folded(folded.trunk, folded.steps)
             }
             News::Staged(staged) => {
-                let folder = staged.map_err(failed)?;
-                return self.tries(rules, &folder);
+                let stage = staged.map_err(failed)?;
+                return self.tries(rules, &stage);
             }
             News::Advanced(advanced) => {
                 advanced.map_err(failed)?;
@@ -69,7 +70,13 @@ impl RealDesk<'_> {
             return Ok(Some(Next::Over(Outcome::Interrupted)));
         }
         match made {
-            Ok(made) => trees.has_made(work, made),
+            Ok(made) => {
+                trees.has_made(work, made);
+                if let Some(setup) = trees.settings().setup.clone() {
+                    trees.sets_up(slot, work);
+                    return self.set_up(work, &setup).map(|job| Some(Next::Run(Box::new(job))));
+                }
+            }
             Err(trouble) => {
                 let error = format!("its working tree could not be made: {trouble}");
                 return Ok(Some(Next::Over(Outcome::Failed { class: ErrorClass::Transient, error })));
@@ -85,7 +92,9 @@ impl RealDesk<'_> {
             Completed::Worked { outcome: Outcome::Completed { findings, .. }, .. } => findings.as_deref(),
             _ => None,
         };
-        let story = story(&self.session, work.task, &agent, findings, clock::now());
+        let scope = self.workspace.isolation(work.task).map(|trees| trees.settings().scope(work.task).to_vec());
+        let told = (agent.as_str(), findings);
+        let story = story(&self.session, work.task, told, clock::now(), &scope.unwrap_or_default());
         let task = self.session.tasks[work.task.get()].id.clone();
         if let Some(trees) = &mut self.workspace.trees {
             trees.deliver((slot, work), task.as_str(), story, ended);
@@ -223,7 +232,7 @@ impl RealDesk<'_> {
     }
 
     /// Runs the tests on what the trunk would be.
-    fn tries(&mut self, rules: &Run, folder: &Path) -> Result<Vec<(usize, Next)>, Failure> {
+    fn tries(&mut self, rules: &Run, stage: &Stage) -> Result<Vec<(usize, Next)>, Failure> {
         let is_stopping = self.is_stopping(rules);
         let Some(trees) = &mut self.workspace.trees else { return Ok(Vec::new()) };
         let Some((member, verify)) = trees.queue.place().cloned().zip(trees.settings().verify.clone()) else {
@@ -234,15 +243,17 @@ impl RealDesk<'_> {
             return Ok(self.carry(rules, steps));
         }
         trees.tries_in = Some(member.slot);
-        let tested = Kind::TasksTested {
-            tasks: trees.queue.tested(),
-            commit: trees.queue.trying().unwrap_or_default().to_owned(),
-        };
-        (self.tell)(Event::live(tested));
+        let setup = trees.settings().setup.clone().filter(|_| !stage.is_set_up);
+        trees.sets_up_trunk = setup.is_some();
+        if setup.is_none() {
+            let commit = trees.queue.trying().unwrap_or_default().to_owned();
+            (self.tell)(Event::live(Kind::TasksTested { tasks: trees.queue.tested(), commit }));
+        }
         let task = &self.session.tasks[member.work.task.get()];
         let worker = self.workers.first(member.work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
-        let check = CheckCommand { attempt: member.work.attempt, nth: nth(worker), verify: &verify };
-        let assignment = assign::for_check(self.options, &self.at, folder, task, worker, &check)?;
+        let nth = nth(worker) + usize::from(setup.is_some());
+        let check = CheckCommand { attempt: member.work.attempt, nth, verify: setup.as_ref().unwrap_or(&verify) };
+        let assignment = assign::for_check(self.options, &self.at, &stage.folder, task, worker, &check)?;
         let job = Job { work: member.work, task: task.id.clone(), prompt: None, assignment };
         Ok(vec![(member.slot, Next::Run(Box::new(job)))])
     }
@@ -254,8 +265,16 @@ impl RealDesk<'_> {
             return false;
         };
         trees.tries_in = None;
+        let set_up_trunk = std::mem::take(&mut trees.sets_up_trunk);
         let steps = match exit.map(|exit| &exit.ended) {
-            Some(Ended::Exit(0)) => trees.queue.tried(true),
+            // Now what is tried can be tried.
+            Some(Ended::Exit(0)) if set_up_trunk && trees.trees().note_set_up().is_ok() => {
+                if let Some(commit) = trees.queue.trying().map(str::to_owned) {
+                    trees.ask(Errand::Stage { commit, later: false });
+                }
+                Vec::new()
+            }
+            Some(Ended::Exit(0)) => trees.queue.tried(!set_up_trunk),
             Some(Ended::Stopped | Ended::Interrupted) => {
                 let mut steps = trees.queue.ended();
                 if !is_stopping {
@@ -270,18 +289,14 @@ impl RealDesk<'_> {
                 Vec::new()
             }
             ended => {
-                let why = match ended {
-                    None => "its keeper died".to_owned(),
-                    Some(Ended::Exit(code)) => format!("exit code {code}"),
-                    Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
-                    Some(Ended::Limit(_)) => "timed out".to_owned(),
-                    Some(ended) => format!("{ended:?}"),
-                };
+                let why = ended_how(ended);
                 if let Some(member) = trees.queue.place() {
-                    let nth = self.workers.first(member.work.task).map_or(1, nth);
+                    let nth = usize::from(set_up_trunk) + self.workers.first(member.work.task).map_or(1, nth);
                     let logs = check_logs(&self.at.path, &member.task, member.work.attempt, nth);
                     let printed: Vec<_> = logs.iter().map(|log| tail(log)).filter(|text| !text.is_empty()).collect();
-                    let command = trees.settings().verify.as_ref().map(|verify| verify.command.join(" "));
+                    let of = trees.settings();
+                    let command = if set_up_trunk { of.setup.as_ref() } else { of.verify.as_ref() };
+                    let command = command.map(|command| command.command.join(" "));
                     trees.said = format!("`{}`: {why}\n{}", command.unwrap_or_default(), printed.join("\n"));
                 }
                 trees.queue.tried(false)
@@ -289,6 +304,47 @@ impl RealDesk<'_> {
         };
         self.soon(steps);
         true
+    }
+
+    /// The command that sets up the tree of an attempt.
+    fn set_up(&self, work: Work, setup: &Verify) -> Result<Job, Failure> {
+        let task = &self.session.tasks[work.task.get()];
+        let worker = self.workers.first(work.task).ok_or_else(|| Failure::NoWorker(task.id.to_string()))?;
+        let check = CheckCommand { attempt: work.attempt, nth: nth(worker) + 1, verify: setup };
+        let folder = self.workspace.folder(&self.session, work);
+        let assignment = assign::for_check(self.options, &self.at, &folder, task, worker, &check)?;
+        Ok(Job { work, task: task.id.clone(), prompt: None, assignment })
+    }
+
+    /// What set up a tree in a slot has ended: the worker can start. Nothing if it was something else that ended.
+    pub(super) fn has_set_up(
+        &mut self,
+        rules: &Run,
+        slot: usize,
+        exit: Option<&Exit>,
+    ) -> Result<Option<Next>, Failure> {
+        let Some(work) = self.workspace.trees.as_mut().and_then(|trees| trees.take_setting_up(slot)) else {
+            return Ok(None);
+        };
+        let failed = |class, error| Ok(Some(Next::Over(Outcome::Failed { class, error })));
+        match exit.map(|exit| &exit.ended) {
+            Some(Ended::Exit(0)) if self.is_stopping(rules) => Ok(Some(Next::Over(Outcome::Interrupted))),
+            Some(Ended::Exit(0)) => self.prepared(rules, work, slot).map(|job| Some(Next::Run(Box::new(job)))),
+            None | Some(Ended::Stopped | Ended::Interrupted) => Ok(Some(Next::Over(Outcome::Interrupted))),
+            Some(Ended::CouldNotStart(obstacle)) if obstacle.lack.is_some() => {
+                failed(ErrorClass::Shortage, format!("could not start: {}", obstacle.reason))
+            }
+            ended => {
+                let nth = self.workers.first(work.task).map_or(1, nth) + 1;
+                let logs = check_logs(&self.at.path, self.id(work.task), work.attempt, nth);
+                let printed: Vec<_> = logs.iter().map(|log| tail(log)).filter(|text| !text.is_empty()).collect();
+                let setup = self.workspace.isolation(work.task).and_then(|trees| trees.settings().setup.as_ref());
+                let command = setup.map(|setup| setup.command.join(" ")).unwrap_or_default();
+                let words = [vec![ended_how(ended)], printed].concat().join(": ").replace('\n', "; ");
+                let error = format!("its working tree was not set up: `{command}`: {words}");
+                failed(ErrorClass::Transient, error)
+            }
+        }
     }
 
     /// Gives the user what is completed, when no worker is left.
@@ -369,7 +425,18 @@ fn cannot_keep(run: &Path, trouble: &Trouble) -> Failure {
     Failure::Disk { action: "keep the work of", path: run.to_owned(), reason: trouble.to_string() }
 }
 
-/// Which of the commands that check an attempt the tests of the whole are.
+/// How a command ended that did not end well.
+fn ended_how(ended: Option<&Ended>) -> String {
+    match ended {
+        None => "its keeper died".to_owned(),
+        Some(Ended::Exit(code)) => format!("exit code {code}"),
+        Some(Ended::Signal(signal)) => format!("ended by signal {signal}"),
+        Some(Ended::Limit(_)) => "timed out".to_owned(),
+        Some(ended) => format!("{ended:?}"),
+    }
+}
+
+/// Which of the commands that check an attempt the tests of the whole are. What sets up its tree comes behind them.
 fn nth(worker: &Worker) -> usize {
     worker.demands.all_commands().count() + 1
 }
