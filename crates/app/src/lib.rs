@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`environment`] (what is around it), [`error`] and [`findings`] (what is refused, what is found), [`open`]
 //! (from a name to a session) with `which` and [`sessions`] (which one is meant, which there are), [`config`] (the effective
-//! config, with its trust check), [`plan`] (what a run would do), [`run`] (starts or continues one), [`rehearse`], [`csv`],
+//! config, with its trust check), [`plan`] (what a run would do) with [`history`] and [`estimate`] (how long, at what cost), [`run`] (starts or continues one), [`rehearse`], [`csv`],
 //! [`status`], [`attention`] (what a person must do, what is wrong), [`logs`], [`subscribe`], [`attempts`], [`timeline`] and [`report`] (look at a run), [`changes`] (what its tasks changed in trees), [`asking`] and [`talk`] (ask a run and its agents), [`artifacts`],
 //! [`putting_away`] (export, archive), [`doctor`], [`init`], [`agents`], [`caller`] (who asks on the bus), [`apart`] and [`process`] (what the
 //! program starts of itself).
@@ -28,7 +28,9 @@ pub mod doctor;
 pub mod environment;
 pub mod error;
 pub mod escape;
+pub mod estimate;
 pub mod findings;
+pub mod history;
 mod hooks;
 pub mod init;
 pub mod joining;

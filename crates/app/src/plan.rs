@@ -11,8 +11,11 @@ use team_executor_files::picture::{Node, Picture};
 use team_executor_files::{Code, Finding};
 
 use crate::App;
-use crate::config::{check, held_back};
+use crate::config::choose::Defaults;
+use crate::config::{Flags, check, held_back};
 use crate::error::Error;
+use crate::estimate::{self, Estimate, Terms};
+use crate::history::History;
 use crate::joining;
 use crate::open::Opened;
 use crate::words::count;
@@ -39,6 +42,8 @@ pub struct Planned {
     pub held_back: Vec<HeldBack>,
     /// Where the newest run of the session stands, if there is one.
     pub standing: Option<Standing>,
+    /// How long it would take and what it would cost, where attempts in the project are known.
+    pub estimate: Option<Estimate>,
 }
 
 impl App {
@@ -54,7 +59,10 @@ impl App {
         let (means, workers) = Means::collect(&session, &config, self.exe()?);
         let held_back = held_back::find(&workers, &place);
         let unused = check::unused(&config, &session);
-        Ok(Some(Planned { session, plan, joining, means, unused, held_back, standing }))
+        let known = History::read(&place.project).of_tasks(&session, &workers);
+        let terms = Terms::choose(&Defaults::choose(&config, &Flags::default()));
+        let estimate = known.and_then(|known| estimate::estimate(&session, &plan.graph, terms, &known));
+        Ok(Some(Planned { session, plan, joining, means, unused, held_back, standing, estimate }))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::config::on::Reaction;
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, machine, prices};
 use crate::environment::Place;
 use crate::error::Error;
+use crate::history::Learning;
 use crate::hooks::{self, Around, Hooks};
 use crate::open::{Opened, Reading, runs_can_be_read};
 use crate::part::Part;
@@ -329,12 +330,18 @@ impl Ready {
             return Ok(done);
         }
         let mut hooks = Hooks::start(self.reactions.clone(), self.around.clone());
+        let mut learning = Learning::new(project_root(&self.options.folder, &self.options.current));
         let ended = engine::run(&mut self.options, &mut |event| {
+            learning.take(&event);
             if let Some(hooks) = &mut hooks {
                 hooks.tell(&event);
             }
             tell(event);
         });
+        if let Err(error) = learning.note() {
+            let message = format!("what attempts took was not noted for estimates: {error}");
+            tell(Event::live(What::Warning { message }));
+        }
         let failed = hooks.map(Hooks::finish).unwrap_or_default();
         failed.into_iter().for_each(|message| tell(Event::live(What::Warning { message })));
         ended.map_err(|failure| Error::of_run(failure, &self.named))

@@ -8,6 +8,7 @@ use team_executor_core::{Judge, TaskIndex};
 
 use super::{Planned, Standing};
 use crate::config::held_back::HeldBack;
+use crate::estimate::Estimate;
 use crate::findings::{self, JsonFinding, JsonHidden};
 use crate::joining::{self, JsonJoining};
 use crate::open::Opened;
@@ -35,6 +36,8 @@ pub struct JsonPlan<'a> {
     held_back: &'a [HeldBack],
     /// Where the newest run stands, and what `run` would do with it.
     run: Option<&'a Standing>,
+    /// How long it would take and what it would cost.
+    estimate: Option<&'a Estimate>,
     reconciliation: Vec<String>,
     findings: Vec<JsonFinding<'a>>,
     hidden: Vec<JsonHidden>,
@@ -107,6 +110,7 @@ pub(super) fn json<'a>(opened: &'a Opened, planned: &'a Planned) -> JsonPlan<'a>
         budgets,
         held_back,
         run: standing.as_ref(),
+        estimate: planned.estimate.as_ref(),
         reconciliation: plan.reconciliation.changes.iter().map(|change| change.describe(session)).collect(),
         findings: findings::findings(opened),
         hidden: findings::hidden(opened),

@@ -1,10 +1,13 @@
 //! A plan for people, readable at 80 columns and without colour.
 
 use std::io::Write;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use team_executor_app::estimate::{Estimate, Range};
 use team_executor_app::plan::{Planned, Standing};
-use team_executor_app::{Opened, count};
+use team_executor_app::usage::dollar_words as dollars;
+use team_executor_app::{Opened, count, seconds};
 use team_executor_core::{Joining, Plan, Session, TaskIndex, TaskStatus, Validation};
 use unicode_width::UnicodeWidthStr;
 
@@ -45,6 +48,10 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
     let roles = plan.roles.iter().map(|role| format!("{} {} ({} done)", role.name, role.tasks, role.completed));
     list(out, "Roles", roles, ", ", width)?;
     joined(out, joining, width)?;
+    if let Some(estimate) = &planned.estimate {
+        field(out, "Estimate", &words(estimate), width)?;
+        field(out, "", &from(estimate), width)?;
+    }
     for (label, lines) in [("Agents", means.agents()), ("Budgets", means.budgets(session))] {
         for (nth, line) in lines.iter().enumerate() {
             field(out, if nth == 0 { label } else { "" }, line, width)?;
@@ -74,6 +81,29 @@ pub(super) fn write(opened: &Opened, planned: &Planned, printer: &mut Printer) -
         writeln!(out, "help: {}", escape::line(&help))?;
     }
     Ok(())
+}
+
+/// How long, at what cost.
+fn words(estimate: &Estimate) -> String {
+    let range = |range: &Range, words: &dyn Fn(u64) -> String| match (words(range.low), words(range.high)) {
+        (low, high) if low == high => format!("about {low}"),
+        (low, high) => format!("{low} to {high}, likely {}", words(range.likely)),
+    };
+    let time = range(&estimate.time_ms, &|ms| seconds(Duration::from_millis(ms)));
+    let cost = estimate.cost_micros.map(|cost| format!("; {}", range(&cost, &dollars))).unwrap_or_default();
+    let tokens =
+        |tokens: Range| format!("; {}", range(&tokens, &|tokens| format!("{}k tokens", tokens.div_ceil(1000))));
+    let tokens = estimate.tokens.filter(|_| estimate.cost_micros.is_none()).map(tokens).unwrap_or_default();
+    format!("{time}{cost}{tokens}")
+}
+
+/// What an estimate is made of.
+fn from(estimate: &Estimate) -> String {
+    let guessed = match estimate.guessed_tasks {
+        0 => String::new(),
+        tasks => format!("; {} of roles that did too little so far", count(tasks, "task")),
+    };
+    format!("9 times of 10, from {} in this project{guessed}", count(estimate.samples, "attempt"))
 }
 
 /// A mark for each status, so that no meaning hangs on a colour.
