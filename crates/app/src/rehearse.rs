@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use team_executor_agents::rehearsal::{Manner, duration};
 use team_executor_agents::{self as agents};
-use team_executor_core::run::{AtCheckpoint, Backoff, Budgets, Cadence};
+use team_executor_core::run::{AtCheckpoint, Backoff, Budgets, Cadence, Learned};
 use team_executor_core::{Graph, Millis, Reconciliation, Session, SessionStatus, TaskIndex};
 use team_executor_engine::Prices;
 use team_executor_engine::artifacts::Demands;
@@ -123,6 +123,7 @@ impl App {
             quota_wait: None,
             budgets: Budgets::default(),
             prices: Prices::built_in_and([]),
+            learned: Learned::default(),
             workers: Workers::default(),
             run: None,
             goes_on: true,

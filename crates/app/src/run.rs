@@ -8,7 +8,7 @@ mod proposed;
 use std::path::PathBuf;
 
 use team_executor_core::joining::record;
-use team_executor_core::run::{Backoff, Cadence};
+use team_executor_core::run::{Backoff, Cadence, Learned};
 use team_executor_core::{Graph, Millis, Session, SessionStatus};
 use team_executor_engine::event::Kind as What;
 use team_executor_engine::remembered::{Recorded, Remembered as Remember};
@@ -23,7 +23,7 @@ use crate::config::on::Reaction;
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, machine, prices};
 use crate::environment::Place;
 use crate::error::Error;
-use crate::history::Learning;
+use crate::history::{History, Learning};
 use crate::hooks::{self, Around, Hooks};
 use crate::open::{Opened, Reading, runs_can_be_read};
 use crate::part::Part;
@@ -209,6 +209,8 @@ impl Prepared {
             self.remark_cadence(&defaults, remarks);
         }
         let machine = machine::seats(&self.place.app, &self.config.settings)?;
+        let known = History::read(&self.place.project).of_tasks(&self.session, &self.chosen.workers);
+        let learned = known.map(|known| Learned::new(&self.graph, &known.expected())).unwrap_or_default();
         let (reactions, around) = self.reactions()?;
         let chooser = self.newcomers();
         let exe = self.place.app.exe()?.to_owned();
@@ -240,6 +242,7 @@ impl Prepared {
             budgets,
             prices,
             tasks: chosen.tasks,
+            learned,
             workers: chosen.workers,
             chooser: Some(Box::new(chooser)),
             trees,

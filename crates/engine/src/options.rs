@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use team_executor_agents::{Lack, Seats};
-use team_executor_core::run::{Backoff, Budgets, Cadence, TaskPolicy};
+use team_executor_core::run::{Backoff, Budgets, Cadence, Learned, TaskPolicy};
 use team_executor_core::{Graph, Millis, Session, SessionStatus, TaskIndex};
 use team_executor_files::Dialect;
 use team_executor_store::{JournalError, records};
@@ -71,6 +71,8 @@ pub struct Options {
     pub prices: Prices,
     /// What differs for single tasks.
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// How long tasks are expected to take, where that is known.
+    pub learned: Learned,
     /// Who does which task.
     pub workers: Workers,
     /// Chooses for tasks that are added or given to others while the run goes on; without it that cannot be.

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use team_executor_core::run::{Agents, Backoff, Budget, Budgets, Cadence, Measure, Policy, TaskPolicy, WaveFailed};
+use team_executor_core::run::{
+    Agents, Backoff, Budget, Budgets, Cadence, Learned, Measure, Policy, TaskPolicy, WaveFailed,
+};
 use team_executor_core::{
     Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
     TaskIndex, TaskStatus,
@@ -91,6 +93,11 @@ impl Scenario {
             tasks.iter_mut().skip(first).for_each(|task| task.status = TaskStatus::Pending);
             policy.later = (0..).map(TaskIndex).take(tasks.len()).skip(first).collect();
         }
+        let mut known = Chance::new(&[seed, 7]);
+        if known.once_in(3) {
+            let expected: Vec<u32> = tasks.iter().map(|_| 1 + known.count(100_000)).collect();
+            policy.learned = Learned::new(&graph, &expected);
+        }
         policy.agents = agents(&policy, tasks.len());
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
         let options = options(&session, &graph, &policy);
@@ -140,6 +147,7 @@ fn options(session: &Session, graph: &Graph, policy: &Policy) -> Options {
         budgets: policy.budgets.clone(),
         prices: Prices::built_in_and([]),
         tasks: policy.tasks.clone(),
+        learned: policy.learned.clone(),
         workers: Workers::default(),
         machine: None,
         chooser: None,

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use serde::Serialize;
 use team_executor_core::run::{
-    Cadence, Effect, ErrorClass, Input, KeptWaves, Outcome, Policy, Run, WaveFailed, Work, WorkEnded,
+    Cadence, Effect, ErrorClass, Input, KeptWaves, Learned, Outcome, Policy, Run, WaveFailed, Work, WorkEnded,
 };
 use team_executor_core::{Graph, Millis, Session, Timestamp};
 
@@ -84,6 +84,7 @@ pub fn estimate(session: &Session, graph: &Graph, terms: Terms, known: &Known) -
         slots: terms.slots,
         retries: terms.retries,
         wave_failed: WaveFailed::GoOn,
+        learned: Learned::new(graph, &known.expected()),
         ..Policy::default()
     };
     let run = Run::new(&session.tasks, graph.clone(), policy).ok()?;
@@ -96,7 +97,7 @@ pub fn estimate(session: &Session, graph: &Graph, terms: Terms, known: &Known) -
     let mut pools = used.clone();
     pools.sort_unstable();
     pools.dedup();
-    let mut samples = pools.iter().map(|pool| &known.pools[*pool]);
+    let samples = pools.iter().map(|pool| &known.pools[*pool]);
     let knows =
         |of: fn(&Sample) -> Option<u64>| samples.clone().flat_map(|pool| &pool.samples).any(|one| of(one).is_some());
     let (tokens, cost) = (knows(|one| one.tokens), knows(|one| one.cost_micros));
@@ -104,27 +105,31 @@ pub fn estimate(session: &Session, graph: &Graph, terms: Terms, known: &Known) -
         time_ms: range(|one| one.ms),
         tokens: tokens.then(|| range(|one| one.tokens)),
         cost_micros: cost.then(|| range(|one| one.cost_micros)),
-        samples: samples.by_ref().map(|pool| pool.samples.len()).sum(),
+        samples: match samples.clone().filter(|pool| pool.is_own).map(|pool| pool.samples.len()).sum() {
+            0 => samples.map(|pool| pool.samples.len()).max().unwrap_or(0),
+            own => own,
+        },
         guessed_tasks: used.iter().filter(|pool| !known.pools[**pool].is_own).count(),
     })
 }
 
 /// What a simulated run came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Simulated {
-    pub(crate) ms: u64,
+pub struct Simulated {
+    /// How long it took.
+    pub ms: u64,
     tokens: u64,
     cost_micros: u64,
 }
 
 /// What attempts come to, one after the other.
-pub(crate) trait Fate {
+pub trait Fate {
     /// An attempt at a task of this kind.
     fn draw(&mut self, pool: usize) -> Sample;
 }
 
 /// Lets the rules schedule a run whose attempts take what is drawn.
-pub(crate) fn simulate(mut run: Run, known: &Known, fate: &mut impl Fate) -> Simulated {
+pub fn simulate(mut run: Run, known: &Known, fate: &mut impl Fate) -> Simulated {
     let (start, mut now) = (Timestamp::from_micros(0), Timestamp::from_micros(0));
     let mut ends: BinaryHeap<Reverse<(Timestamp, Work, bool)>> = BinaryHeap::new();
     let (mut wake, mut came_to) = (None, Simulated::default());

@@ -83,7 +83,8 @@ fn hits(truth: Truth, samples: usize) -> (u32, u32) {
         let known = history.of_tasks(&session, &Workers::default()).unwrap();
         let estimate = estimate(&session, &graph, terms(), &known).unwrap();
         assert_eq!((estimate.samples, estimate.guessed_tasks), (samples * 3, 0));
-        let policy = Policy { slots: terms().slots, retries: terms().retries, ..Policy::default() };
+        let learned = Learned::new(&graph, &known.expected());
+        let policy = Policy { slots: terms().slots, retries: terms().retries, learned, ..Policy::default() };
         let run = Run::new(&session.tasks, graph.clone(), policy).unwrap();
         let by_role = Known { pools: Vec::new(), of: roles.clone() };
         let actual = simulate(run, &by_role, &mut Real { truth, chance: &mut chance });

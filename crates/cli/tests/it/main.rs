@@ -22,6 +22,7 @@ mod disk;
 mod doctor;
 mod doors;
 mod environment;
+mod estimates;
 mod events;
 mod everyday;
 mod fallbacks;

@@ -28,7 +28,7 @@ impl Run {
             self.state.tasks[task.get()].is_absent = false;
             self.state.counts.pending += 1;
             let wave = self.wave_to_join(*task);
-            self.facts.move_to_wave(*task, wave, &self.graph, self.policy.cadence);
+            self.facts.move_to_wave(*task, wave, &self.graph, &self.policy);
             let turn = self.facts.tasks[task.get()].turn;
             self.state.waves[wave as usize - 1].open[turn as usize] += 1;
             self.state.merged = self.state.merged.min(wave - 1);

@@ -169,7 +169,7 @@ impl Facts {
             asks: own.asks,
             is_off: own.is_off,
             least: own.least,
-            rank: rank(policy.cadence, (wave, turn), task.priority, graph.remaining(index), index),
+            rank: rank(policy, (wave, turn), task.priority, graph, index),
             role,
             chain,
             pool,
@@ -194,10 +194,10 @@ impl Facts {
     }
 
     /// A task is in another wave.
-    pub(super) fn move_to_wave(&mut self, task: TaskIndex, wave: u32, graph: &Graph, cadence: Cadence) {
+    pub(super) fn move_to_wave(&mut self, task: TaskIndex, wave: u32, graph: &Graph, policy: &Policy) {
         let own = &mut self.tasks[task.get()];
         own.wave = wave;
-        own.rank = rank(cadence, (wave, own.turn), own.priority, graph.remaining(task), task);
+        own.rank = rank(policy, (wave, own.turn), own.priority, graph, task);
         self.waves = self.waves.max(wave);
     }
 
@@ -290,6 +290,7 @@ impl WaveTurn {
     }
 }
 
-fn rank(cadence: Cadence, turn: (u32, WaveTurn), priority: Priority, remaining: u32, task: TaskIndex) -> Rank {
-    Rank::new((cadence == Cadence::Wave).then_some(turn), priority, remaining, task)
+fn rank(policy: &Policy, turn: (u32, WaveTurn), priority: Priority, graph: &Graph, task: TaskIndex) -> Rank {
+    let turn = (policy.cadence == Cadence::Wave).then_some(turn);
+    Rank::new(turn, priority, policy.learned.remaining(graph, task), task)
 }

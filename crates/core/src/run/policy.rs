@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Budgets;
+use super::learned::Learned;
 use crate::complexity::Complexity;
 use crate::graph::{Graph, TaskIndex};
 use crate::session::Session;
@@ -102,6 +103,8 @@ pub struct Policy {
     pub budgets: Budgets,
     /// What differs for single tasks.
     pub tasks: BTreeMap<TaskIndex, TaskPolicy>,
+    /// How long tasks are expected to take: it decides which of those that are ready starts first.
+    pub learned: Learned,
 }
 
 impl Default for Policy {
@@ -124,6 +127,7 @@ impl Default for Policy {
             part: None,
             budgets: Budgets::default(),
             tasks: BTreeMap::new(),
+            learned: Learned::default(),
         }
     }
 }

@@ -69,6 +69,7 @@ fn policy(options: &Options, plan: &Plan) -> Policy {
         part: options.part.clone(),
         quota_wait: options.quota_wait,
         seed: plan.seed,
+        learned: options.learned.clone(),
         wave_failed: if options.ask.is_some() { WaveFailed::Ask } else { WaveFailed::Abort },
         ..Policy::default()
     }

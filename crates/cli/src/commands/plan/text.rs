@@ -101,9 +101,9 @@ fn words(estimate: &Estimate) -> String {
 fn from(estimate: &Estimate) -> String {
     let guessed = match estimate.guessed_tasks {
         0 => String::new(),
-        tasks => format!("; {} of roles that did too little so far", count(tasks, "task")),
+        tasks => format!("; {} guessed from other roles", count(tasks, "task")),
     };
-    format!("9 times of 10, from {} in this project{guessed}", count(estimate.samples, "attempt"))
+    format!("9 times of 10, from {}{guessed}", count(estimate.samples, "attempt"))
 }
 
 /// A mark for each status, so that no meaning hangs on a colour.
