@@ -9,10 +9,11 @@ use team_executor_core::{Assessment, Complexity, Graph, Joining, RoleName, Sessi
 use team_executor_files::pipeline::outline::NewFile;
 use team_executor_files::pipeline::{Head, Outline, Pipeline, Wish, from_table, naming};
 use team_executor_files::{Code, Dialect, Finding, time};
-use team_executor_store::run_folder::WORKFLOW;
+use team_executor_store::run_folder::{WORKFLOW, project_root};
 use team_executor_store::{MakeError, make_folder};
 
 use crate::agents::Agents;
+use crate::config::{PROJECT_FILE, isolation};
 use crate::error::Error;
 use crate::findings::JsonFinding;
 use crate::joining::{JsonJoining, json, no_role};
@@ -60,6 +61,8 @@ pub struct Made<'a> {
     pub folder: String,
     /// How many waves it has.
     pub waves: u32,
+    /// The config that was written beside it, as the user sees it: each task has a tree of its own.
+    pub config: Option<String>,
 }
 
 /// What was taken over from another tool, and what was left there.
@@ -108,7 +111,21 @@ impl App {
         let pairs = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
         make_folder(&self.path(&folder), pairs).map_err(|error| not_made(error, wanted, &folder))?;
         let next = self.next_commands(&escape::session(folder.display()));
-        Ok(Made { wanted, outline, files, next, why, folder: folder.display().to_string(), waves: graph.wave_count() })
+        let project = project_root(&self.path(&folder), self.current()?);
+        // Without it tasks share the folder, as before.
+        let config = isolation::start(&project).unwrap_or(false);
+        let shown = if project == self.current()? { PathBuf::from(PROJECT_FILE) } else { project.join(PROJECT_FILE) };
+        let config = config.then(|| shown.display().to_string());
+        Ok(Made {
+            wanted,
+            outline,
+            files,
+            next,
+            why,
+            folder: folder.display().to_string(),
+            waves: graph.wave_count(),
+            config,
+        })
     }
 
     /// The commands to type after `init`: the last ones run the session with the agents that are installed here.
@@ -238,6 +255,7 @@ impl Made<'_> {
             dialect: self.wanted.dialect.name(),
             pipeline: session.pipeline.as_deref(),
             why: self.why.as_deref(),
+            config: self.config.as_deref(),
             requirement: &session.requirement,
             tasks: session.tasks.len(),
             waves: self.waves,
@@ -261,6 +279,7 @@ pub struct JsonMade<'a> {
     pipeline: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
+    config: Option<&'a str>,
     requirement: &'a str,
     tasks: usize,
     waves: u32,

@@ -207,6 +207,7 @@ impl Prepared {
         if self.done.is_none() {
             warn(remarks, budget::blind_spots(&budgets, &self.chosen.workers, &self.session, &prices));
             self.remark_cadence(&defaults, remarks);
+            remarks.extend(self.share_a_checkout(trees.is_some(), defaults.concurrency.value));
         }
         let machine = machine::seats(&self.place.app, &self.config.settings)?;
         let known = History::read(&self.place.project).of_tasks(&self.session, &self.chosen.workers);
@@ -278,6 +279,16 @@ impl Prepared {
         start.on_complete.clone_from(on_complete);
         (start.yes, start.allow_network_fs) = (*is_confirmed, *allow_network);
         start.signed(&self.place, &self.chosen.programs)
+    }
+
+    /// Says what trees would spare where several tasks change one checkout, unless the user has settled that.
+    fn share_a_checkout(&self, has_trees: bool, slots: u32) -> Option<Remark> {
+        const NOTE: &str = "several tasks change this checkout at once; isolation = \"worktree\" in [defaults] of team-executor.toml \
+                            gives each a tree of its own and merges them, so none overwrites another's work";
+        let is_open = self.config.settings.isolated.is_none() && !has_trees && slots > 1;
+        let is_wide = (self.graph.wave_count() as usize) < self.session.tasks.len();
+        let is_shared = is_open && is_wide && isolation::checkout_of(&self.place.project).is_some();
+        is_shared.then(|| Remark::Note(NOTE.to_owned()))
     }
 
     /// Remarks where the run keeps the cadence that it began in, and where tasks can start before their planned wave.

@@ -1,9 +1,12 @@
 //! Trees of their own for tasks, and what becomes of what is changed in them: `isolation`, `[isolation]` and `[merge]`.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use serde_json::json;
+use team_executor_beneath::{How, io_error, open_ours, ours};
 use team_executor_core::TaskIndex;
 use team_executor_engine::artifacts::Verify;
 use team_executor_engine::trees::{self, Conflict};
@@ -12,6 +15,7 @@ use team_executor_trees::{Dirty, Extras, Land, Remote, Submodules};
 use toml::de::{DeTable, DeValue};
 
 use super::checks::{self, Command};
+use super::files::PROJECT_FILE;
 use super::show::List;
 use super::values::{Reader, get, list};
 use super::{Origin, Set, Settings};
@@ -192,6 +196,35 @@ fn place(reader: &mut Reader<'_>, table: &DeTable<'_>, home: Option<&str>) -> Op
     let absolute = |value: &DeValue<'_>| value.as_str().map(whole).filter(|path| path.is_absolute());
     reader.no_nul(table, "root");
     reader.set(table, "root", "an absolute path, or one from `~/`", absolute)
+}
+
+/// The checkout of git that a folder is in. Git is not started.
+pub(crate) fn checkout_of(folder: &Path) -> Option<&Path> {
+    // In a worktree it is a file, and a folder of this name alone is no repository.
+    let is_one = |git: &Path| ours::open_regular(git).is_ok() || ours::look_at(&git.join("HEAD")).is_ok();
+    folder.ancestors().find(|above| is_one(&above.join(".git")))
+}
+
+/// What `init` writes where tasks can have trees.
+const STARTED: &str = "\
+# Each task has a working tree of its own. What it changes is tested, merged and given to you
+# as the branch te/RUN; this folder stays as it is. \"none\" lets all tasks work in this folder.
+[defaults]
+isolation = \"worktree\"
+";
+
+/// Writes a config that gives each task a tree of its own, if the project is in a checkout that can hold trees and has no config;
+/// returns whether it did.
+pub(crate) fn start(project: &Path) -> io::Result<bool> {
+    let can_hold = |top: &Path| ours::look_at(&top.join(".gitmodules")).is_err();
+    if !checkout_of(project).is_some_and(can_hold) {
+        return Ok(false);
+    }
+    match open_ours(project)?.file(PROJECT_FILE, How::CreateShared) {
+        Ok(mut file) => file.write_all(STARTED.as_bytes()).map(|()| true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(errno) => Err(io_error(errno)),
+    }
 }
 
 /// Where trees are, unless that is set.

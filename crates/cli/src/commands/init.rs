@@ -71,6 +71,10 @@ fn text(made: &Made<'_>, options: &Init, printer: &mut Printer) -> Result<(), Fa
         writeln!(out, "Team for {}", escape::line(why))?;
         writeln!(out, "Another team: --complexity low|medium|high, or --pipeline NAME")?;
     }
+    if let Some(config) = &made.config {
+        let config = escape::line(config);
+        writeln!(out, "Made {config}: each task has a working tree of its own, and its changes are merged")?;
+    }
     writeln!(out, "\nEdit the role-specs as you like, then:")?;
     for command in &made.next {
         writeln!(out, "  {}", escape::line(command))?;

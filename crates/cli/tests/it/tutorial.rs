@@ -51,18 +51,30 @@ fn run(world: &World, command: &str) -> String {
     let at = world.dir().join("../cwd");
     let program = Path::new(env!("CARGO_BIN_EXE_team-executor"));
     let installed = world.dir().join("../bin");
-    let path = format!("{}:{}:/usr/bin:/bin", program.parent().expect("a folder").display(), installed.display());
+    let path = format!(
+        "{}:{}:/usr/local/bin:/usr/bin:/bin",
+        program.parent().expect("a folder").display(),
+        installed.display()
+    );
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 2>&1; {script}")]).current_dir(world.dir());
     shell.env_clear().env("PATH", path).env("HOME", world.dir()).env("AT", at);
     String::from_utf8(shell.limited_output().stdout).expect("text")
 }
 
-/// What must be the same: not numbers, bars and spaces, and of lines not their order, since tasks run side by side.
+/// A line without the digits of commits.
+fn without_commits(line: &str) -> String {
+    let is_commit = |word: &str| word.len() >= 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = line.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let parts = words.map(|part| part.split_at(part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).len()));
+    parts.map(|(word, end)| [if is_commit(word) { "0" } else { word }, end].concat()).collect()
+}
+
+/// What must be the same: not numbers, commits, bars and spaces, and of lines not their order, since tasks run side by side.
 fn essence(output: &str) -> Vec<String> {
     let same = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let line = |line: &str| {
-        let mut text: String = line.chars().map(same).collect();
+        let mut text: String = without_commits(line).chars().map(same).collect();
         for same in ["0", "#", ".", " "] {
             while text.contains(&same.repeat(2)) {
                 text = text.replace(&same.repeat(2), same);

@@ -1,5 +1,6 @@
 //! Tasks with trees of their own: what becomes of their changes, and what stays of the user's repository.
 
+mod beginning;
 mod changes;
 mod crash;
 mod extras;
