@@ -1,6 +1,6 @@
 //! Places in a text: byte ranges, and the line and column that a person sees.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// A range of bytes in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,13 +65,13 @@ pub struct Position {
 #[derive(Debug, Clone)]
 pub struct Source {
     text: String,
-    lines: OnceCell<Vec<u32>>,
+    lines: OnceLock<Vec<u32>>,
 }
 
 impl Source {
     /// Takes the text; lines are counted on the first question about them.
     pub fn new(text: String) -> Self {
-        Self { text, lines: OnceCell::new() }
+        Self { text, lines: OnceLock::new() }
     }
 
     /// The text.

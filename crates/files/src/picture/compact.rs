@@ -55,6 +55,7 @@ pub(super) fn sheet(picture: &Picture) -> Sheet {
         columns,
         cards: members.iter().map(|(&(_, role), nodes)| card(picture, role, nodes)).collect(),
         column_of,
+        card_of: group_of,
         links,
         counts: counts(&picture.nodes),
         notes,

@@ -2,7 +2,7 @@
 //!
 //! Reading order: this file (what is drawn), `text` (what may be written), `sheet` and `compact` (which cards and
 //! links a picture has), `layers` and `layout` (where they go), `theme`, `card` and `svg` (how they look),
-//! `dot` and `mermaid`.
+//! `dot` and `mermaid`, `geometry` (the same for a page that draws by itself).
 //!
 //! Titles and ids come from untrusted files: whatever they contain is shown as text, and never becomes
 //! markup. The same picture gives the same bytes on every machine. Nothing here reads or writes a file.
@@ -14,6 +14,7 @@ use team_executor_core::TaskStatus;
 mod card;
 mod compact;
 mod dot;
+mod geometry;
 mod layers;
 mod layout;
 mod mermaid;
@@ -23,6 +24,8 @@ mod sheet;
 mod svg;
 mod text;
 mod theme;
+
+pub use geometry::{Geometry, PlacedCard, PlacedCurve};
 
 /// A plan, ready to be drawn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -39,6 +39,8 @@ pub(super) struct Sheet {
     pub(super) cards: Vec<Card>,
     /// The column of each card.
     pub(super) column_of: Vec<usize>,
+    /// The card of each node.
+    pub(super) card_of: Vec<usize>,
     /// Each to a later column, no two between the same cards.
     pub(super) links: Vec<Link>,
     /// The statuses of all tasks.
@@ -97,6 +99,7 @@ fn one_card_a_task(picture: &Picture) -> Sheet {
         columns: waves.iter().map(column).collect(),
         cards: picture.nodes.iter().map(Card::of_task).collect(),
         column_of,
+        card_of: (0..picture.nodes.len()).collect(),
         links: links.into_values().collect(),
         counts: counts(&picture.nodes),
         notes: backward.iter().map(|links| format!("Not drawn: {links} to the same or an earlier wave.")).collect(),
