@@ -6,7 +6,7 @@ use std::time::Duration;
 use team_executor_beneath::{ours, read_regular};
 use team_executor_core::run::{Cause, Counts, Decision, Durations, Event, PauseReason, Policy, Run, Stage};
 use team_executor_core::{Graph, Session, Task, TaskIndex, TaskStatus, Timestamp, Verdict};
-use team_executor_store::{History, file_system, records, run_folder};
+use team_executor_store::{History, Seq, file_system, records, run_folder};
 use team_executor_trees::Overview;
 
 use crate::attempt_times::AttemptTimes;
@@ -35,6 +35,8 @@ pub struct Status {
     pub run: String,
     /// Its folder.
     pub folder: PathBuf,
+    /// The number of the last record that it was read from.
+    pub seq: Seq,
     /// What it is about at the moment, in a word.
     pub stage: &'static str,
     /// Why it is paused, or stopped, if that is known.
@@ -192,7 +194,7 @@ pub fn status(
     let id = run_at::name_of(&path);
     let mut seen = Circumstances::default();
     let see = &mut |rules: &Run, event: &Event, record: &str| seen.take(rules, event, record);
-    let (plan, run) = look_seen(session, graph, &id, &path, see)?;
+    let (plan, run, seq) = look_seen(session, graph, &id, &path, see)?;
     let tasks = &session.tasks;
     let indexes = || (0..).map(TaskIndex).take(tasks.len());
     let is_heard = control::is_heard(&path);
@@ -238,6 +240,7 @@ pub fn status(
         machine: told.machine,
         talks: if is_heard { talk::all(&path) } else { Vec::new() },
         run: id,
+        seq,
         is_heard,
         used: usage::collect(&run, session),
         stage: run.stage().word(),
@@ -335,17 +338,17 @@ pub fn prompt(
 
 /// The plan of a run, and the rules after all of its records.
 pub(crate) fn look(session: &Session, graph: &Graph, id: &str, path: &Path) -> Result<(Plan, Run), Failure> {
-    look_seen(session, graph, id, path, &mut |_, _, _| {})
+    look_seen(session, graph, id, path, &mut |_, _, _| {}).map(|(plan, run, _)| (plan, run))
 }
 
-/// The same; each event is shown with the rules before it and its record.
+/// The same, and the number of the last record; each event is shown with the rules before it and its record.
 fn look_seen(
     session: &Session,
     graph: &Graph,
     id: &str,
     path: &Path,
     see: &mut dyn FnMut(&Run, &Event, &str),
-) -> Result<(Plan, Run), Failure> {
+) -> Result<(Plan, Run, Seq), Failure> {
     let journal = path.join(run_folder::EXECUTOR).join(run_folder::JOURNAL);
     run_at::must_be_whole(path)?;
     let bytes = read_regular(&journal).map_err(Failure::disk("read", &journal))?;
@@ -360,7 +363,7 @@ fn look_seen(
         session.tasks.iter().map(|task| Task { findings: None, error: None, ..task.clone() }).collect();
     plan.put_into(&mut tasks);
     let run = replay::rules_seen(&tasks, graph, id, plan.policy(session), replay::events(&history), see)?;
-    Ok((plan, run))
+    Ok((plan, run, history.records().last().map_or(0, |record| record.seq)))
 }
 
 fn millis(since: Timestamp, now: Timestamp) -> u64 {
