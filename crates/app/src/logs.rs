@@ -1,10 +1,11 @@
 //! What attempts printed: decoded where it is the stream of a known agent, else line by line or byte for byte; also while it
 //! goes on.
 
+mod lines;
 mod stream;
 mod tail;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -17,6 +18,7 @@ use team_executor_files::{Code, Finding, time};
 use team_executor_store::Changes;
 use team_executor_store::run_folder::{LOGS, RUNS, WORKFLOW};
 
+pub use self::lines::{Hits, Line, Lines};
 use self::stream::Stream;
 use crate::config::milliseconds;
 use crate::error::Error;
@@ -149,6 +151,11 @@ impl Piece<'_> {
         };
         JsonLine { version: 1, r#type: "log_line", task, attempt, stream, text, at: self.time(), decoded }
     }
+}
+
+/// Where what an attempt printed is: standard output, then standard error.
+pub fn paths(run: &Path, task: &str, attempt: u32) -> [PathBuf; 2] {
+    runs::logs(run, task, attempt)
 }
 
 /// The time that a user means by a length of time before now, or by a date with a time. In milliseconds since 1970.
