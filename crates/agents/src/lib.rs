@@ -12,6 +12,7 @@
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests plant files"))]
 
 pub mod adapters;
+mod browser;
 pub mod callers;
 mod capture;
 mod cgroup;
@@ -47,6 +48,7 @@ mod trial;
 mod unix;
 mod untouched;
 
+pub use browser::browse;
 pub use cgroup::abandoned;
 pub use custodian::Custodian;
 pub use exit::{Ended, Exit, Lack, Limit, Obstacle};

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde_json::Value;
+use team_executor_agents::browse;
 use team_executor_beneath::{Dir, How, io_error, open_file};
 use team_executor_engine::control;
 use team_executor_files::{Code, Finding};
@@ -55,6 +56,15 @@ impl App {
             listens(&console.executor(&begun.name), &mut child);
         }
         Ok(launched)
+    }
+}
+
+impl App {
+    /// Opens a file in the user's browser, where there is a screen for one. Whether that was begun.
+    pub fn browse(&self, file: &Path) -> bool {
+        let has_screen =
+            ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| self.variable(name).is_some_and(|it| !it.is_empty()));
+        (has_screen || cfg!(target_os = "macos")) && browse(file, &self.variables()).unwrap_or(false)
     }
 }
 

@@ -62,10 +62,10 @@ use std::sync::Arc;
 pub use team_executor_engine::Book;
 pub use team_executor_engine::Halted;
 pub use team_executor_engine::control::{ANSWERS, Request, ToRetry, is_heard};
+pub use team_executor_engine::{AttemptTimes, Report, Running, Status, TaskNote, bus, event};
 pub use team_executor_engine::{FailedTask, WaveReport, seconds, took_words};
-pub use team_executor_engine::{Report, Running, Status, TaskNote, bus, event};
 pub use team_executor_store::Changes;
-pub use team_executor_store::run_folder::EXECUTOR;
+pub use team_executor_store::run_folder::{EXECUTOR, JOURNAL};
 
 pub use asking::group;
 pub use environment::{Environment, project_of};

@@ -80,6 +80,22 @@ impl App {
     }
 }
 
+impl App {
+    /// How the newest run of a session reads it.
+    pub fn reading_of(&self, session: Option<&Path>) -> Reading {
+        let remembered = self.remembered(session, None);
+        remembered.map_or_else(Reading::default, |remembered| remembered.reading(Reading::default()))
+    }
+
+    /// Where the state of the user is that belongs to no project. A project that holds the folder could bring its own, so it
+    /// has none.
+    pub fn state_beside(&self, project: &Path) -> Option<PathBuf> {
+        let folder = self.state_folder()?;
+        let there = folder.ancestors().find_map(|above| above.canonicalize().ok())?;
+        (!there.starts_with(project)).then_some(folder)
+    }
+}
+
 impl Remembered {
     fn read(place: &Place, run: String, folder: &Path) -> Option<Self> {
         let key = state(place).and_then(|folder| Key::find(&folder));
@@ -143,11 +159,9 @@ impl Start {
     }
 }
 
-/// Where the key of the user is. A project that holds it could bring its own, so that would be none.
+/// Where the key of the user is.
 fn state(place: &Place) -> Option<PathBuf> {
-    let folder = place.app.state_folder()?;
-    let there = folder.ancestors().find_map(|above| above.canonicalize().ok())?;
-    (!there.starts_with(&place.project)).then_some(folder)
+    place.app.state_beside(&place.project)
 }
 
 fn signature(key: &Key, program: &Program) -> String {

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use team_executor_agents::environment::{ATTEMPT, SESSION};
+use team_executor_beneath::Dir;
 use team_executor_engine::runs;
 use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::run_folder::WORKFLOW;
@@ -70,6 +71,16 @@ impl App {
             return Ok(Meant::One(path, format!("its run {} is not finished", escape::line(&run))));
         }
         Ok(if found.is_empty() { Meant::None } else { Meant::Several(found) })
+    }
+
+    /// The folder of the project of a session, or else of the nearest project: the current folder, or one above it.
+    pub fn project(&self, session: Option<&Path>) -> Result<PathBuf, Error> {
+        if session.is_some() {
+            return Ok(self.place(session)?.project);
+        }
+        let current = self.current()?;
+        let has_any = |folder: &&Path| Dir::open(&folder.join(WORKFLOW)).is_ok();
+        Ok(current.ancestors().find(has_any).unwrap_or(current).to_owned())
     }
 
     /// The sessions of the nearest project that has any: the current folder, or one above it.
