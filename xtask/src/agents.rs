@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::shell::{Outcome, command, must_succeed, root, succeeds};
 
 /// The packages. To go to a new version, change it here: what is installed is replaced.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 6] = [
     "@anthropic-ai/claude-code@2.1.325",
     "@openai/codex@0.166.0",
     "@google/gemini-cli@0.61.0",
     // No agent, but a client like one.
     "@modelcontextprotocol/sdk@1.32.2",
+    // They look at the page in a browser, and download none.
+    "playwright-core@1.65.1",
+    "axe-core@4.14.0",
 ];
 
 /// Qwen Code, and the Node that it wants, which is there for one architecture.

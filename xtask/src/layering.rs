@@ -15,8 +15,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("engine", &["core", "files", "beneath", "store", "agents", "trees"]),
     ("app", &["core", "files", "beneath", "store", "agents", "trees", "engine"]),
     ("mcp", &["core", "files", "beneath", "app"]),
+    ("web", &["core", "files", "beneath", "app"]),
     ("sim", &["core", "files", "agents", "store", "engine"]),
-    ("cli", &["core", "files", "beneath", "app", "mcp"]),
+    ("cli", &["core", "files", "beneath", "app", "mcp", "web"]),
     ("testkit", &["core"]),
 ];
 

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::{
     Agents, Archive, Artifacts, Attach, Cancel, Changes, Checkpoint, Completions, Csv, Doctor, Events, Export, Init,
     Limit, Logs, Man, Mcp, Merge, Msg, Pause, Plan, Prompt, Prune, Rehearse, ReportOf, Restart, Retry, Run, Runs,
-    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, TimelineOf, Validate,
+    Schema, Sessions, ShowConfig, Skip, StatusOf, Stop, Talk, TaskOf, TimelineOf, Ui, Validate,
 };
 
 /// What to do.
@@ -237,6 +237,18 @@ Examples:
 The view ends with the run, and the exit code is that of the run. Ctrl-C ends
 only the view. Exit code 3 if no executor has the run any more.")]
     Attach(Attach),
+
+    /// Watch and steer runs in a browser
+    #[command(after_help = "\
+Examples:
+  team-executor ui
+  team-executor ui --session=auth
+  team-executor ui --port 8080 --no-open
+  ssh -L 8080:127.0.0.1:8080 host -t team-executor ui --port 8080 --no-open
+
+The page is served on 127.0.0.1 only, and the address has a token that is new with
+each start. Ctrl-C ends the page and nothing else: runs go on.")]
+    Ui(Ui),
 
     /// List the runs of this project and their executors
     #[command(after_help = "\

@@ -32,6 +32,7 @@ pub(crate) const GROUPS: [Group; 6] = [
         &[
             ("status", Session),
             ("attach", Session),
+            ("ui", MaybeSession),
             ("runs", NoSession),
             ("logs", Session),
             ("events", Session),

@@ -17,6 +17,29 @@ pub(crate) struct Attach {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Ui {
+    /// Show this run first; a unique part of its name is enough [default: the newest]
+    #[arg(long, value_name = "EX-ID")]
+    pub(crate) run: Option<String>,
+
+    /// Listen on this port [default: any free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+
+    /// Print the address and open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Show everything and refuse every request that changes something
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Runs {
     /// The folder that holds `.workflow/`
     #[arg(value_name = "DIR", default_value = ".")]

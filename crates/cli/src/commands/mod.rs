@@ -32,6 +32,7 @@ mod status;
 mod talk;
 mod task;
 mod timeline;
+mod ui;
 mod validate;
 
 use std::io::Write as _;
@@ -69,6 +70,7 @@ pub(crate) fn run(app: &App, args: &Args, printer: &mut Printer) -> Result<Exit,
         Some(Command::Config(options)) => config::run(app, session, options, printer),
         Some(Command::Agents(options)) => agents::run(app, session, options, printer),
         Some(Command::Attach(options)) => attach::run(app, session, options, printer),
+        Some(Command::Ui(options)) => ui::run(app, session, options, printer),
         Some(Command::Report(options)) => report::run(app, session, options, printer),
         Some(Command::Timeline(options)) => timeline::run(app, session, options, printer),
         Some(Command::Runs(options)) => runs::run(app, options, printer),

@@ -64,6 +64,7 @@ fn everything_that_is_printed_can_be_had_as_json() {
         ("cancel", &[], &["cancel", "NOPE", session]),
         ("restart", &[], &["restart", "NOPE", session]),
         ("limit", &[], &["limit", "2", "--session=nowhere"]),
+        ("ui", &[], &["ui", "--no-open", "--run", "EX-none"]),
         ("attach", &["attach", session], &["attach", "--session=nowhere"]),
         ("runs", &["runs", "--all"], &["runs", "nowhere"]),
         ("timeline", &["timeline", session], &["timeline", "--session=nowhere"]),

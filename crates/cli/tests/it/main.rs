@@ -59,6 +59,7 @@ mod timeline;
 mod trees;
 mod tried;
 mod tutorial;
+mod ui;
 mod usage;
 mod verdict;
 mod which;

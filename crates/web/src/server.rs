@@ -1,0 +1,76 @@
+//! Connections: how many there may be, and how much and how slowly they may speak.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioTimer;
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
+
+use crate::answer::sealed;
+use crate::patient::Patient;
+use crate::routes::{self, State};
+
+/// How many connections there may be; one more is closed at once.
+const CONNECTIONS: usize = 64;
+/// The longest head of a request.
+const HEAD_BYTES: usize = 16 << 10;
+/// How long a client may take to send it.
+const HEAD: Duration = Duration::from_secs(10);
+/// How many threads may read files.
+const THREADS: usize = 8;
+/// How long is waited where the system has no room for one more connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until the process ends.
+pub(crate) fn serve(listeners: Vec<TcpListener>, state: State) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
+    runtime.block_on(async {
+        let (state, room) = (Arc::new(state), Arc::new(Semaphore::new(CONNECTIONS)));
+        let mut last = None;
+        for listener in listeners {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            last = Some(tokio::spawn(accept(listener, Arc::clone(&state), Arc::clone(&room))));
+        }
+        match last {
+            Some(task) => task.await.map_err(io::Error::other),
+            None => Ok(()),
+        }
+    })
+}
+
+async fn accept(listener: tokio::net::TcpListener, state: Arc<State>, room: Arc<Semaphore>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+                    tokio::spawn(connection(stream, Arc::clone(&state), place));
+                }
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, state: Arc<State>, place: OwnedSemaphorePermit) {
+    let service = service_fn(move |request| {
+        let state = Arc::clone(&state);
+        async move { Ok::<_, Infallible>(sealed(routes::answer(state, request).await)) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(Patient::new(stream), service)
+        .await;
+    // A client that speaks no HTTP, or leaves in the middle, is answered or gone; that is its own affair.
+    drop((served, place));
+}
