@@ -11,7 +11,7 @@ use team_executor_files::picture::{Node, Picture};
 use team_executor_files::{Code, Finding};
 
 use crate::App;
-use crate::config::choose::Defaults;
+use crate::config::defaults::Defaults;
 use crate::config::{Flags, check, held_back};
 use crate::error::Error;
 use crate::estimate::{self, Estimate, Terms};

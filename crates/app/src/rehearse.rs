@@ -19,7 +19,8 @@ use team_executor_store::{Lock, RealFile};
 
 use self::copy::{Refusal, Stage};
 use crate::App;
-use crate::config::choose::{self, Defaults, rehearsing};
+use crate::config::choose::{self, rehearsing};
+use crate::config::defaults::Defaults;
 use crate::config::{Flags, REHEARSAL};
 use crate::environment::Place;
 use crate::error::Error;

@@ -18,7 +18,8 @@ use team_executor_files::{Code, Dialect, Finding};
 use team_executor_store::run_folder::{project_root, run_path};
 
 use crate::apart::Console;
-use crate::config::choose::{self, Chosen, Defaults, Program};
+use crate::config::choose::{self, Chosen, Program};
+use crate::config::defaults::Defaults;
 use crate::config::on::Reaction;
 use crate::config::{Config, Flags, Origin, Proposals, budget, check, held_back, isolation, machine, prices};
 use crate::environment::Place;

@@ -3,105 +3,33 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::time::Duration;
 
 use team_executor_agents::adapters::{Adapter, Given, Permissions, Setup};
 use team_executor_agents::rehearsal::Manner;
 use team_executor_agents::{self as agents};
-use team_executor_core::run::{Assignment, AtCheckpoint, Cadence, TaskPolicy};
+use team_executor_core::run::{Assignment, TaskPolicy};
 use team_executor_core::{ExecMode, Session, Task, TaskIndex};
 use team_executor_engine::artifacts::Demands;
-use team_executor_engine::control::Checkpoints;
 use team_executor_engine::{Worker, Workers};
 use team_executor_files::{Code, Finding};
 
 use super::Flags;
+use super::defaults::{Defaults, of_flags};
 use super::read::no_agent;
-use super::{
-    Agent, AgentKind, Config, Limits, Origin, Own, Proposals, Set, Spot, Time, budget, checks, command, proposals,
-    servers,
-};
+use super::{Agent, AgentKind, Config, Limits, Origin, Own, Set, Spot, Time, budget, checks, command, servers};
 use crate::error::Error;
 use crate::escape;
 
 /// What the agent of `--agent-command` is called.
 pub(crate) const BY_FLAG: &str = "--agent-command";
-const CONCURRENCY: u32 = 3;
-const RETRIES: u32 = 3;
-const ROUNDS: u32 = 2;
-const GRACE: Time = Time::seconds(10);
-const CONVERGE: Time = Time::seconds(2 * 60);
-const ANSWER: Time = Time::seconds(5 * 60);
 /// How long a known agent may make no progress: longer than any of its tools may take.
 const IDLE_OF_KNOWN: Time = Time::seconds(12 * 60);
-const QUOTA_WAIT: Time = Time::seconds(6 * 3600);
 
 /// How long a worker may take in all, unless that is set.
 pub(crate) const fn total(mode: ExecMode) -> Time {
     match mode {
         ExecMode::CsvWave => Time::seconds(30 * 60),
         ExecMode::Interactive => Time::seconds(10 * 60),
-    }
-}
-
-/// What is settled for the run as a whole.
-pub(crate) struct Defaults {
-    pub(crate) concurrency: Set<u32>,
-    pub(crate) cadence: Set<Cadence>,
-    pub(crate) retries: Set<u32>,
-    pub(crate) rounds: Set<u32>,
-    pub(crate) proposals: Set<Proposals>,
-    pub(crate) max_proposals: Set<u32>,
-    pub(crate) at_checkpoint: Set<AtCheckpoint>,
-    pub(crate) checkpoint_wait: Option<Set<Time>>,
-    pub(crate) quota_wait: Set<Time>,
-    pub(crate) limits: Limits,
-}
-
-impl Defaults {
-    /// The command line, then the files, then what is built in. The total limit stays open: it differs by mode.
-    pub(crate) fn choose(config: &Config, flags: &Flags) -> Self {
-        let (all, built_in) = (&config.settings, |value| Set { value, from: Origin::BuiltIn });
-        let concurrency = flag(flags.concurrency, "--concurrency").or(all.concurrency.clone());
-        let cadence = flag(flags.cadence, "--cadence").or(all.cadence.clone());
-        let retries = flag(flags.retries, "--retries").or(all.retries.clone());
-        let rounds = flag(flags.rounds, "--rounds").or(all.rounds.clone());
-        let at_checkpoint = flag(flags.at_checkpoint, "--at-checkpoint");
-        let time = |value| Some(Set { value, from: Origin::BuiltIn });
-        let none = || time(Time(None));
-        let last = Limits {
-            first_output: none(),
-            idle: none(),
-            total: None,
-            grace: time(GRACE),
-            converge: time(CONVERGE),
-            answer: time(ANSWER),
-        };
-        Self {
-            concurrency: concurrency.unwrap_or_else(|| built_in(CONCURRENCY)),
-            cadence: cadence.unwrap_or(Set { value: Cadence::Beat, from: Origin::BuiltIn }),
-            retries: retries.unwrap_or_else(|| built_in(RETRIES)),
-            rounds: rounds.unwrap_or_else(|| built_in(ROUNDS)),
-            proposals: all.proposals.clone().unwrap_or(Set { value: Proposals::Ask, from: Origin::BuiltIn }),
-            max_proposals: all.max_proposals.clone().unwrap_or_else(|| built_in(proposals::MOST)),
-            at_checkpoint: at_checkpoint
-                .or(all.at_checkpoint.clone())
-                .unwrap_or(Set { value: AtCheckpoint::Stop, from: Origin::BuiltIn }),
-            checkpoint_wait: flag(flags.checkpoint_wait, "--checkpoint-wait").or(all.checkpoint_wait.clone()),
-            quota_wait: all.quota_wait.clone().unwrap_or(Set { value: QUOTA_WAIT, from: Origin::BuiltIn }),
-            limits: of_flags(flags).or(all.limits.clone()).or(last),
-        }
-    }
-
-    /// How many tasks workers may propose.
-    pub(crate) fn most_proposals(&self) -> u32 {
-        if self.proposals.value == Proposals::Refuse { 0 } else { self.max_proposals.value }
-    }
-
-    /// What happens at a checkpoint.
-    pub(crate) fn checkpoints(&self) -> Checkpoints {
-        let wait = self.checkpoint_wait.as_ref().and_then(|set| set.value.0).map(Duration::from_millis);
-        Checkpoints { wait, unattended: self.at_checkpoint.value }
     }
 }
 
@@ -625,18 +553,5 @@ fn unknown(config: &Config, name: &str, from: &Origin, task: &Task) -> Finding {
     match from {
         Origin::Session => finding.help(format!("the session wants it for task '{}'", task.id)),
         _ => finding,
-    }
-}
-
-fn flag<T>(value: Option<T>, name: &'static str) -> Option<Set<T>> {
-    value.map(|value| Set { value, from: Origin::Flag(name) })
-}
-
-fn of_flags(flags: &Flags) -> Limits {
-    Limits {
-        first_output: flag(flags.first_output_limit, "--first-output-limit"),
-        idle: flag(flags.idle_limit, "--idle-limit"),
-        total: flag(flags.time_limit, "--time-limit"),
-        ..Limits::default()
     }
 }

@@ -1,7 +1,7 @@
 //! What the user has settled beforehand: `team-executor.toml` of the project and the user's own file.
 //!
 //! Reading order: this file (what can be set), `read` (from TOML to settings, with the places of what is wrong; `values`
-//! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used, `isolation` the trees of tasks), `files` (where the two files are), `choose` (who does which
+//! reads single ones, `time` and `command` their texts, `checks` what is demanded of artifacts, `budget` what may be used, `isolation` the trees of tasks), `files` (where the two files are), `defaults` (what holds for the run as a whole), `choose` (who does which
 //! task, and whether the program was chosen by a trusted file), `check` and `installed` (whether it can be used), `show` and `effective` (all of it, with where it comes from).
 
 pub(crate) mod budget;
@@ -9,6 +9,7 @@ pub(crate) mod check;
 mod checks;
 pub(crate) mod choose;
 pub(crate) mod command;
+pub(crate) mod defaults;
 mod effective;
 pub(crate) mod files;
 mod flags;

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use team_executor_core::ExecMode;
 
-use super::choose::{Defaults, total};
+use super::choose::total;
+use super::defaults::Defaults;
 use super::{
     Agent, AgentKind, Budget, Config, Flags, Limits, Origin, Own, Set, Settings, Time, budget, checks, command,
     isolation, machine, prices, servers,

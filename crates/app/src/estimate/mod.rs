@@ -12,7 +12,7 @@ use team_executor_core::run::{
 };
 use team_executor_core::{Graph, Millis, Session, Timestamp};
 
-use crate::config::choose::Defaults;
+use crate::config::defaults::Defaults;
 use crate::history::{Known, Sample};
 
 use drawing::Drawing;

@@ -70,12 +70,8 @@ pub(crate) struct Seen {
     cancelled: Option<Cancel>,
 }
 
-/// Whose quota a task uses.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Pool {
-    Planned(u32),
-    Given(String),
-}
+/// Whose quota a task uses: one that was planned, or that of whom it was given to.
+type Pool = Result<u32, String>;
 
 /// Says what is wrong, unless it holds.
 macro_rules! must {
@@ -241,7 +237,7 @@ impl<'a> Oracle<'a> {
 
     /// Whose quota a task uses.
     fn pool(&self, task: usize) -> Pool {
-        self.assigned.get(&task).map_or_else(|| Pool::Planned(self.plan.pool(task)), |to| Pool::Given(to.agent.clone()))
+        self.assigned.get(&task).map_or_else(|| Ok(self.plan.pool(task)), |to| Err(to.agent.clone()))
     }
 
     fn own(&self, task: usize) -> TaskPolicy {
