@@ -218,7 +218,7 @@ pub fn group(role: Option<&str>, agent: Option<&str>) -> Result<Group, Error> {
     match (role, agent) {
         (Some(role), _) => RoleName::parse(role).map(Group::Role).map_err(|error| {
             let finding = Finding::error(Code::Usage, error.to_string());
-            finding.help("team-executor plan shows the roles of the session").into()
+            finding.help("see the roles of the session: team-executor plan").into()
         }),
         (None, Some(agent)) => Ok(Group::Agent(agent.to_owned())),
         (None, None) => Ok(Group::All),

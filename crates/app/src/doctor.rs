@@ -117,7 +117,7 @@ impl App {
             let is_name = Path::new(id).components().count() == 1 && !id.starts_with('.');
             if !is_name || ours::open(&run).is_err() {
                 let finding = Finding::error(Code::Usage, format!("there is no run {} here", escape::line(id)));
-                let help = "team-executor sessions lists the runs; start it in the project's folder";
+                let help = "list the runs, in the project's folder: team-executor sessions";
                 return Err(finding.help(help).into());
             }
             let named = format!("--run {}", escape::shell_word(id));

@@ -62,7 +62,7 @@ impl Part {
 fn must_be_some(tasks: BTreeSet<TaskIndex>, why: impl FnOnce() -> String) -> Result<BTreeSet<TaskIndex>, Error> {
     if tasks.is_empty() {
         let finding = Finding::error(Code::Usage, why());
-        return Err(finding.help("team-executor plan shows tasks, roles and waves").into());
+        return Err(finding.help("see tasks, roles and waves: team-executor plan").into());
     }
     Ok(tasks)
 }
@@ -72,7 +72,7 @@ fn task(id: &str, session: &Session, graph: &Graph) -> Result<TaskIndex, Error> 
         let finding = Finding::error(Code::Usage, format!("there is no task '{id}'"));
         match nearest(id, session.tasks.iter().map(|task| task.id.as_str())) {
             Some(near) => finding.help(format!("did you mean {near}?")).into(),
-            None => finding.help("team-executor plan lists the tasks").into(),
+            None => finding.help("list the tasks: team-executor plan").into(),
         }
     })
 }

@@ -267,7 +267,7 @@ impl Prepared {
             let finding =
                 Finding::error(Code::Usage, format!("cannot react to events: there is no program `{program}`"));
             let help = format!("install {program}, or change [[on]] in your own configuration file");
-            return Err(finding.help(help).help("team-executor config shows where that file is").into());
+            return Err(finding.help(help).help("see where that file is: team-executor config").into());
         }
         Ok((reactions, around))
     }

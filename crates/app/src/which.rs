@@ -133,6 +133,6 @@ fn listed(finding: Finding, found: &[PathBuf]) -> Finding {
     let finding = found.iter().take(NAMED).fold(finding.help("name one of these"), named);
     match found.len().saturating_sub(NAMED) {
         0 => finding,
-        more => finding.help(format!("{more} more: team-executor sessions lists all")),
+        more => finding.help(format!("and {more} more; list them all: team-executor sessions")),
     }
 }

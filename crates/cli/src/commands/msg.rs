@@ -148,7 +148,8 @@ fn read(caller: &Caller, wanted: &MsgRead, format: Format, printer: &mut Printer
         messages.retain(|said| said.value.id == *id);
         if messages.is_empty() {
             let finding = Finding::error(Code::Usage, format!("there is no message '{id}'"));
-            return Err(finding.help("team-executor msg list shows the last ones").into());
+            let named = escape::session(caller.path.display());
+            return Err(finding.help(format!("see the last ones: team-executor msg list {named}")).into());
         }
     }
     if format == Format::Json {

@@ -79,6 +79,15 @@ const SCENES: &[(&str, Scene)] = &[
         said(world, &["merge", "land", "--session=S"])
     }),
     ("changes without trees", || said(ended("true"), &["changes", "--session=S"])),
+    ("an unknown role of a limit", || said(half(), &["limit", "3", "--role", "nobody", "--session=S"])),
+    ("an unknown message", || said(half(), &["msg", "read", "M-9", "--session=S"])),
+    ("a part that is not there", || {
+        said(half(), &["run", "--only", "Z", "--session=S", "--agent-command", "true", "-y"])
+    }),
+    ("a proposal that is not there", || said(half(), &["task", "accept", "Z", "--session=S"])),
+    ("a dependency that is not there", || {
+        said(half(), &["task", "create", "N", "--title", "n", "--assignee", "worker", "--deps", "Z", "--session=S"])
+    }),
     ("a misspelt command", || said(world(), &["statsu"])),
     ("a misspelt option", || said(world(), &["status", "--sesion=S"])),
 ];

@@ -207,7 +207,8 @@ fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
     ];
     more.into_iter().for_each(suggests);
     let stands = world.run(&["status", SESSION]);
-    assert_eq!(stands.stdout.matches(&format!(" '{SESSION}'\n")).count(), 2, "{stands}");
+    let quoted = stands.stdout.matches(&format!(" '{SESSION}'\n")).count();
+    assert!(quoted > 0 && stands.stdout.matches("--session").count() == quoted, "{stands}");
     let near = holding("tc-spec-minimal");
     near.write(".workflow/.team/TC a b/x", "");
     let said = near.run(&["plan", "--session=.workflow/.team/TC a c"]);

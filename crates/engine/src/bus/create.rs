@@ -149,7 +149,9 @@ pub(super) fn task(session: &Session, new: &NewTask<'_>) -> Result<Task, Refusal
     let dependencies = new.dependencies.iter().map(|id| {
         let known = session.tasks.iter().find(|task| task.id.as_str() == id);
         let known = known.map(|task| task.id.clone());
-        known.ok_or_else(|| wrong(format!("unknown dependency '{id}'"), "team-executor task list shows all"))
+        known.ok_or_else(|| {
+            wrong(format!("unknown dependency '{id}'"), "see the ids of the session's tasks, or create that one first")
+        })
     });
     Ok(Task {
         title: new.title.to_owned(),

@@ -74,8 +74,8 @@ fn tell(
     let (typed, session) = (app.typed(), escape::session(path));
     let out = printer.out();
     writeln!(out, "Run {} goes on in the background (process {process})", escape::line(name))?;
-    writeln!(out, "help: {typed} attach {session} shows it")?;
-    writeln!(out, "help: {typed} stop {session} ends it")?;
+    writeln!(out, "help: see it: {typed} attach {session}")?;
+    writeln!(out, "help: end it: {typed} stop {session}")?;
     writeln!(out, "Its output is in {}", escape::line(&console))?;
     Ok(())
 }

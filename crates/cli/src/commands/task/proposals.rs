@@ -98,7 +98,7 @@ fn chosen(caller: &Caller, wanted: &TaskNames) -> Result<(PathBuf, Vec<Proposal>
     if let Some(unknown) = wanted.tasks.iter().find(|id| !waiting.iter().any(|one| one.id == **id)) {
         let named = escape::session(caller.path.display());
         let finding = Finding::error(Code::Usage, format!("no task '{unknown}' waits to be decided on"));
-        return Err(finding.help(format!("team-executor task proposals {named} lists what does")).into());
+        return Err(finding.help(format!("see what does: team-executor task proposals {named}")).into());
     }
     waiting.retain(|one| wanted.tasks.contains(&one.id));
     Ok((run, waiting))
