@@ -97,6 +97,8 @@ pub struct Prepared {
 #[derive(Debug)]
 pub struct Ready {
     options: Options,
+    /// How many milliseconds each task is expected to take; nothing where that is not known.
+    expected: Vec<u32>,
     named: String,
     done: Option<Report>,
     proposals: Proposals,
@@ -212,12 +214,13 @@ impl Prepared {
         }
         let machine = machine::seats(&self.place.app, &self.config.settings)?;
         let known = History::read(&self.place.project).of_tasks(&self.session, &self.chosen.workers);
-        let learned = known.map(|known| Learned::new(&self.graph, &known.expected())).unwrap_or_default();
+        let expected = known.map(|known| known.expected()).unwrap_or_default();
         let (reactions, around) = self.reactions()?;
         let chooser = self.newcomers();
         let exe = self.place.app.exe()?.to_owned();
         let remembered = self.remembered();
         let Self { place, named, dialect, wanted, chosen, session, graph, done, .. } = self;
+        let learned = Learned::new(&graph, &expected);
         let options = Options {
             environment: place.app.variables(),
             folder: place.folder,
@@ -253,7 +256,7 @@ impl Prepared {
             remembered,
         };
         let (proposals, reading) = (defaults.proposals.value, wanted.reading);
-        Ok(Ready { options, named, done, proposals, reading, reactions, around })
+        Ok(Ready { options, expected, named, done, proposals, reading, reactions, around })
     }
 
     /// The reactions to events, each with a program that is there.
@@ -314,6 +317,11 @@ impl Ready {
     /// How many workers run at once.
     pub fn slots(&self) -> u32 {
         self.options.slots
+    }
+
+    /// How many milliseconds each task is expected to take; nothing where that is not known.
+    pub fn expected(&self) -> &[u32] {
+        &self.expected
     }
 
     /// Whether the run remembers this start, so that it goes on without options.

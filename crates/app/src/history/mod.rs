@@ -11,6 +11,8 @@ use team_executor_engine::Workers;
 
 pub use learning::Learning;
 
+use crate::{App, Opened};
+
 /// How many samples are kept of one role, agent and model, and of all.
 const OF_ONE: usize = 64;
 const OF_ALL: usize = 4096;
@@ -118,6 +120,16 @@ impl History {
             known.of.push(number);
         }
         Some(known)
+    }
+}
+
+impl App {
+    /// How many milliseconds each task of a session is expected to take, by its role; nothing where that is not known.
+    pub fn expected(&self, opened: &Opened) -> Vec<u32> {
+        let place = self.around(opened.named());
+        let (Ok(place), Some((session, _))) = (place, &opened.session) else { return Vec::new() };
+        let known = History::read(&place.project).of_tasks(session, &Workers::default());
+        known.map(|known| known.expected()).unwrap_or_default()
     }
 }
 

@@ -59,7 +59,7 @@ fn face(app: &App, opened: &Opened, options: &Attach, printer: &Printer) -> Resu
     }
     let (reading, (session, graph)) = (options.reading.into(), opened.runnable()?);
     let slots = app.status(opened)?.map_or(1, |status| status.running.len().max(1));
-    let board = Board::new(session, graph, u32::try_from(slots).unwrap_or(u32::MAX));
+    let board = Board::new(session, graph, u32::try_from(slots).unwrap_or(u32::MAX), &app.expected(opened));
     let steered = Steered { app: app.clone(), session: PathBuf::from(&opened.path), reading, can_leave: true };
     Ok(Face::screen(board, steered, printer)?)
 }

@@ -230,7 +230,7 @@ impl Asking<'_> {
                 let (session, graph) = ready.session();
                 let (app, reading) = (self.app.clone(), self.options.reading.into());
                 let steered = Steered { app, session: path.into(), reading, can_leave: false };
-                Face::screen(Board::new(session, graph, ready.slots()), steered, printer)?
+                Face::screen(Board::new(session, graph, ready.slots(), ready.expected()), steered, printer)?
             }
             Format::Text => Face::Lines,
         };

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use team_executor_app::event::{Counts, Kind};
 use team_executor_app::{count, seconds};
-use team_executor_core::{Graph, Session, TaskIndex, TaskStatus};
+use team_executor_core::{Graph, Session, TaskIndex};
 use unicode_width::UnicodeWidthStr;
 
+use super::left::Left;
 use super::steering::Now;
 use crate::escape;
 use team_executor_app::usage::so_far;
@@ -20,15 +21,10 @@ const LAST: usize = 3;
 /// The state of a run, as far as it is shown.
 pub(crate) struct Board {
     tasks: HashMap<String, TaskIndex>,
-    /// How many tasks the longest chain from each task has, itself included.
-    chains: Vec<u32>,
-    /// How many tasks wait for a worker, by the length of their chain.
-    waiting: Vec<usize>,
+    left: Left,
     workers: Vec<Worker>,
     counts: Counts,
     slots: u32,
-    /// How many attempts have ended with an outcome, and how long they took together.
-    measured: (u32, Duration),
     since: Instant,
     /// Agents without quota, and until when.
     held: Vec<(String, Instant)>,
@@ -40,7 +36,7 @@ pub(crate) struct Board {
 struct Worker {
     task: String,
     role: String,
-    chain: u32,
+    index: Option<TaskIndex>,
     since: Instant,
     /// What it printed last, the newest at the end.
     lines: Vec<String>,
@@ -58,19 +54,15 @@ impl Worker {
 }
 
 impl Board {
-    /// A board for a run that has not begun.
-    pub(crate) fn new(session: &Session, graph: &Graph, slots: u32) -> Self {
+    /// A board for a run that has not begun, with the milliseconds that its tasks are expected to take, if that is known.
+    pub(crate) fn new(session: &Session, graph: &Graph, slots: u32, expected: &[u32]) -> Self {
         let indexes = (0..).map(TaskIndex).take(session.tasks.len());
-        let chains: Vec<u32> = indexes.clone().map(|task| graph.remaining(task)).collect();
-        let longest = chains.iter().max().copied().unwrap_or(0);
         Self {
             tasks: session.tasks.iter().map(|task| task.id.to_string()).zip(indexes).collect(),
-            chains,
-            waiting: vec![0; longest as usize + 1],
+            left: Left::new(graph, expected),
             workers: Vec::new(),
             counts: Counts::default(),
             slots,
-            measured: (0, Duration::ZERO),
             since: Instant::now(),
             held: Vec::new(),
             machine: None,
@@ -89,21 +81,15 @@ impl Board {
         match kind {
             Kind::RunStarted { counts, statuses, .. } => {
                 self.counts = *counts;
-                self.waiting.fill(0);
-                for (chain, status) in self.chains.iter().zip(statuses) {
-                    // What an earlier executor had at work is told of next.
-                    let waits = !status.is_over() && *status != TaskStatus::InProgress;
-                    self.waiting[*chain as usize] += usize::from(waits);
-                }
+                self.left.begin(statuses);
             }
             Kind::TaskStarted { task, role, counts, .. } => {
                 self.counts = *counts;
-                let chain = self.chain(task);
-                self.wait(chain, false);
+                self.wait(task, false);
                 let worker = Worker {
                     task: task.clone(),
                     role: role.clone(),
-                    chain,
+                    index: self.tasks.get(task).copied(),
                     since: now,
                     lines: Vec::new(),
                     progress: None,
@@ -137,14 +123,12 @@ impl Board {
             Kind::TaskInterrupted { task, counts } => self.ended(task, *counts, true, None),
             Kind::TaskSkipped { task, counts, .. } => {
                 self.counts = *counts;
-                let chain = self.chain(task);
-                self.wait(chain, false);
+                self.wait(task, false);
             }
             Kind::Returned { tasks, counts } | Kind::TasksReset { tasks, counts } => {
                 self.counts = *counts;
                 for task in tasks {
-                    let chain = self.chain(task);
-                    self.wait(chain, true);
+                    self.wait(task, true);
                 }
             }
             Kind::Limited { role: None, agent: None, workers: Some(workers) } => self.slots = *workers,
@@ -243,27 +227,10 @@ impl Board {
         text
     }
 
-    /// About how long it will take: no schedule is shorter than the longest chain, nor than all work shared by all slots.
-    /// Counts every attempt that has not ended as one of average length; unknown before the first has ended.
+    /// About how long it will take.
     fn left(&self, now: Instant) -> Option<Duration> {
-        let (mut count, mut all) = self.measured;
-        let average = all.checked_div(count)?;
-        // What takes longer than that already counts with what it has taken so far.
-        for time in self.workers.iter().map(|worker| now.saturating_duration_since(worker.since)) {
-            if time > average {
-                (count, all) = (count + 1, all + time);
-            }
-        }
-        let each = all.checked_div(count)?;
-        let mut work = each.saturating_mul(u32::try_from(self.waiting.iter().sum::<usize>()).unwrap_or(u32::MAX));
-        let longest = self.waiting.iter().rposition(|n| *n > 0).unwrap_or(0);
-        let mut chain = each.saturating_mul(u32::try_from(longest).unwrap_or(u32::MAX));
-        for worker in &self.workers {
-            let done = now.saturating_duration_since(worker.since).min(each);
-            work = work.saturating_add(each - done);
-            chain = chain.max(each.saturating_mul(worker.chain).saturating_sub(done));
-        }
-        (!work.is_zero()).then(|| chain.max(work / self.slots.max(1)))
+        let at_work = |worker: &Worker| Some((worker.index?, now.saturating_duration_since(worker.since)));
+        self.left.left(&self.workers.iter().filter_map(at_work).collect::<Vec<_>>(), self.slots)
     }
 
     /// What becomes of the work of tasks whose workers have ended.
@@ -273,14 +240,10 @@ impl Board {
         }
     }
 
-    fn chain(&self, task: &str) -> u32 {
-        self.tasks.get(task).and_then(|task| self.chains.get(task.get())).copied().unwrap_or(0)
-    }
-
-    /// A task with such a chain waits from now on, or no longer.
-    fn wait(&mut self, chain: u32, begins: bool) {
-        if let Some(waiting) = self.waiting.get_mut(chain as usize) {
-            *waiting = if begins { *waiting + 1 } else { waiting.saturating_sub(1) };
+    /// A task waits from now on, or no longer.
+    fn wait(&mut self, task: &str, begins: bool) {
+        if let Some(index) = self.tasks.get(task) {
+            self.left.wait(*index, begins);
         }
     }
 
@@ -289,11 +252,10 @@ impl Board {
         let at = self.workers.iter().position(|worker| worker.task == task);
         let worker = at.map(|at| self.workers.remove(at));
         if again {
-            self.wait(self.chain(task), true);
+            self.wait(task, true);
         }
-        if let (Some(worker), Some(now)) = (worker, measured) {
-            let (count, all) = self.measured;
-            self.measured = (count + 1, all + now.saturating_duration_since(worker.since));
+        if let (Some(Worker { index: Some(index), since, .. }), Some(now)) = (worker, measured) {
+            self.left.measure(index, now.saturating_duration_since(since));
         }
     }
 }
@@ -332,7 +294,7 @@ mod tests {
             session.tasks.extend((0..singles).map(|nth| task(format!("s{nth}"), &[])));
             let graph = Graph::seal(&session.tasks).graph.unwrap();
             let counts = Counts { total: 3 + singles, waiting: 2, ready: 1 + singles, ..Counts::default() };
-            let mut board = Board::new(&session, &graph, slots);
+            let mut board = Board::new(&session, &graph, slots, &[]);
             let statuses = session.tasks.iter().map(|task| task.status).collect();
             let now = board.since;
             board.take(&Kind::RunStarted { run: "EX".into(), resumed: false, counts, statuses }, now);
@@ -434,7 +396,8 @@ mod tests {
             assert_eq!(bench.board.left(bench.now), Some(left * SECOND));
             bench.start("c1");
             bench.now += 5 * SECOND;
-            let less = if slots == 2 { 5 * SECOND / 2 } else { 5 * SECOND };
+            // The other worker has nothing yet: five tasks of ten seconds are before it.
+            let less = if slots == 2 { Duration::ZERO } else { 5 * SECOND };
             assert_eq!(bench.board.left(bench.now), Some(left * SECOND - less));
         }
     }

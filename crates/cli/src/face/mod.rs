@@ -3,6 +3,7 @@
 mod board;
 mod events;
 pub(crate) mod keys;
+mod left;
 mod lines;
 mod painter;
 mod screen;
