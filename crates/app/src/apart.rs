@@ -5,10 +5,10 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,40 @@ impl App {
     }
 }
 
+/// A page beside a run: it learns that this process has ended by the end of its input, whatever ended it.
+#[derive(Debug)]
+pub struct Beside {
+    address: String,
+    _input: ChildStdin,
+}
+
+impl Beside {
+    /// Where it is.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
 impl App {
+    /// Starts the page of a session in a process of its own, and waits until it is there. Signals for this process do not reach it.
+    pub fn start_page(&self, session: &Path) -> Result<Beside, Error> {
+        let mut session_flag = OsString::from("--session=");
+        session_flag.push(session);
+        let start = || -> io::Result<Beside> {
+            let exe = self.exe().map_err(|error| io::Error::other(error.to_string()))?;
+            let mut command = Command::new(exe);
+            command.args(["ui", "--beside"]).arg(session_flag).process_group(0);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+            let (input, output) = (child.stdin.take(), child.stdout.take());
+            let mut line = String::new();
+            output.map(BufReader::new).map(|mut output| output.read_line(&mut line)).transpose()?;
+            let address = line.split_once("http").map(|(_, rest)| format!("http{}", rest.trim_end()));
+            let gone = || io::Error::other("it ended at once");
+            Ok(Beside { address: address.ok_or_else(gone)?, _input: input.ok_or_else(gone)? })
+        };
+        start().map_err(not_started)
+    }
+
     /// Opens a file in the user's browser, where there is a screen for one. Whether that was begun.
     pub fn browse(&self, file: &Path) -> bool {
         let has_screen =

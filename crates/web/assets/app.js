@@ -1,5 +1,5 @@
 // The page: which view is open, what is on top of it, and the keys.
-import { Dialog, Link, Toasts, go, html, render, useEffect, usePlace, useState } from './ui.js';
+import { Asking, Dialog, Link, Toasts, go, html, render, useEffect, usePlace, useState } from './ui.js';
 import { enter, onConnection, onRefused } from './api.js';
 import { Runs } from './views/runs.js';
 import { Inbox, useAll } from './views/inbox.js';
@@ -30,6 +30,7 @@ function App() {
     <${Head} help=${() => help(true)} at=${first} />
     ${view}
     <${Toasts} />
+    <${Asking} />
     ${isHelp && html`<${Dialog} title="Keys" close=${() => help(false)}>
       <dl class="keys">${KEYS.map(([key, words]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl>
       <form method="dialog"><button class="main">Close</button></form>

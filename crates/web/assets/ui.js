@@ -117,6 +117,32 @@ export function Dialog({ title, close, children }) {
   </dialog>`;
 }
 
+// --- what is asked for ----------------------------------------------------------------------------------------------
+
+const asks = new Set();
+
+/** Asks for words before something is sent: `title`, `words`, `label`, `send(text)`, and whether words are `required`. */
+export const askFor = (asking) => asks.forEach((tell) => tell(asking));
+
+/** The window for that. It belongs to the page, so that nothing that changes in a view takes it away. */
+export function Asking() {
+  const [asking, set] = useState(null);
+  const [words, write] = useState('');
+  const close = () => set(null);
+  useEffect(() => {
+    const tell = (asking) => { write(''); set(asking); };
+    asks.add(tell);
+    return () => asks.delete(tell);
+  }, []);
+  if (!asking) return null;
+  return html`<${Dialog} title=${asking.title} close=${close}>
+    <label>${asking.words}<textarea rows="4" value=${words} onInput=${(event) => write(event.currentTarget.value)}></textarea></label>
+    <div class="buttons"><${Act} kind=${asking.danger ? 'danger' : 'main'} disabled=${asking.required && !words.trim()}
+      act=${async () => { await asking.send(words.trim()); close(); }}>${asking.label}</${Act}>
+      <button type="button" onClick=${close}>Back</button></div>
+  </${Dialog}>`;
+}
+
 // --- what is said for a moment --------------------------------------------------------------------------------------
 
 const told = new Set();

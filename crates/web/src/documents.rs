@@ -18,7 +18,7 @@ const NEXT: usize = 50;
 
 /// The run of this name cannot be found any more.
 pub(crate) fn gone(run: &str) -> Error {
-    Finding::error(Code::Usage, format!("the run {run} is gone")).help("team-executor runs lists the runs").into()
+    Finding::error(Code::Usage, format!("the run {run} is gone")).help("list the runs: team-executor runs --all").into()
 }
 
 /// A moment in milliseconds since 1970.
@@ -205,7 +205,7 @@ pub(crate) fn plan(app: &App, session: &std::path::Path) -> Result<Value, Error>
     let tasks = crate::tasks::planned(&planned);
     Ok(json!({"version": 1, "session": session_path, "goal": planned.session.requirement, "summary": summary,
         "waves": waves, "roles": roles, "critical_path": critical, "ready": ready, "ready_total": plan.ready.len(),
-        "agents": agents, "budgets": budgets, "unused": planned.unused, "tasks": tasks,
+        "agents": agents, "budgets": budgets, "unused": planned.unused, "tasks": tasks, "estimate": planned.estimate,
         "findings": team_executor_app::findings::findings(&opened),
         "commands": {"run": format!("{} run {named}", app.typed()), "rehearse": format!("{} rehearse {named}", app.typed())}}))
 }

@@ -2,9 +2,10 @@
 //! finds the first.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -20,7 +21,7 @@ use crate::guard::Door;
 use crate::registry::Registry;
 use crate::routes::{self, State};
 use crate::server;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Below the folder for the state of the user: the addresses of pages.
 const FOLDER: &str = "ui";
@@ -95,6 +96,7 @@ impl Page {
             registry: Registry::new(app.clone(), project, options.session.clone(), options.read_only),
             door: Door::new(port, token, options.read_only),
             reads: Semaphore::new(routes::AT_ONCE),
+            asked: Mutex::new(Instant::now()),
         };
         Ok(Self::New(Box::new(New { listeners, state, address: address + &start, note })))
     }
@@ -113,8 +115,23 @@ impl New {
 
     /// Serves it until the process ends.
     pub fn serve(self) -> io::Result<()> {
+        self.serve_until(None)
+    }
+
+    /// Serves it until an input has ended and nobody looks any more: a run has started it, and holds the other end.
+    pub fn serve_beside(self, mut input: impl Read + Send + 'static) -> io::Result<()> {
+        let (sender, ended) = oneshot::channel();
+        std::thread::spawn(move || {
+            // Whatever comes says nothing; its end says that the run's process has ended.
+            io::copy(&mut input, &mut io::sink()).ok();
+            sender.send(()).ok();
+        });
+        self.serve_until(Some(ended))
+    }
+
+    fn serve_until(self, ended: Option<oneshot::Receiver<()>>) -> io::Result<()> {
         let Self { listeners, state, note, .. } = self;
-        let served = server::serve(listeners, state);
+        let served = server::serve(listeners, state, ended);
         drop(note);
         served
     }
@@ -179,7 +196,7 @@ fn named(app: &App, project: &Path, options: &Options) -> Result<Options, Error>
         }
         [] => {
             let finding = Finding::error(Code::Usage, format!("there is no run {}", escape::line(part)));
-            Err(finding.help("team-executor runs --all lists the runs").into())
+            Err(finding.help("list the runs: team-executor runs --all").into())
         }
         _ => {
             let message = format!("{} runs have '{}' in their name", fitting.len(), escape::line(part));

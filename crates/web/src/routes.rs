@@ -1,8 +1,8 @@
 //! The requests that there are, and who answers them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -38,6 +38,15 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) door: Door,
     pub(crate) reads: Semaphore,
+    /// When something was asked for last.
+    pub(crate) asked: Mutex<Instant>,
+}
+
+impl State {
+    /// Whether something was asked for in the last while. A page that is open asks again and again.
+    pub(crate) fn is_looked_at(&self, within: Duration) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).elapsed() < within
+    }
 }
 
 /// What is asked for behind the name of the server.
@@ -95,6 +104,7 @@ pub(crate) async fn answer(state: Arc<State>, request: Request<Incoming>) -> Rep
             return file(&asked, &parts);
         }
         state.door.trust(&parts)?;
+        *state.asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         match parts.method {
             Method::POST => {
                 let body = whole_body(body).await?;
@@ -216,7 +226,7 @@ async fn of_run(
             Ok(bytes(made.await?, request))
         }
         ["tasks"] => Ok(bytes(with(state, watched, |_, looked, _| tasks::all(looked)).await?, request)),
-        ["attempts"] => Ok(bytes(with(state, watched, |_, looked, _| Ok(tasks::attempts(looked))).await?, request)),
+        ["attempts"] => Ok(bytes(with(state, watched, |_, looked, _| tasks::attempts(looked)).await?, request)),
         ["graph"] => {
             let around = asked.text("focus").map(|focus| Around {
                 focus: focus.to_owned(),
@@ -257,6 +267,10 @@ async fn of_task(
         ["history"] => {
             let watched = Arc::clone(watched);
             Ok(bytes(aside(state, move |_| tasks::history(&watched, &id)).await?, request))
+        }
+        ["changes"] => {
+            let watched = Arc::clone(watched);
+            Ok(json(&aside(state, move |_| tasks::changes(&watched, &id)).await?))
         }
         ["prompt"] => {
             let watched = Arc::clone(watched);

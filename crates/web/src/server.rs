@@ -11,7 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::sleep;
 
 use crate::answer::sealed;
@@ -26,13 +26,16 @@ const HEAD_BYTES: usize = 16 << 10;
 const HEAD: Duration = Duration::from_secs(10);
 /// How many threads may read files.
 const THREADS: usize = 8;
+/// A page beside a run stays so long after the last request, and so often that is looked at.
+const LINGERS: Duration = Duration::from_secs(15);
+const LOOK: Duration = Duration::from_millis(500);
 /// How long is waited where the system has no room for one more connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until the process ends.
-pub(crate) fn serve(listeners: Vec<TcpListener>, state: State) -> io::Result<()> {
+/// Serves until the process ends, or until a run has ended that started it and nobody looks any more.
+pub(crate) fn serve(listeners: Vec<TcpListener>, state: State, ended: Option<oneshot::Receiver<()>>) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let (state, room) = (Arc::new(state), Arc::new(Semaphore::new(CONNECTIONS)));
         let mut last = None;
         for listener in listeners {
@@ -40,11 +43,21 @@ pub(crate) fn serve(listeners: Vec<TcpListener>, state: State) -> io::Result<()>
             let listener = tokio::net::TcpListener::from_std(listener)?;
             last = Some(tokio::spawn(accept(listener, Arc::clone(&state), Arc::clone(&room))));
         }
-        match last {
-            Some(task) => task.await.map_err(io::Error::other),
-            None => Ok(()),
+        match (last, ended) {
+            (_, Some(ended)) => {
+                ended.await.ok();
+                while state.is_looked_at(LINGERS) {
+                    sleep(LOOK).await;
+                }
+                Ok(())
+            }
+            (Some(task), None) => task.await.map_err(io::Error::other),
+            (None, None) => Ok(()),
         }
-    })
+    });
+    // A thread may still follow a run.
+    runtime.shutdown_background();
+    served
 }
 
 async fn accept(listener: tokio::net::TcpListener, state: Arc<State>, room: Arc<Semaphore>) {

@@ -1,10 +1,13 @@
 //! The tasks of a run: all of them in columns, which take the least room, and one of them with all that is known of it.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use team_executor_app::bus::{Heard, ShownMessage, ShownState};
 use team_executor_app::event::Event;
 use team_executor_app::plan::Planned;
+use team_executor_app::timeline::Timeline;
 use team_executor_app::usage::dollars;
 use team_executor_app::{Error, Reading, Status};
 use team_executor_core::{Graph, Session, TaskIndex, TaskStatus, Verdict};
@@ -14,6 +17,8 @@ use crate::watched::{Looked, Watched};
 
 /// How many messages and events are shown of a task.
 const MOST: usize = 200;
+/// How much of a difference is shown.
+const PATCH_BYTES: usize = 256 << 10;
 
 /// All tasks, a column a list.
 #[derive(Serialize)]
@@ -83,7 +88,7 @@ pub(crate) fn planned(planned: &Planned) -> Columns<'_> {
 }
 
 /// When every attempt did what, a column a list, in milliseconds behind the first start; -1 where that is not known.
-pub(crate) fn attempts(looked: &Looked) -> Vec<u8> {
+pub(crate) fn attempts(looked: &Looked) -> Result<Vec<u8>, Error> {
     #[derive(Default, Serialize)]
     struct Attempts {
         version: u32,
@@ -102,8 +107,14 @@ pub(crate) fn attempts(looked: &Looked) -> Vec<u8> {
         outcome: Vec<i8>,
         outcomes: Vec<&'static str>,
         sent_back: Vec<u32>,
+        /// The chain of attempts that made the run as long as it was.
+        chain: Vec<u32>,
     }
     let status = &looked.status;
+    let (session, graph) = looked.opened.runnable()?;
+    let timeline = Timeline::new(session, graph, status);
+    let chain: HashSet<_> =
+        timeline.bars.iter().filter(|bar| bar.on_chain).map(|bar| (bar.task.get(), bar.attempt)).collect();
     let all = || status.times.iter().enumerate().flat_map(|(task, times)| times.iter().map(move |one| (task, one)));
     let zero = all().map(|(_, one)| millis(one.ready.unwrap_or(one.started))).min().unwrap_or_default();
     let mut out = Attempts { version: 1, seq: status.seq, zero, now: millis(status.at) - zero, ..Attempts::default() };
@@ -111,9 +122,9 @@ pub(crate) fn attempts(looked: &Looked) -> Vec<u8> {
     for (task, one) in all() {
         let behind = |at: Option<team_executor_core::Timestamp>| at.map_or(-1, |at| millis(at) - zero);
         let outcome = one.outcome.and_then(|word| out.outcomes.iter().position(|known| *known == word));
-        if one.is_sent_back {
-            out.sent_back.push(u32::try_from(out.task.len()).unwrap_or(u32::MAX));
-        }
+        let place = u32::try_from(out.task.len()).unwrap_or(u32::MAX);
+        out.sent_back.extend(one.is_sent_back.then_some(place));
+        out.chain.extend(chain.contains(&(task, one.attempt)).then_some(place));
         out.task.push(u32::try_from(task).unwrap_or(u32::MAX));
         out.attempt.push(one.attempt);
         out.slot.push(one.slot);
@@ -123,7 +134,7 @@ pub(crate) fn attempts(looked: &Looked) -> Vec<u8> {
         out.checked.push(behind(one.checked));
         out.outcome.push(outcome.and_then(|at| i8::try_from(at).ok()).unwrap_or(-1));
     }
-    serde_json::to_vec(&out).unwrap_or_default()
+    Ok(serde_json::to_vec(&out).unwrap_or_default())
 }
 
 /// One task with all that is known of it.
@@ -207,6 +218,22 @@ pub(crate) fn history(watched: &Watched, id: &str) -> Result<Vec<u8>, Error> {
 /// What the worker of a task would be told now.
 pub(crate) fn prompt(watched: &Watched, id: &str) -> Result<String, Error> {
     watched.app.prompt(&watched.open()?, id)
+}
+
+/// What a task changed in its tree: what became of it, its files, and the difference.
+pub(crate) fn changes(watched: &Watched, id: &str) -> Result<Value, Error> {
+    let session = Some(watched.known.session.as_path());
+    let changes = watched.app.changes(session, watched.app.reading_of(session), Some(&watched.known.run))?;
+    let standing = changes.task(id)?.standing.words();
+    let files = changes.files(Some(id))?;
+    let file = |file: &team_executor_app::changes::FileChange| {
+        let (added, removed) = file.lines.unwrap_or_default();
+        json!({"path": file.path, "added": added, "removed": removed})
+    };
+    let patch = changes.patch(Some(id))?;
+    let shown = String::from_utf8_lossy(&patch[..patch.len().min(PATCH_BYTES)]);
+    Ok(json!({"version": 1, "standing": standing, "files": files.iter().map(file).collect::<Vec<_>>(), "patch": shown,
+        "cut": patch.len() > PATCH_BYTES}))
 }
 
 /// What the run delivered, that of one task or all of it.

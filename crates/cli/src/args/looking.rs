@@ -34,6 +34,10 @@ pub(crate) struct Ui {
     #[arg(long)]
     pub(crate) read_only: bool,
 
+    /// A run has started it: it ends when standard input is closed and nobody looks any more.
+    #[arg(long, hide = true)]
+    pub(crate) beside: bool,
+
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

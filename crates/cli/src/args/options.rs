@@ -50,6 +50,10 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) detach: bool,
 
+    /// Watch the run in a browser; the page stays until nobody looks at it
+    #[arg(long, conflicts_with = "detach")]
+    pub(crate) ui: bool,
+
     /// The run was confirmed and goes on in the background.
     #[arg(long, hide = true)]
     pub(crate) background: bool,

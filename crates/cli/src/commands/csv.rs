@@ -103,6 +103,7 @@ fn run_options(options: &Csv) -> Run {
         on_event: Vec::new(),
         report: Vec::new(),
         detach: false,
+        ui: false,
         background: false,
         is_csv: true,
     }

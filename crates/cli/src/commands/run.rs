@@ -7,6 +7,7 @@ pub(super) mod ending;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use team_executor_app::apart::Beside;
 use team_executor_app::config::Program;
 use team_executor_app::event::{Event as RunEvent, Kind as What};
 use team_executor_app::run::{Prepared, Ready, RunOptions};
@@ -34,7 +35,8 @@ pub(crate) fn run(
     goes_on: bool,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let mut asking = Asking { app, options, goes_on, added: 0, was_asked: false, yes: false, is_retry: false };
+    let mut asking =
+        Asking { app, options, goes_on, added: 0, was_asked: false, yes: false, is_retry: false, page: None };
     loop {
         match asking.once(session, printer)? {
             Next::End(exit) => return Ok(exit),
@@ -57,6 +59,8 @@ struct Asking<'a> {
     yes: bool,
     /// A person wants the failed tasks to run again, and has confirmed the start before.
     is_retry: bool,
+    /// The page beside the run.
+    page: Option<Beside>,
 }
 
 /// What follows on a run.
@@ -113,7 +117,22 @@ impl Asking<'_> {
             return Ok(Next::End(background::start(app, &prepared, options, &opened.path, printer)?));
         }
         let ready = remarked(format, printer, |remarks| prepared.ready(remarks))?;
+        self.open_page(&opened.path, printer)?;
         self.carry_out(Begun { ready, path: opened.path, action, is_open }, printer)
+    }
+
+    /// Starts the page beside the run, if it is wanted.
+    fn open_page(&mut self, path: &str, printer: &mut Printer) -> Result<(), Failure> {
+        if !self.options.ui || self.page.is_some() {
+            return Ok(());
+        }
+        let page = self.app.start_page(Path::new(path))?;
+        match self.options.start.format {
+            Format::Json => print_event(&Event::Page { address: page.address() }, printer.out())?,
+            Format::Text => writeln!(printer.err(), "The page: {}", page.address())?,
+        }
+        self.page = Some(page);
+        Ok(())
     }
 
     fn wanted(&self, action: Action, on_complete: Option<OnComplete>, run: Option<String>) -> RunOptions {

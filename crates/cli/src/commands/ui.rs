@@ -24,7 +24,7 @@ struct JsonPage<'a> {
 
 /// Serves the page until it is ended, or says where it is served already.
 pub(crate) fn run(app: &App, session: Option<&Path>, options: &Ui, printer: &mut Printer) -> Result<Exit, Failure> {
-    let Ui { run, port, no_open, read_only, format } = options;
+    let Ui { run, port, no_open, read_only, beside, format } = options;
     let (port, read_only, run) = (*port, *read_only, run.clone());
     match Page::open(app, &Options { port, read_only, session: session.map(Path::to_owned), run })? {
         Page::There { address } => {
@@ -46,7 +46,11 @@ pub(crate) fn run(app: &App, session: Option<&Path>, options: &Ui, printer: &mut
             if *format == Format::Text {
                 printer.tell(format!("{told}. Ctrl-C ends the page; runs go on"))?;
             }
-            page.serve()?;
+            if *beside {
+                page.serve_beside(std::io::stdin())?;
+            } else {
+                page.serve()?;
+            }
             Ok(Exit::Fine)
         }
     }

@@ -38,6 +38,10 @@ pub(crate) enum Event<'a> {
         process: u32,
         console: String,
     },
+    /// The run can be watched in a browser.
+    Page {
+        address: &'a str,
+    },
     /// The table that comes out of a job was written.
     CsvJob(JobReport),
     Refused {

@@ -34,7 +34,7 @@ pub(crate) struct TaskFacts {
     pub(crate) wave: u32,
     pub(crate) turn: u8,
     pub(crate) priority: Priority,
-    /// How long the longest way from it to an end is expected to take.
+    /// How many tasks the longest way from it to an end has.
     pub(crate) path: u32,
     pub(crate) role: String,
     /// Whose quotas can be used, the one that is wanted first.
@@ -73,7 +73,7 @@ impl Facts {
                     2
                 },
                 priority: task.priority,
-                path: scenario.expected[index as usize],
+                path: 1,
                 role: task.role.to_string(),
                 quotas: std::iter::once(&own.pool)
                     .chain(scenario.policy.fallbacks.get(&TaskIndex(index)).into_iter().flatten())
@@ -89,9 +89,9 @@ impl Facts {
             });
         }
         for task in (0..tasks.len()).rev() {
-            let rest = tasks[task].path;
+            let longer = tasks[task].path + 1;
             for on in tasks[task].needs.clone() {
-                tasks[on].path = tasks[on].path.max(rest + scenario.expected[on]);
+                tasks[on].path = tasks[on].path.max(longer);
             }
         }
         let policy = &scenario.policy;

@@ -1,12 +1,17 @@
 // A session before it is run: what would be done, by whom, in which waves.
-import { Command, Said, State, html, useEffect, useState, useTitle } from '../ui.js';
+import { Command, Said, State, go, html, useEffect, useState, useTitle } from '../ui.js';
 import { get } from '../api.js';
+import { useAll } from './inbox.js';
 import { List } from '../list.js';
+import { length } from '../format.js';
 
 export function Plan({ session }) {
   const [plan, set] = useState(null);
   const [error, fail] = useState(null);
   useTitle(`Plan · ${session}`);
+  // A session that is run now is shown as its run.
+  const begun = useAll()?.list?.runs.find((run) => run.session === session && run.newest && run.state === 'running')?.run;
+  useEffect(() => { if (begun) go(`/r/${encodeURIComponent(begun)}`, { replace: true }); }, [begun]);
   useEffect(() => { get(`/api/plan?session=${encodeURIComponent(session)}`, { keep: false }).then(set, fail); }, [session]);
   if (error) return html`<main id="main"><h1>This session cannot be planned</h1><p class="wrong" role="alert"><${Said} text=${error.message} /></p></main>`;
   if (!plan) return html`<main id="main"><p class="muted">Reading …</p></main>`;
@@ -16,6 +21,7 @@ export function Plan({ session }) {
     ${plan.goal && html`<p class="goal"><${Said} text=${plan.goal} /></p>`}
     <${Findings} findings=${plan.findings} />
     ${plan.summary && html`<p>${plan.summary}</p><p><${Command} text=${plan.commands.run} /> <${Command} text=${plan.commands.rehearse} /></p>
+      ${plan.estimate && html`<p>About ${length(plan.estimate.time_ms.likely)} (${length(plan.estimate.time_ms.low)} to ${length(plan.estimate.time_ms.high)}), from ${plan.estimate.samples} attempts${plan.estimate.guessed_tasks ? `; ${plan.estimate.guessed_tasks} tasks are guessed from other roles` : ''}.</p>`}
       <section aria-labelledby="who"><h2 id="who">Who does it</h2><ul class="plain">${plan.agents.map((line) => html`<li key=${line}><${Said} text=${line} /></li>`)}</ul>
         ${plan.budgets.length > 0 && html`<h3>Budgets</h3><ul class="plain">${plan.budgets.map((line) => html`<li key=${line}><${Said} text=${line} /></li>`)}</ul>`}</section>
       <section aria-labelledby="waves"><h2 id="waves">Waves <span class="count">${plan.waves.length}</span></h2>

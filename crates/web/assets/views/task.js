@@ -1,11 +1,11 @@
 // One task, beside the view that is open: why it stands where it does, its log, what it was told and what came of it.
-import { Act, Dialog, Link, Said, State, Tabs, go, html, say, taskHref, useEffect, useRef, useState, useTick } from '../ui.js';
+import { Act, Link, Said, State, Tabs, askFor, go, html, say, taskHref, useEffect, useRef, useState, useTick } from '../ui.js';
 import { ask, control, get, save, text as readText } from '../api.js';
 import { useDocument } from '../store.js';
 import { Log } from './log.js';
 import { ago, dollars, length, moment, size, tokens } from '../format.js';
 
-const TABS = [['why', 'Why'], ['log', 'Log'], ['prompt', 'Prompt'], ['result', 'Result'], ['artifacts', 'Artifacts'], ['messages', 'Messages'], ['attempts', 'Attempts']];
+const TABS = [['why', 'Why'], ['log', 'Log'], ['prompt', 'Prompt'], ['result', 'Result'], ['changes', 'Changes'], ['artifacts', 'Artifacts'], ['messages', 'Messages'], ['attempts', 'Attempts']];
 /** What is known of the task is read again at most so often. */
 const EVERY = 1000;
 
@@ -39,6 +39,7 @@ export function Task({ run, id, place, close }) {
           : tab === 'log' ? html`<${Log} path=${path} task=${task} run=${run} />`
           : tab === 'prompt' ? html`<${Prompt} path=${path} />`
           : tab === 'result' ? html`<${Result} task=${task} />`
+          : tab === 'changes' ? html`<${Changes} path=${path} status=${task.status} />`
           : tab === 'artifacts' ? html`<${Artifacts} run=${run} id=${id} version=${version} />`
           : tab === 'messages' ? html`<${Messages} task=${task} />`
           : html`<${Attempts} task=${task} />`}
@@ -48,7 +49,6 @@ export function Task({ run, id, place, close }) {
 
 /** What can be asked for, by where the task stands. */
 function Buttons({ run, task }) {
-  const [asking, open] = useState(null);
   const { status, task: id, talk } = task;
   const send = (request, words) => async () => {
     const told = await control(run.name, request);
@@ -63,25 +63,25 @@ function Buttons({ run, task }) {
   const all = [];
   // What builds on a completed task is done again with it.
   if (isOver && status !== 'completed') {
-    all.push(['Retry…', () => open({ title: `Retry ${id}`, words: 'What the worker is told (it may stay empty)', label: 'Retry',
+    all.push(['Retry…', () => askFor({ title: `Retry ${id}`, words: 'What the worker is told (it may stay empty)', label: 'Retry',
       send: (feedback) => send({ request: 'retry', tasks: [id], downstream: false, feedback }, 'It is done again')() })]);
   }
   if (isOver) {
-    all.push(['Retry with all behind it…', () => open({ title: `Retry ${id} and all that builds on it`, words: 'What the worker is told (it may stay empty)', label: 'Retry all',
+    all.push(['Retry with all behind it…', () => askFor({ title: `Retry ${id} and all that builds on it`, words: 'What the worker is told (it may stay empty)', label: 'Retry all',
       send: (feedback) => send({ request: 'retry', tasks: [id], downstream: true, feedback }, 'They are done again')() })]);
   }
   if (status === 'in_progress') {
-    all.push(['Restart…', () => open({ title: `End the worker of ${id} and start another`, words: 'What the next worker is told (it may stay empty)', label: 'Restart',
+    all.push(['Restart…', () => askFor({ title: `End the worker of ${id} and start another`, words: 'What the next worker is told (it may stay empty)', label: 'Restart',
       send: (feedback) => send({ request: 'cancel', task: id, then: 'retry', reason: 'restarted on the page', feedback }, 'It begins anew')() })]);
-    all.push(['Cancel…', () => open({ title: `End the worker of ${id}; the task fails`, words: 'Why', label: 'Cancel the task', danger: true,
+    all.push(['Cancel…', () => askFor({ title: `End the worker of ${id}; the task fails`, words: 'Why', label: 'Cancel the task', danger: true,
       send: (reason) => send({ request: 'cancel', task: id, then: 'fail', reason: reason || 'cancelled on the page', feedback: '' }, 'Its worker is ended')() })]);
   }
   if (!isOver && status !== 'in_progress') {
-    all.push(['Skip…', () => open({ title: `Skip ${id}: it does not run`, words: 'Why', label: 'Skip', danger: true,
+    all.push(['Skip…', () => askFor({ title: `Skip ${id}: it does not run`, words: 'Why', label: 'Skip', danger: true,
       send: (reason) => send({ request: 'skip', task: id, reason: reason || 'skipped on the page' }, 'It is skipped')() })]);
   }
   if (talk) {
-    all.push(['Say…', () => open({ title: `Say something to the agent of ${id}`, words: 'In your words', label: 'Say', required: true, send: (text) => tell({ text })() })]);
+    all.push(['Say…', () => askFor({ title: `Say something to the agent of ${id}`, words: 'In your words', label: 'Say', required: true, send: (text) => tell({ text })() })]);
     for (const one of talk.questions) {
       all.push([`Allow ${one.tool}`, tell({ answer: { question: one.question, allow: true } }), one.what]);
       all.push([`Deny ${one.tool}`, tell({ answer: { question: one.question, allow: false } }), one.what]);
@@ -93,18 +93,7 @@ function Buttons({ run, task }) {
     ${all.map(([words, act, about]) => (words.endsWith('…')
       ? html`<button type="button" key=${words} onClick=${act}>${words}</button>`
       : html`<${Act} key=${words} act=${act} title=${about}>${words}</${Act}>`))}
-    ${asking && html`<${Ask} asking=${asking} close=${() => open(null)} />`}
   </div>`;
-}
-
-function Ask({ asking, close }) {
-  const [words, write] = useState('');
-  return html`<${Dialog} title=${asking.title} close=${close}>
-    <label>${asking.words}<textarea rows="4" value=${words} onInput=${(event) => write(event.currentTarget.value)}></textarea></label>
-    <div class="buttons"><${Act} kind=${asking.danger ? 'danger' : 'main'} disabled=${asking.required && !words.trim()}
-      act=${async () => { await asking.send(words.trim()); close(); }}>${asking.label}</${Act}>
-      <button type="button" onClick=${close}>Back</button></div>
-  </${Dialog}>`;
 }
 
 const Text = ({ text }) => html`<pre class="text" tabindex="0"><${Said} text=${text} /></pre>`;
@@ -159,6 +148,17 @@ function Result({ task }) {
     ${result.findings && html`<h3>Findings</h3><${Text} text=${result.findings} />`}
     ${result.error && html`<h3>Error</h3><${Text} text=${result.error} />`}
     ${result.discovery && html`<h3>Discoveries</h3><${Text} text=${[...result.discovery.key_findings ?? [], ...result.discovery.decisions ?? []].join('\n')} />`}`;
+}
+
+/** What the task changed in its tree, if it has one of its own. */
+function Changes({ path, status }) {
+  const { value, error } = useDocument(`${path}/changes`, status);
+  if (error) return html`<p class="muted"><${Said} text=${error.message} /></p>${error.help && html`<p class="muted small"><${Said} text=${error.help} /></p>`}`;
+  if (!value) return html`<p class="muted">Reading …</p>`;
+  return html`<p><${Said} text=${value.standing} /></p>
+    <ul class="plain">${value.files.map((one) => html`<li key=${one.path}><${Said} text=${one.path} /> <span class="ok small">+${one.added}</span> <span class="wrong small">−${one.removed}</span></li>`)}</ul>
+    <pre class="text patch" tabindex="0">${value.patch.split('\n').map((line, nth) => html`<span key=${nth} class=${line.startsWith('+') ? 'ok' : line.startsWith('-') ? 'wrong' : line.startsWith('@@') ? 'hunk' : ''}><${Said} text=${`${line}\n`} /></span>`)}</pre>
+    ${value.cut && html`<p class="muted small">The rest is left out; <code>team-executor changes</code> shows all of it.</p>`}`;
 }
 
 function Artifacts({ run, id, version }) {

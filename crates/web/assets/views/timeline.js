@@ -36,7 +36,7 @@ export function Timeline({ run }) {
   return html`<section class="timeline" aria-label="Timeline">
     <div class="filters">
       <label>Rows <select value=${lanes ? 'slots' : 'tasks'} onChange=${(event) => setLanes(event.currentTarget.value === 'slots')}><option value="tasks">tasks by start</option><option value="slots">slots of workers</option></select></label>
-      <span class="legend small"><span class="key waiting"></span> ready, waits for a worker <span class="key running"></span> at work <span class="key checking"></span> checked <span class="key failed"></span> failed <span class="key back"></span> sent back</span>
+      <span class="legend small"><span class="key waiting"></span> ready, waits for a worker <span class="key running"></span> at work <span class="key checking"></span> checked <span class="key failed"></span> failed <span class="key back"></span> sent back <span class="key chain"></span> the chain that made it so long</span>
       <span class="grow"></span><${Link} href=${`/r/${encodeURIComponent(run.name)}/tasks?sort=-ran_ms`}>The same as a table</${Link}>
     </div>
     ${layout.count ? html`<${Chart} run=${run} tasks=${tasks} data=${data} layout=${layout} going=${going} />` : html`<p class="muted">No task was tried yet.</p>`}
@@ -64,7 +64,7 @@ function arrange(data, lanes) {
   byRow.forEach((row) => row.sort((a, b) => data.started[a] - data.started[b]));
   let end = 1;
   for (let at = 0; at < data.task.length; at += 1) end = Math.max(end, over(data, at));
-  return { byRow, names, count: names.length, end, lanes, back: new Set(data.sent_back) };
+  return { byRow, names, count: names.length, end, lanes, back: new Set(data.sent_back), chain: new Set(data.chain) };
 }
 
 /** When an attempt was over; what goes on lasts until now. */
@@ -193,12 +193,12 @@ function words(data, tasks, at, layout) {
   const id = tasks.ids[data.task[at]];
   const wait = data.ready[at] >= 0 ? `, waited ${length(data.started[at] - data.ready[at])}` : '';
   const outcome = data.outcome[at] < 0 ? 'goes on' : data.outcomes[data.outcome[at]];
-  return visible(`${id}, attempt ${data.attempt[at]}: ${outcome}${layout.back.has(at) ? ', sent back' : ''}${wait}, took ${length(over(data, at) - data.started[at])}`);
+  return visible(`${id}, attempt ${data.attempt[at]}: ${outcome}${layout.back.has(at) ? ', sent back' : ''}${layout.chain.has(at) ? ', on the longest chain' : ''}${wait}, took ${length(over(data, at) - data.started[at])}`);
 }
 
 /** The colours of the page, as a canvas wants them: what they are now, light or dark. */
 function palette() {
-  const names = ['text', 'muted', 'line', 'ground', 'waiting', 'running', 'checking', 'failed', 'back', 'accent', 'skipped'];
+  const names = ['text', 'muted', 'line', 'ground', 'waiting', 'running', 'checking', 'failed', 'back', 'accent', 'skipped', 'critical'];
   const probe = document.createElement('i');
   document.body.append(probe);
   const found = {};
@@ -268,6 +268,10 @@ function bar(paper, { data, layout, at, x, y, now, colours, right }) {
   const isFailed = data.outcome[at] === 1;
   part(b, Math.max(c, b + 1.5), isFailed ? colours.failed : data.outcome[at] === 2 ? colours.skipped : colours.running, 4);
   part(c, d, colours.checking, 6);
+  if (layout.chain.has(at)) {
+    paper.fillStyle = colours.critical;
+    paper.fillRect(b, y + ROW - 4, Math.max(d - b, 1.5), 2.5);
+  }
   if (layout.back.has(at)) {
     paper.strokeStyle = colours.back;
     paper.lineWidth = 1.5;

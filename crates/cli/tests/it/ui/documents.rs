@@ -239,3 +239,17 @@ fn log_is_read_in_windows_and_searched_as_a_whole() {
     assert!(text.head.contains("transfer-encoding: chunked"), "{}", text.head);
     assert!(text.text().contains("no end"), "the whole log");
 }
+
+/// R: U-04
+#[test]
+fn page_beside_a_run_ends_when_nobody_looks_any_more() {
+    let world = session(&[("A", "")]);
+    let run = world.run(&["run", SESSION, "--agent-command", "true", "-y", "--ui", "--format", "json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+    let first: Value = serde_json::from_str(run.stdout.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(first["type"], "page");
+    let address = first["address"].as_str().expect("an address");
+    let port: u16 =
+        address.split('/').nth(2).and_then(|host| host.rsplit_once(':')).expect("a port").1.parse().expect("a number");
+    limited_until("the end of the page", || std::net::TcpStream::connect(("127.0.0.1", port)).is_err().then_some(()));
+}

@@ -39,7 +39,7 @@ const has = (page, texts, not = []) => page.waitForFunction(([texts, not]) => {
   throw new Error(`not shown: ${JSON.stringify(texts)}, without ${JSON.stringify(not)}, in:\n${await page.evaluate(() => document.body.innerText)}`);
 });
 
-const TABS = ['Why', 'Log', 'Prompt', 'Result', 'Artifacts', 'Messages', 'Attempts'];
+const TABS = ['Why', 'Log', 'Prompt', 'Result', 'Changes', 'Artifacts', 'Messages', 'Attempts'];
 
 const steps = {
   async open({ address: given }) {
@@ -164,7 +164,7 @@ const steps = {
     const found = [];
     const at = `/r/${run}`;
     for (const [path, text] of [['/', 'Runs'], ['/inbox', 'What needs you'], [at, 'Problems'], [`${at}/tasks`, 'Attempts'], [`${at}/graph`, 'Wave 1'], [`${at}/timeline`, 'attempts in'],
-      ...['why', 'log', 'prompt', 'result', 'artifacts', 'messages', 'attempts'].map((tab) => [`${at}/t/${task}?tab=${tab}`, task])]) {
+      ...['why', 'log', 'prompt', 'result', 'changes', 'artifacts', 'messages', 'attempts'].map((tab) => [`${at}/t/${task}?tab=${tab}`, task])]) {
       await to(path);
       await has(page, [text]);
       await page.waitForTimeout(250);
