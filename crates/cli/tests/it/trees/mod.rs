@@ -5,6 +5,7 @@ mod changes;
 mod crash;
 mod extras;
 mod merging;
+mod odd;
 mod real_agents;
 mod removal;
 mod repositories;
