@@ -97,6 +97,10 @@ impl<'c, 'w, 's> SimCrew<'c, 'w, 's> {
                 }
                 Ok(None)
             }
+            Message::Grow => {
+                self.ask(world, Request::Adopt);
+                Ok(None)
+            }
             Message::Request => {
                 let request = world.request();
                 self.ask(world, request);

@@ -12,9 +12,9 @@ use team_executor_engine::artifacts::Looked;
 use team_executor_engine::control::{Answer, Request};
 use team_executor_engine::seam::Happened;
 use team_executor_engine::seam::Hold;
-use team_executor_engine::seam::{Desk, News, Next};
+use team_executor_engine::seam::{Desk, Growth, News, Next};
 use team_executor_engine::seam::{Job, Keys, WorkerEnd, WorkerEvent};
-use team_executor_engine::{Event as RunEvent, Failure};
+use team_executor_engine::{Event as RunEvent, Failure, Workers};
 use team_executor_files::tasks_csv;
 use team_executor_store::sim_disk::SimDisk;
 use team_executor_store::{Durability, replace};
@@ -226,6 +226,22 @@ impl Desk for SimDesk<'_, '_, '_> {
 
     fn answer(&mut self, _: &Run, _: &Request) -> Option<Answer> {
         None
+    }
+
+    fn grow(&mut self, rules: &Run, request: &Request) -> Option<Result<Growth, String>> {
+        if *request != Request::Adopt {
+            return None;
+        }
+        if *rules.stage() == Stage::Finished {
+            return Some(Err("the run is finished".to_owned()));
+        }
+        let world = &mut **self.world.borrow_mut();
+        let (known, all) = (rules.graph().len(), world.scenario.tasks().len());
+        let more = if known < all { 1 + world.chance.index(all - known) } else { 0 };
+        let new = (known..known + more).map(|task| world.scenario.new_task(&world.policy, task)).collect();
+        // Sealed anew, as where waves are planned, or extended.
+        let sealed = (more > 0 && world.chance.once_in(3)).then(|| world.scenario.first(known + more));
+        Some(Ok(Growth { new, priorities: Vec::new(), sealed: sealed.flatten(), workers: Workers::default() }))
     }
 
     fn typed(&mut self, _: &Run, _: Option<&str>) {}

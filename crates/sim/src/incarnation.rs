@@ -18,7 +18,7 @@ use team_executor_store::{Disk as _, History, Holder, Journal, JournalError, rec
 
 use crate::crew::SimCrew;
 use crate::desk::SimDesk;
-use crate::world::{Stop, World};
+use crate::world::{Happening, Message, Stop, World};
 
 /// How much room is kept; the records here are small.
 const RESERVE_BYTES: usize = 4096;
@@ -89,7 +89,8 @@ fn drive(shared: &Shared<'_, '_>) -> Result<Result<Ended, Stop>, Failure> {
     // As the program does: what the session has besides is added before anything starts.
     let new = rules.absent();
     let adds = !new.is_empty() && *rules.stage() != Stage::Finished && shared.borrow_mut().chance.once_in(2);
-    let mut conductor = Conductor::new(scenario.tasks(), rules, journal);
+    let known = &scenario.tasks()[..rules.graph().len()];
+    let mut conductor = Conductor::new(known, rules, journal);
     let now = shared.borrow().time();
     let add = adds.then_some(Input::Add { now, tasks: new });
     let edited = conductor.take(add.into_iter().collect(), now)?.effects;
@@ -107,7 +108,20 @@ fn replay(shared: &Shared<'_, '_>, history: &History, rebooted: bool) -> Result<
     world.audit.reserved(&world.executor);
     let all = history.records().skip(1).map(|record| record.json);
     let scenario = world.scenario;
-    let rules = rules(scenario.tasks(), &scenario.graph, "simulated", world.policy.clone(), all)?;
+    let was_added = history.records().any(|record| record.json.starts_with("{\"type\":\"added\""));
+    let first = world.policy.later.first().map_or(scenario.tasks().len(), |first| first.get());
+    // The tasks that come later are there when the executor starts, or while it lives.
+    let begun = scenario.first(first).filter(|_| !was_added && world.chance.once_in(2));
+    let rules = match &begun {
+        Some(graph) => rules(&scenario.tasks()[..first], graph, "simulated", world.policy.clone(), all)?,
+        None => rules(scenario.tasks(), &scenario.graph, "simulated", world.policy.clone(), all)?,
+    };
+    if begun.is_some() && first < scenario.tasks().len() {
+        for _ in 0..=world.chance.below(3) {
+            let within = world.chance.pick(&[1000, 50_000, 1_000_000, 6_000_000]);
+            world.soon(within, Happening::Message(world.incarnation, Message::Grow));
+        }
+    }
     let verdict = world.audit.look(&world.executor).and_then(|()| world.audit.replayed(&rules));
     world.audited(verdict);
     let number = world.incarnation;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use team_executor_core::run::{
-    Agents, Backoff, Budget, Budgets, Cadence, Learned, Measure, Policy, TaskPolicy, WaveFailed,
+    Agents, Backoff, Budget, Budgets, Cadence, Learned, Measure, NewTask, Policy, TaskPolicy, WaveFailed,
 };
 use team_executor_core::{
     Complexity, ExecMode, Graph, Millis, Position, Priority, RoleName, RunOn, Session, SessionId, Task, TaskId,
@@ -88,7 +88,7 @@ impl Scenario {
             let tasks = (0..).map(TaskIndex).take(tasks.len());
             policy.part = Some(tasks.filter(|_| other.once_in(2)).collect());
         }
-        if other.once_in(4) && !weather.steady && policy.cadence == Cadence::Beat && tasks.len() > 2 {
+        if other.once_in(2) && !weather.steady && policy.cadence == Cadence::Beat && tasks.len() > 2 {
             let first = 1 + other.index(tasks.len() - 1);
             tasks.iter_mut().skip(first).for_each(|task| task.status = TaskStatus::Pending);
             policy.later = (0..).map(TaskIndex).take(tasks.len()).skip(first).collect();
@@ -112,6 +112,24 @@ impl Scenario {
     /// What the agents of a task are called, the one that is wanted first.
     pub fn agents(&self, task: u32) -> Vec<String> {
         self.policy.agents.chains.get(task as usize).cloned().unwrap_or_default()
+    }
+
+    /// The graph of the first tasks; nothing if one of them waits for another.
+    pub fn first(&self, count: usize) -> Option<Graph> {
+        Graph::seal(&self.tasks()[..count]).graph
+    }
+
+    /// A task as it comes to a run that goes on.
+    pub fn new_task(&self, policy: &Policy, task: usize) -> NewTask {
+        let index = TaskIndex(u32::try_from(task).unwrap_or(u32::MAX));
+        NewTask {
+            task: self.tasks()[task].clone(),
+            policy: policy.tasks.get(&index).copied().unwrap_or_default(),
+            fallbacks: policy.fallbacks.get(&index).cloned().unwrap_or_default(),
+            agents: self.agents(index.0),
+            budget: policy.budgets.tasks.get(&index).copied(),
+            role_budget: None,
+        }
     }
 
     /// The name of a task.

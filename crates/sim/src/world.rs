@@ -106,6 +106,8 @@ pub enum Message {
     Checked(Work),
     /// Someone asks for something.
     Request,
+    /// The plan gets longer.
+    Grow,
 }
 
 impl<'s> World<'s> {

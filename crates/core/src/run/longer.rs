@@ -4,10 +4,10 @@
 
 use super::budget::Budget;
 use super::policy::TaskPolicy;
-use super::state::{NEVER, NotTheGraph, Run, TaskState};
+use super::state::{NEVER, NotTheGraph, Place, Run, TaskState};
 use super::wave_cadence::WaveState;
 use crate::graph::{Graph, TaskIndex};
-use crate::task::Task;
+use crate::task::{Priority, Task};
 
 /// A task that a plan has now, and who does it.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +62,22 @@ impl Run {
         Ok(tasks)
     }
 
+    /// A task has another priority from now on. That is no event: it is in the plan, which a replay reads.
+    pub fn prioritise(&mut self, task: TaskIndex, priority: Priority) {
+        let Some(state) = self.state.tasks.get(task.get()) else { return };
+        let is_queued = state.place == Place::Queue;
+        if is_queued {
+            self.state.queue.remove(&self.facts.tasks[task.get()]);
+        }
+        let facts = &mut self.facts.tasks[task.get()];
+        facts.priority = priority;
+        let wave = facts.wave;
+        self.facts.move_to_wave(task, wave, &self.graph, &self.policy);
+        if is_queued {
+            self.state.queue.insert(&self.facts.tasks[task.get()]);
+        }
+    }
+
     fn learn(&mut self, task: TaskIndex, new: NewTask) {
         let Self { graph, facts, policy, state, .. } = self;
         let NewTask { task: own, policy: of_task, fallbacks, agents, budget, role_budget } = new;
@@ -75,6 +91,7 @@ impl Run {
         }
         if !agents.is_empty() {
             let chain = policy.agents.chain(agents);
+            policy.agents.of.truncate(task.get());
             policy.agents.of.push(chain);
         }
         facts.add(&own, graph, policy);

@@ -101,8 +101,9 @@ impl<F: DiskFile> Conductor<F> {
 
     /// The plan has more tasks, which the run is to be told of. Gives back which.
     pub fn extend(&mut self, growth: Growth) -> Result<Vec<TaskIndex>, NotTheGraph> {
-        let Growth { new, sealed, workers } = growth;
+        let Growth { new, priorities, sealed, workers } = growth;
         let ids: Vec<Box<str>> = new.iter().map(|new| new.task.id.as_str().into()).collect();
+        priorities.into_iter().for_each(|(task, priority)| self.rules.prioritise(task, priority));
         let tasks = self.rules.extend(new, sealed)?;
         self.ids.extend(ids);
         self.workers = workers;

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use team_executor_core::run::{Assignment, Budget, TaskPolicy};
-use team_executor_core::{Graph, Session, TaskIndex};
+use team_executor_core::{Graph, Priority, Session, TaskIndex};
 
 use super::worker::{Worker, Workers};
 
@@ -41,6 +41,8 @@ pub struct Choice {
 pub struct Growth {
     /// The tasks, and what is chosen for them.
     pub new: Vec<team_executor_core::run::NewTask>,
+    /// The priorities that tasks of the run have now.
+    pub priorities: Vec<(TaskIndex, Priority)>,
     /// The graph of all tasks, those of the run first, where it had to be sealed anew.
     pub sealed: Option<Graph>,
     /// Who does which task, these included.

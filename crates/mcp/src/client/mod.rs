@@ -6,6 +6,7 @@
 
 mod documents;
 mod follow;
+mod planning;
 mod resources;
 mod room;
 mod roots;
@@ -81,7 +82,11 @@ impl Client {
 
     /// All that it offers.
     pub fn tools() -> Vec<Tool> {
-        [sessions::TOOLS, steering::TOOLS, table::TOOLS].concat().into_iter().map(|tool| tool()).collect()
+        [sessions::TOOLS, steering::TOOLS, planning::TOOLS, table::TOOLS]
+            .concat()
+            .into_iter()
+            .map(|tool| tool())
+            .collect()
     }
 
     async fn begin(&self, context: RequestContext<RoleServer>) -> Result<Call<'_>, Refusal> {
@@ -124,7 +129,10 @@ impl Call<'_> {
         if let Some(done) = sessions::call(self, name, arguments.clone()).await? {
             return Ok(Some(done));
         }
-        match steering::call(self, name, arguments.clone()).await? {
+        if let Some(done) = steering::call(self, name, arguments.clone()).await? {
+            return Ok(Some(done));
+        }
+        match planning::call(self, name, arguments.clone()).await? {
             None => table::call(self, name, arguments).await,
             done => Ok(done),
         }

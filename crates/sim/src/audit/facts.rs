@@ -117,7 +117,9 @@ impl Facts {
 
     /// Who of those that can start comes first has the smaller one.
     pub(crate) fn order(&self, task: usize) -> impl Ord {
-        (self.tasks[task].priority, Reverse(self.tasks[task].path), task)
+        // What hangs on a task is counted anew when an executor starts, and not when a plan grows.
+        let path = if self.later.is_empty() { Some((Reverse(self.tasks[task].path), task)) } else { None };
+        (self.tasks[task].priority, path)
     }
 
     /// The shortest and the longest wait after so many failures.

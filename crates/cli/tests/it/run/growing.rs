@@ -111,7 +111,10 @@ fn edit_that_cannot_be_taken_in_is_refused_aloud_until_it_is_put_right() {
     let row = |id: &str, deps: &str| format!("{id},,Do it,{deps},,csv-wave,worker,,pending,,\n");
     for (text, why) in [
         (format!("{before}{}", row("C", "X")), "the session has errors; `validate` shows them"),
-        (before.replace("B,,Do it,A,", "B,,Do it,,"), "'B' has another role or other dependencies than in the run"),
+        (
+            before.replace("B,,Do it,A,", "B,,Do it,,"),
+            "'B' has another role, mode or other dependencies than in the run",
+        ),
         (before.replace(&row("B", "A"), ""), "'B' was removed, and the run has it"),
         (before.replace(&row("B", "A"), &format!("{}{}", row("C", "A"), row("B", "A"))), "'C' is not behind the tasks"),
     ] {
@@ -124,6 +127,31 @@ fn edit_that_cannot_be_taken_in_is_refused_aloud_until_it_is_put_right() {
     waiting.gate.open();
     assert_eq!(end(executor).0, Some(0));
     assert_eq!(column(world, "status"), ["completed"; 3]);
+}
+
+/// R: N-02
+#[test]
+fn edited_text_counts_for_tasks_that_were_never_tried() {
+    let mut waiting = waiting();
+    waiting.worker = format!("cat $TEAM_EXECUTOR_PROMPT >> prompts; {}", waiting.worker);
+    let mut command = waiting.world.command(&arguments("--session=S", &waiting.worker, &["-c", "1"]));
+    command.env("COLUMNS", "300").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let table = waiting.world.dir().join("S/tasks.csv");
+    std::fs::write(&table, read(&table) + "C,,Do it,A,,csv-wave,worker,,pending,,\n").expect("a table");
+    let mut executor = command.spawn().expect("it starts");
+    waiting.pulse.wait_alive(1);
+    let before = read(&table);
+    std::fs::write(&table, before.replace("C,,Do it", "C,,Do it with care")).expect("a table");
+    wait_for(&mut executor, "C: another text");
+    std::fs::write(&table, before.replace("A,,Do it", "A,,Do it with care")).expect("a table");
+    wait_for(&mut executor, "'A' was tried already, and keeps its text and priority");
+    assert!(waiting.world.dir().join("S/tasks.csv.edited-1").exists(), "the edit is kept");
+    std::fs::write(&table, before.replace("C,,Do it", "C,,Do it at last")).expect("a table");
+    wait_for(&mut executor, "C: another text");
+    waiting.gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    let prompts = read(waiting.world.dir().join("prompts"));
+    assert!(prompts.contains("Do it at last") && !prompts.contains("with care"), "{prompts}");
 }
 
 /// A coordinator that writes the files of a session while it is run: by turns into the file and over it.

@@ -5,9 +5,10 @@ use team_executor_testkit::limited::*;
 
 use super::Served;
 use crate::run::cancel::Hanging;
+use crate::run::ends::Waiting;
 use crate::run::limit::Four;
 use crate::run::with::Agents;
-use crate::run::{DID, column, start, tasks};
+use crate::run::{DID, column, run, start, tasks};
 
 #[test]
 fn client_changes_how_many_workers_there_are() {
@@ -80,4 +81,23 @@ fn client_runs_a_part_of_a_plan() {
     }
     let ran = client.call("run", &json!({"session": "S"})).expect("it is run");
     assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("completed"), &json!(3)));
+}
+
+/// R: N-02
+#[test]
+fn client_adds_a_task_to_a_run_that_goes_on() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let mut client = Served::new(&waiting.world, &[]);
+    let new = |deps: &[&str]| json!({"session": "S", "task": "C", "title": "New", "assignee": "worker", "deps": deps});
+    let refused = client.call("create_task", &new(&["X"]));
+    assert!(refused.expect_err("there is no X").contains("unknown dependency 'X'"));
+    let done = client.call("create_task", &new(&["B"])).expect("it is done");
+    assert_eq!((&done["task"]["id"], &done["task"]["metadata"]["deps"]), (&json!("C"), &json!(["B"])));
+    assert!(client.call("create_task", &new(&[])).expect_err("it is there").contains("task 'C' already exists"));
+    executor.kill().expect("it is killed");
+    executor.limited_wait();
+    waiting.pulse.wait_dead();
+    assert_eq!(run(&waiting.world, DID, &[]).code, Some(0));
+    assert_eq!(column(&waiting.world, "status"), ["completed"; 3]);
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use team_executor_beneath::ours;
 use team_executor_core::run::{NewTask, Run, Stage};
-use team_executor_core::{Graph, Role, Session, Task, TaskIndex};
+use team_executor_core::{Graph, Priority, Role, Session, Task, TaskIndex};
 use team_executor_files::{Dialect, load_ignoring_results};
 use team_executor_store::DiskFolder;
 use team_executor_store::run_folder::folder_name;
@@ -62,6 +62,9 @@ impl RealDesk<'_> {
         let growth = planned.and_then(|planned| self.take_in(rules, planned, None));
         self.seen = now;
         if is_readable {
+            if growth.is_err() {
+                self.keep_edited(&bytes);
+            }
             self.views.accept_all(&bytes, self.at.journal_length());
         }
         let why = growth.as_ref().err().cloned();
@@ -70,7 +73,16 @@ impl RealDesk<'_> {
             self.tell_edit(&format!("the session was edited, and the run goes on without that: {words}"));
         }
         self.refused_edit = why;
-        growth.ok().filter(|growth| !growth.new.is_empty())
+        growth.ok()
+    }
+
+    /// Keeps what was edited and is not taken in: parts of it may be written over.
+    fn keep_edited(&mut self, bytes: &[Option<Vec<u8>>]) {
+        for kept in self.views.keep_edited(bytes) {
+            let words =
+                kept.map_or_else(|error| error, |name| format!("the session as it was edited is kept as {name}"));
+            self.tell_edit(&words);
+        }
     }
 
     fn tell_edit(&mut self, words: &str) {
@@ -99,7 +111,7 @@ impl RealDesk<'_> {
         if *rules.stage() == Stage::Finished {
             return Err("the run is finished".to_owned());
         }
-        let new = self.new_tasks(rules, &planned)?;
+        let PlanChanges { new, edited } = self.plan_changes(rules, &planned)?;
         let is_new = |role: &Role| self.session.role(role.name.as_str()).is_none();
         let roles: Vec<Role> = planned.roles.into_iter().filter(is_new).collect();
         let tasks = std::mem::take(&mut self.session.tasks);
@@ -120,27 +132,31 @@ impl RealDesk<'_> {
         if self.options.dialect == Dialect::TaskFiles {
             self.views.look_for_files(&self.options.folder, self.at.journal_length());
         }
-        Ok(Growth { new, sealed, workers: self.workers.clone() })
+        let priorities = self.edit(edited);
+        Ok(Growth { new, priorities, sealed, workers: self.workers.clone() })
     }
 
-    /// The tasks that the run does not have; or how the others differ from those that it has.
-    fn new_tasks(&self, rules: &Run, planned: &Session) -> Result<Vec<Task>, String> {
+    /// How the plan differs from that of the run; or why that cannot be taken in.
+    fn plan_changes(&self, rules: &Run, planned: &Session) -> Result<PlanChanges, String> {
         let known = |task: &Task| rules.graph().index_of(task.id.as_str());
-        let (mut next, mut odd) = (0, Vec::new());
-        let mut new = Vec::new();
+        let (mut next, mut odd, mut late) = (0, Vec::new(), Vec::new());
+        let mut changes = PlanChanges::default();
         for task in &planned.tasks {
             let Some(index) = known(task) else {
-                new.push(task.clone());
+                changes.new.push(task.clone());
                 continue;
             };
-            let own = &self.session.tasks[index.get()];
-            if !new.is_empty() || index.get() != next {
-                let first = new.first().map_or(task, |first| first);
+            if !changes.new.is_empty() || index.get() != next {
+                let first = changes.new.first().unwrap_or(task);
                 return Err(format!("'{}' is not behind the tasks of the run, where new tasks belong", first.id));
             }
             next += 1;
-            if own.role != task.role || own.dependencies != task.dependencies {
+            let own = &self.session.tasks[index.get()];
+            if is_other(own, task) {
                 odd.push(task.id.as_str());
+            } else if says_else(own, task) {
+                let is_fresh = rules.view(index).is_some_and(|view| view.attempt == 0 && !view.status.is_over());
+                if is_fresh { changes.edited.push((index, task.clone())) } else { late.push(task.id.as_str()) }
             }
         }
         if next < self.session.tasks.len() {
@@ -148,10 +164,29 @@ impl RealDesk<'_> {
             let gone = self.session.tasks.iter().find(is_gone).map_or("", |task| task.id.as_str());
             return Err(format!("'{gone}' was removed, and the run has it"));
         }
-        match odd.as_slice() {
-            [] => Ok(new),
-            odd => Err(format!("{} has another role or other dependencies than in the run", named(odd))),
+        match (odd.as_slice(), late.as_slice()) {
+            ([], []) => Ok(changes),
+            ([], late) => Err(format!("{} was tried already, and keeps its text and priority", named(late))),
+            (odd, _) => Err(format!("{} has another role, mode or other dependencies than in the run", named(odd))),
         }
+    }
+
+    /// Tasks that were never tried have other texts or another priority from now on.
+    fn edit(&mut self, edited: Vec<(TaskIndex, Task)>) -> Vec<(TaskIndex, Priority)> {
+        let mut priorities = Vec::new();
+        for (index, task) in edited {
+            let own = &mut self.session.tasks[index.get()];
+            let Task { title, description, context_from, given, brief, details, priority, .. } = task;
+            let what = match own.priority == priority {
+                true => "another text".to_owned(),
+                false => format!("priority {priority}"),
+            };
+            (self.tell)(event::Event::live(event::Kind::Adopted { message: format!("{}: {what}", own.id) }));
+            (own.title, own.description, own.context_from) = (title, description, context_from);
+            (own.given, own.brief, own.details, own.priority) = (given, brief, details, priority);
+            priorities.push((index, priority));
+        }
+        priorities
     }
 
     /// Who does the tasks of a session of new tasks.
@@ -188,6 +223,27 @@ impl RealDesk<'_> {
         self.session.tasks.push(task.clone());
         NewTask { task, policy, fallbacks, agents, budget, role_budget }
     }
+}
+
+/// How a plan differs from that of its run.
+#[derive(Debug, Default)]
+struct PlanChanges {
+    new: Vec<Task>,
+    /// Other texts or priorities of tasks that were never tried.
+    edited: Vec<(TaskIndex, Task)>,
+}
+
+/// Whether a task is described in another way, or has another priority.
+fn says_else(own: &Task, planned: &Task) -> bool {
+    own.priority != planned.priority
+        || (&own.title, &own.description, &own.context_from)
+            != (&planned.title, &planned.description, &planned.context_from)
+}
+
+/// Whether a task is another one to the rules.
+fn is_other(own: &Task, planned: &Task) -> bool {
+    (own.exec_mode, own.run_on) != (planned.exec_mode, planned.run_on)
+        || (&own.role, &own.dependencies) != (&planned.role, &planned.dependencies)
 }
 
 /// Which file a name leads to, and how that stood.

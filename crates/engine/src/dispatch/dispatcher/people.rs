@@ -73,10 +73,10 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
 
     /// Tells the rules what the plan has more than the run.
     fn grow(&mut self, growth: Growth) -> Result<Vec<Input>, Failure> {
-        if growth.new.is_empty() {
+        let tasks = self.conductor.extend(growth).map_err(|error| Failure::Changed(error.to_string()))?;
+        if tasks.is_empty() {
             return Ok(Vec::new());
         }
-        let tasks = self.conductor.extend(growth).map_err(|error| Failure::Changed(error.to_string()))?;
         let now = self.desk.now();
         Ok(vec![Input::Add { now, tasks }, Input::Woke { now }])
     }

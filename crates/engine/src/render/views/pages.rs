@@ -276,6 +276,17 @@ impl<D: Disk> Views<D> {
         self.about.own.iter().zip(bytes).map(standing).any(|standing| standing == Standing::Edited)
     }
 
+    /// Copies those that say something that is not ours, and says where to, or why not.
+    pub(crate) fn keep_edited(&self, bytes: &[Option<Vec<u8>>]) -> Vec<Result<String, String>> {
+        let keep = |(file, bytes): (&OwnFile, &Option<Vec<u8>>)| {
+            let bytes = bytes.as_ref()?;
+            let standing = self.derived.standing(&file.place.key(&file.name), Some(bytes));
+            let copy = (standing == Standing::Edited).then(|| self.copy(file.place, &file.name, bytes))?;
+            copy.map_err(not_written).transpose()
+        };
+        self.about.own.iter().zip(bytes).filter_map(keep).collect()
+    }
+
     /// There may be files of new tasks.
     pub(crate) fn look_for_files(&mut self, session: &Path, journal: u64) {
         self.about.own = own_file::all(self.about.dialect, session);
