@@ -33,6 +33,8 @@ pub struct Scenario {
     pub options: Options,
     /// The choices about the run.
     pub policy: Policy,
+    /// How long each task is expected to take, in milliseconds; none where that is not known.
+    pub expected: Vec<u32>,
     /// Which kinds of trouble there are.
     pub weather: Weather,
 }
@@ -94,14 +96,15 @@ impl Scenario {
             policy.later = (0..).map(TaskIndex).take(tasks.len()).skip(first).collect();
         }
         let mut known = Chance::new(&[seed, 7]);
+        let mut expected = Vec::new();
         if known.once_in(3) {
-            let expected: Vec<u32> = tasks.iter().map(|_| 1 + known.count(100_000)).collect();
+            expected = tasks.iter().map(|_| 1 + known.count(100_000)).collect();
             policy.learned = Learned::new(&graph, &expected);
         }
         policy.agents = agents(&policy, tasks.len());
         let session = Session { tasks, ..Session::new(SessionId::parse("simulated").ok()?) };
         let options = options(&session, &graph, &policy);
-        Some(Self { seed, session, graph, options, policy, weather })
+        Some(Self { seed, session, graph, options, policy, expected, weather })
     }
 
     /// The tasks.

@@ -73,7 +73,7 @@ impl Facts {
                     2
                 },
                 priority: task.priority,
-                path: 1,
+                path: scenario.expected.get(index as usize).copied().unwrap_or(1),
                 role: task.role.to_string(),
                 quotas: std::iter::once(&own.pool)
                     .chain(scenario.policy.fallbacks.get(&TaskIndex(index)).into_iter().flatten())
@@ -89,8 +89,8 @@ impl Facts {
             });
         }
         for task in (0..tasks.len()).rev() {
-            let longer = tasks[task].path + 1;
             for on in tasks[task].needs.clone() {
+                let longer = tasks[task].path + scenario.expected.get(on).copied().unwrap_or(1);
                 tasks[on].path = tasks[on].path.max(longer);
             }
         }
