@@ -19,7 +19,9 @@ use drawing::Drawing;
 
 /// How many tasks are scheduled in all, and how often a run at least and at most.
 const TASKS: usize = 200_000;
-const TIMES: (usize, usize) = (8, 100);
+const TIMES: (usize, usize) = (4, 100);
+/// More tasks are not estimated: to schedule them takes longer than people wait for a plan.
+const MOST: usize = 100_000;
 /// The part of the outcomes that lies below the range, and above it. Attempts that take longest are rarely among those that are known,
 /// so that of what happens about twice as much does.
 const OUTSIDE: f64 = 0.025;
@@ -71,11 +73,11 @@ impl Terms {
     }
 }
 
-/// Estimates the tasks of a session that are not over. Nothing, if all are.
+/// Estimates the tasks of a session that are not over. Nothing, if all are, or if there are very many.
 pub fn estimate(session: &Session, graph: &Graph, terms: Terms, known: &Known) -> Option<Estimate> {
     let open = |task: usize| !session.tasks[task].status.is_over();
     let left = (0..session.tasks.len()).filter(|task| open(*task)).count();
-    if left == 0 {
+    if left == 0 || left > MOST {
         return None;
     }
     let policy = Policy {

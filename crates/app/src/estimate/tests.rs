@@ -106,6 +106,16 @@ fn what_happens_lies_within_the_range_of_the_estimate() {
     }
 }
 
+#[test]
+fn very_many_tasks_are_not_estimated() {
+    let mut session = Session::new(SessionId::parse("S").unwrap());
+    let task = |nth: usize| Task::new(TaskId::parse(&nth.to_string()).unwrap(), RoleName::parse("r").unwrap());
+    session.tasks = (0..=MOST).map(task).collect();
+    let graph = Graph::seal(&session.tasks).graph.unwrap();
+    let known = Known { pools: Vec::new(), of: vec![0; session.tasks.len()] };
+    assert_eq!(estimate(&session, &graph, terms(), &known), None);
+}
+
 /// A range that everything lies within says nothing.
 #[test]
 fn range_of_a_steady_history_is_narrow() {
