@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::sleep;
 
 use crate::answer::sealed;
-use crate::patient::Patient;
+use crate::patient::{PATIENCE, Patient};
 use crate::routes::{self, State};
 
 /// How many connections there may be; one more is closed at once.
@@ -82,7 +82,7 @@ async fn connection(stream: TcpStream, state: Arc<State>, place: OwnedSemaphoreP
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(Patient::new(stream), service)
+        .serve_connection(Patient::new(stream, PATIENCE), service)
         .await;
     // A client that speaks no HTTP, or leaves in the middle, is answered or gone; that is its own affair.
     drop((served, place));
