@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use team_executor_beneath::io_error;
 use team_executor_core::{Graph, RoleName, Session, Task, TaskId};
+use team_executor_files::write::task_analysis_with;
 use team_executor_files::{Dialect, Folder, ReadError, Severity, limits, load, load_ignoring_results};
 use team_executor_store::run_folder::{folder_name, project_root, run_path};
 use team_executor_store::{Disk as _, DiskFolder, Durability, RealDisk, replace};
@@ -15,6 +16,9 @@ use crate::control::request::Wanted;
 use crate::control::{Answer, Request};
 use crate::render::views::{OwnFile, own_file};
 use crate::{clock, control, shell};
+
+/// Where the tasks of a `tc` session are planned.
+const ANALYSIS: &str = "task-analysis.json";
 
 /// The task that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +95,6 @@ impl Draft {
     pub(crate) fn new(session: &Session, dialect: Dialect, folder: &Path, new: &NewTask<'_>) -> Result<Self, Refusal> {
         let (path, named) = (folder.display(), shell::session(folder.display()));
         let planned = match dialect {
-            Dialect::Tc => Some(("task-analysis.json", "derived from task-analysis.json")),
             Dialect::Chain => Some(("session.json", "the steps of its chain")),
             Dialect::TaskFiles => Some(("tasks/", "files of their own")),
             _ => None,
@@ -100,15 +103,21 @@ impl Draft {
             let help = format!("add it to {path}/{file}, then: team-executor validate {named}");
             return Err(Refusal::new(format!("tasks of this session are {how}"), help));
         }
-        let (mut with, name) = (session.clone(), own_file::name(dialect, folder));
-        with.tasks.push(task(session, new)?);
+        let (mut with, task) = (session.clone(), task(session, new)?);
+        let name = if dialect == Dialect::Tc { ANALYSIS } else { own_file::name(dialect, folder) };
+        with.tasks.push(task.clone());
         let files = DiskFolder::open(folder);
         let files = files.map_err(|_| Refusal::new(format!("{path} cannot be opened"), "check it with: ls -ld"))?;
         let before = files.read(name, limits::TASKS_BYTES).map_err(|error| Refusal::disk(name, error))?;
         let original = String::from_utf8_lossy(&before);
         // The new task's own wave is put right when the graph is known.
         let draft = graph(&with).map_err(|what| refused(what, folder))?;
-        let text = own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft);
+        let text = match dialect {
+            // The session's own file has only the state of these tasks.
+            Dialect::Tc => task_analysis_with(&original, &task)
+                .ok_or_else(|| refused(format!("{name} has no dependency_graph to add it to"), folder))?,
+            _ => own_file::text(dialect, &OwnFile::of_session(name), &original, &with, &draft),
+        };
         let loaded = load(&Overlaid { files: &files, name, text: &text }, &folder_name(folder), Some(dialect));
         let error = loaded.findings.iter().find(|finding| finding.severity == Severity::Error);
         if let Some(error) = error {
@@ -131,6 +140,11 @@ impl Draft {
     /// What it is to say.
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether the file is the one in which a run keeps the state of the session.
+    pub(crate) fn is_own(&self) -> bool {
+        self.name != ANALYSIS
     }
 
     /// Replaces the file if it is still what the task was added to.

@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use self::lifecycle::artifact_manifest;
 pub use self::lifecycle::{artifact_into, artifact_registry, lifecycle};
 pub use self::planned::{chain, task_file, tasks_beside};
-pub use self::task_analysis::{Capability, task_analysis};
+pub use self::task_analysis::{Capability, task_analysis, task_analysis_with};
 pub use self::tasks_json::tasks_json;
 pub use self::team_session::team_session;
 use crate::json::{Layout, Writer};

@@ -1,10 +1,13 @@
-//! `task-analysis.json` of a new `tc` session. One that is there is never written again.
+//! `task-analysis.json` of a `tc` session. In one that is there nothing is changed; it may get one more node.
 
 use team_executor_core::{Priority, Role, RunOn, Session, Task};
 
 use super::elements::{Elements, Form};
 use super::overlay::{Fields, New, object};
+use super::patch::{Piece, patched};
 use super::written;
+use crate::fields::field;
+use crate::json::{Kind, Writer};
 use crate::tc::task_analysis::{CAPABILITY, NODE, OBJECT, ROLE};
 
 /// Something that the team must be able to do.
@@ -36,6 +39,16 @@ pub fn task_analysis(session: &Session, capabilities: &[Capability<'_>], score: 
         .always("roles", New::with(|out| roles.write(out)))
         .always("complexity_score", New::Whole(score.into()));
     written(|out| object(out, &OBJECT, &fields))
+}
+
+/// The text with a node for one more task at the end of its graph; nothing if it has no graph.
+pub fn task_analysis_with(original: &str, task: &Task) -> Option<String> {
+    patched(original, |patch, root| {
+        let graph = field(root, &OBJECT, "dependency_graph").filter(|graph| graph.kind() == Kind::Object)?;
+        let write = Box::new(|out: &mut Writer| object(out, &NODE, &node(task)));
+        patch.splice(graph, &[], &[Piece { key: Some(task.id.as_str().into()), write }]);
+        Some(())
+    })
 }
 
 fn capability<'a>(capability: &Capability<'a>) -> Fields<'a> {

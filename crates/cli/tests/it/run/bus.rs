@@ -53,7 +53,10 @@ fn people_send_read_and_broadcast_messages() {
     assert_eq!(msg(&["read", "MSG-002"]).stdout, "MSG-002 worker -> lead [state_update] half done\n  {\"step\": 2}\n");
     let missing = world.run(&["msg", "read", "MSG-9", "--session=S"]);
     assert_eq!(missing.code, Some(2), "{missing}");
-    assert!(missing.stderr.contains("there is no message 'MSG-9'\nhelp: see the last ones: team-executor msg list"), "{missing}");
+    assert!(
+        missing.stderr.contains("there is no message 'MSG-9'\nhelp: see the last ones: team-executor msg list"),
+        "{missing}"
+    );
     let status = msg(&["status"]).stdout;
     assert!(
         status.contains("worker: 1 message; last: MSG-002 worker -> lead [state_update] half done\n  {\"step\": 2}\n")

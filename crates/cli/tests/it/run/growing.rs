@@ -281,3 +281,36 @@ fn coordinator_adds_ten_tasks_to_a_tc_folder_while_16_workers_run() {
         document["dependency_graph"][id] = node(on);
     });
 }
+
+/// The tasks of a `tc` session are planned in another file than the one in which a run keeps its state.
+/// R: N-02
+#[test]
+fn tc_session_gets_tasks_at_rest_and_while_it_runs() {
+    const SESSION: &str = "--session=tc-spec-minimal";
+    let world = crate::fixtures::world("tc-spec-minimal");
+    let file = world.dir().join("tc-spec-minimal/task-analysis.json");
+    let before = read(&file);
+    let create = |id: &str, on: &str| {
+        world.run(&["task", "create", id, "--title", "New", "--assignee", "builder", "--deps", on, SESSION])
+    };
+    let added = create("BUILD-003", "BUILD-001");
+    assert_eq!(added.code, Some(0), "{added}");
+    let node = r#""BUILD-003": "#;
+    let grown = read(&file);
+    assert!(grown.contains(node), "{grown}");
+    for line in before.lines().filter(|line| line.contains("BUILD-001\":") || line.contains("capabilities")) {
+        assert!(grown.contains(line), "every other line stays: {grown}");
+    }
+    let gate = Gate::new(world.dir().join("gate"));
+    let worker = "[ $TEAM_EXECUTOR_TASK != BUILD-001 ] || cat gate; echo did $TEAM_EXECUTOR_TASK";
+    let mut command = world.command(&arguments(SESSION, worker, &["--on-complete", "auto_keep"]));
+    let mut executor = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_for(&mut executor, "▶ BUILD-001");
+    let live = create("BUILD-004", "BUILD-002,BUILD-003");
+    assert_eq!(live.code, Some(0), "{live}");
+    let unknown = create("BUILD-005", "NO-1");
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("unknown dependency 'NO-1'"), "{unknown}");
+    gate.open();
+    assert_eq!(end(executor).0, Some(0));
+    assert_eq!(column(&world, "findings"), ["1", "2", "3", "4"].map(|n| format!("did BUILD-00{n}")));
+}

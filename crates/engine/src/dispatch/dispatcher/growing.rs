@@ -122,7 +122,9 @@ impl RealDesk<'_> {
         let chosen = if only.tasks.is_empty() { Vec::new() } else { self.choose(&only)? };
         if let Some(draft) = draft {
             draft.write().map_err(|refusal| format!("{refusal}; {}", refusal.help))?;
-            self.views.accept_own(draft.name(), draft.text(), self.at.journal_length());
+            if draft.is_own() {
+                self.views.accept_own(draft.name(), draft.text(), self.at.journal_length());
+            }
         }
         let Session { roles, tasks, .. } = only;
         self.session.roles = roles;
