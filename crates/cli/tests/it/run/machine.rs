@@ -99,6 +99,34 @@ fn machine_limit_holds_over_two_runs_and_a_killed_executor() {
     assert_eq!(most, Some(3), "{seen}");
 }
 
+/// A run that a worker starts would wait for the place of that worker for ever.
+#[test]
+fn run_inside_a_worker_needs_no_place_of_its_own() {
+    let mut machine = Machine::new(1);
+    machine.open();
+    machine.world.write(".workflow/.team/OUT/tasks.csv", "id,title,deps,role\nOUT-1,Start another,,worker\n");
+    let inner = "team-executor run --session=.workflow/.team/ONE -y --agent counts";
+    let outer = machine.world.run(&["run", "--session=OUT", "-y", "--agent-command", inner]);
+    assert_eq!(outer.code, Some(0), "{outer}");
+    machine.ends_well("ONE");
+}
+
+/// A paused run gives back the places that it does not need.
+#[test]
+fn paused_run_leaves_the_machine_to_others() {
+    let mut machine = Machine::new(1);
+    machine.detach("run", "ONE");
+    machine.pulse.wait_alive(1);
+    machine.detach("run", "TWO");
+    let paused = machine.world.run(&["pause", "--session=ONE"]);
+    assert_eq!(paused.code, Some(0), "{paused}");
+    machine.open();
+    machine.ends_well("TWO");
+    let resumed = machine.world.run(&["resume", "--session=ONE", "-y"]);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    machine.ends_well("ONE");
+}
+
 #[test]
 fn only_the_user_limits_the_machine() {
     let mut machine = Machine::new(1);
