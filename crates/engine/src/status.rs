@@ -214,22 +214,6 @@ pub fn status(
     // What an executor that is there has not written down yet.
     let is_going = is_heard && run.counts().in_progress > 0;
     let going = run.last_event().filter(|_| is_going).map_or(0, |last| millis(last, now));
-    let judged = |task| {
-        let view = run.view(task)?;
-        let why = view.error.filter(|_| view.status != TaskStatus::Completed);
-        let wait = view.not_before.map(|until| seconds(now, until)).filter(|wait| *wait > 0);
-        Some(TaskNote {
-            rounds: view.rounds,
-            verdict: view.verdict,
-            why: why.map(str::to_owned),
-            findings: view.findings.filter(|_| view.status == TaskStatus::Completed).map(str::to_owned),
-            wait,
-            since: view.since,
-            failures: view.failures,
-            is_out_of_rounds: view.status == TaskStatus::Failed && seen.was_rejected(task),
-            because: (view.status == TaskStatus::Skipped).then(|| seen.because(task)).flatten(),
-        })
-    };
     let shelf = Shelf::at(&session.artifacts, &path, folder).ok();
     let halt = run.halt().map(|why| Halted::describe(why, &run, session));
     let told = if is_heard { control::activity(&path) } else { Going::default() };
@@ -250,7 +234,7 @@ pub fn status(
         running: running.collect(),
         attempts: indexes().map(|task| run.view(task).map_or(0, |view| view.attempt)).collect(),
         ready: indexes().filter(|task| statuses[task.get()] == TaskStatus::Ready).collect(),
-        judged: indexes().map(|task| judged(task).unwrap_or_default()).collect(),
+        judged: indexes().map(|task| note(&run, &seen, task, now).unwrap_or_default()).collect(),
         durations: indexes().filter_map(|task| run.view(task)).map(|view| view.durations).collect(),
         active: Duration::from_millis(run.active().0 + going),
         idle: Duration::from_millis(run.idle().0),
@@ -271,6 +255,23 @@ pub fn status(
         folder: path,
         changes: None,
     }))
+}
+
+/// How a task was judged, and since when.
+fn note(run: &Run, seen: &Circumstances, task: TaskIndex, now: Timestamp) -> Option<TaskNote> {
+    let view = run.view(task)?;
+    let is = |status| view.status == status;
+    Some(TaskNote {
+        rounds: view.rounds,
+        verdict: view.verdict,
+        why: view.error.filter(|_| !is(TaskStatus::Completed)).map(str::to_owned),
+        findings: view.findings.filter(|_| is(TaskStatus::Completed)).map(str::to_owned),
+        wait: view.not_before.map(|until| seconds(now, until)).filter(|wait| *wait > 0),
+        since: view.since,
+        failures: view.failures,
+        is_out_of_rounds: is(TaskStatus::Failed) && seen.was_rejected(task),
+        because: is(TaskStatus::Skipped).then(|| seen.because(task)).flatten(),
+    })
 }
 
 /// When the worker of an attempt last printed something, if it did.

@@ -82,6 +82,11 @@ pub static ALL: &[Schema] = &[
         source: Source::Text(include_str!("schemas/result.schema.json")),
     },
     Schema {
+        name: "attention",
+        title: "needs and problems of `status --format json`",
+        source: Source::Text(include_str!("schemas/attention.schema.json")),
+    },
+    Schema {
         name: "config",
         title: "team-executor.toml and config.toml",
         source: Source::Text(include_str!("schemas/config.schema.json")),

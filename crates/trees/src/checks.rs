@@ -63,7 +63,7 @@ impl Trees {
         commit: String,
         base: Merged,
         (task, attempt): (&str, u32),
-        scope: &[String],
+        scope: Option<&[String]>,
     ) -> Result<Delivered, Trouble> {
         let repository = &self.repository;
         let call = repository.call();
@@ -94,7 +94,7 @@ impl Trees {
         if commit != base.commit {
             // What an earlier attempt did stays wrong until it is undone.
             let from = repository.compared_with(&self.run, task, attempt)?.unwrap_or_else(|| base.commit.clone());
-            if !scope.is_empty() {
+            if let Some(scope) = scope {
                 wrong.extend(repository.outside(&from, &commit, scope)?);
             }
             if !self.extras.may_hold_secrets {
@@ -114,8 +114,8 @@ impl Repository {
                 .into();
         command.extend(scope.iter().map(|pattern| format!(":(exclude,top,glob){pattern}")));
         let out = must(&self.git, &self.call(), &command.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let allowed = scope.join(", ");
-        let why = |file| format!("{file}: the task may only change {allowed}; undo the change of this file");
+        let allowed = if scope.is_empty() { "no file".to_owned() } else { format!("only {}", scope.join(", ")) };
+        let why = |file| format!("{file}: the task may change {allowed}; undo the change of this file");
         Ok(listed(&out).into_iter().map(why).collect())
     }
 

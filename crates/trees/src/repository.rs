@@ -1,5 +1,6 @@
 //! The user's repository: what of it can be worked on, and what a run is based on.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use team_executor_agents::git::{Call, Git};
@@ -12,6 +13,8 @@ use crate::submodules::Submodules;
 
 /// The oldest git that merges as it is needed here.
 const LEAST: (u32, u32) = (2, 41);
+/// What is checked out, among changed files.
+const HEAD: &str = "HEAD";
 /// How many files are named.
 const TOLD: usize = 5;
 /// What of every project is no work of the user's.
@@ -226,6 +229,21 @@ impl Repository {
             !self.not_work.iter().any(|name| Path::new(inside).starts_with(name))
         };
         Ok(paths.filter(is_work).collect())
+    }
+
+    /// What in the checkout is not as it was committed: its files with size and time, and what is checked out. Two looks are
+    /// compared to find out whether somebody worked there.
+    pub fn state(&self) -> Result<BTreeMap<String, (i64, i64, u64)>, Trouble> {
+        let look = |file: String| {
+            let found = ours::look_at(&self.top.join(&file)).ok();
+            let of = found.map_or((0, 0, 0), |found| (found.st_size, found.st_mtime, found.st_mtime_nsec));
+            (file, of)
+        };
+        let mut state: BTreeMap<_, _> = self.uncommitted()?.into_iter().map(look).collect();
+        let head = self.commit_of("HEAD")?.unwrap_or_default();
+        let digits = u64::from_str_radix(head.get(..16).unwrap_or_default(), 16).unwrap_or(0);
+        state.insert(HEAD.to_owned(), (0, 0, digits));
+        Ok(state)
     }
 
     /// What the user is in the middle of in the checkout.

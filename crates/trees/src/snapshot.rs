@@ -24,8 +24,8 @@ pub struct Story {
     pub agent: String,
     /// When its worker ended, in seconds.
     pub seconds: i64,
-    /// The files that it may change, as patterns; without any all.
-    pub scope: Vec<String>,
+    /// The files that it may change, as patterns, if not all.
+    pub scope: Option<Vec<String>>,
 }
 
 /// What an attempt came to.
@@ -50,7 +50,7 @@ impl Trees {
         let base = self.base_of(task, attempt)?;
         let name = names::of_attempt(&self.run, task, attempt, Part::Result);
         if let Some(commit) = repository.commit_of(&name)? {
-            return self.described(commit, base, (task, attempt), &story.scope);
+            return self.described(commit, base, (task, attempt), story.scope.as_deref());
         }
         let tree = self.path(task, attempt);
         let wrong = self.uncommittable(task, attempt, &base.commit)?;
@@ -59,7 +59,7 @@ impl Trees {
         }
         let commit = self.commit(&tree, task, attempt, &base.commit, story)?;
         repository.create(&name, &commit)?;
-        self.described(commit, base, (task, attempt), &story.scope)
+        self.described(commit, base, (task, attempt), story.scope.as_deref())
     }
 
     /// Says that an attempt comes to what an earlier one did: it was only checked again.
@@ -67,7 +67,7 @@ impl Trees {
         &self,
         task: &str,
         (attempt, earlier): (u32, u32),
-        scope: &[String],
+        scope: Option<&[String]>,
     ) -> Result<Option<Delivered>, Trouble> {
         let of = |attempt, part| names::of_attempt(&self.run, task, attempt, part);
         let Some(commit) = self.repository.commit_of(&of(earlier, Part::Result))? else { return Ok(None) };

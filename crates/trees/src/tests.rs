@@ -128,7 +128,7 @@ fn story() -> Story {
         role: "worker".to_owned(),
         agent: "fake".to_owned(),
         seconds: 1_700_000_000,
-        scope: Vec::new(),
+        scope: None,
     }
 }
 
@@ -497,8 +497,8 @@ fn task_that_was_only_checked_again_has_the_same_result() {
     let place = Place::new();
     let trees = place.open().unwrap();
     let commit = place.attempt(&trees, "A", &[], &[("x", "1")]);
-    assert_eq!(trees.deliver_again("A", (3, 2), &[]).unwrap(), None);
-    assert_eq!(trees.deliver_again("A", (2, 1), &[]).unwrap().unwrap().commit, commit);
+    assert_eq!(trees.deliver_again("A", (3, 2), None).unwrap(), None);
+    assert_eq!(trees.deliver_again("A", (2, 1), None).unwrap().unwrap().commit, commit);
     assert_eq!(trees.results().unwrap()["A"], (2, commit));
     assert_eq!(std::fs::read_to_string(trees.path("A", 2).join("x")).unwrap(), "1");
 }

@@ -166,8 +166,7 @@ pub(super) fn read_scope(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option
     const EXPECTED: &str = "a list of patterns of files in the repository, for instance [\"src/api/**\"]";
     reader.no_nul(table, "scope");
     let inside = |text: &String| !text.starts_with('/') && !text.split('/').any(|part| part == "..");
-    reader
-        .set(table, "scope", EXPECTED, |value| patterns(value).filter(|all| !all.is_empty() && all.iter().all(inside)))
+    reader.set(table, "scope", EXPECTED, |value| patterns(value).filter(|all| all.iter().all(inside)))
 }
 
 /// A list of patterns, none of them empty.

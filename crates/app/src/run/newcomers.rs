@@ -80,7 +80,7 @@ impl Chooser for Newcomers {
             fallbacks: fallbacks.remove(&index).unwrap_or_default(),
             budget: budgets.tasks.get(&index).copied(),
             role_budget: budgets.roles.get(&task.role).copied(),
-            scope: chosen.scopes.get(&index).cloned().unwrap_or_default(),
+            scope: chosen.scopes.get(&index).cloned(),
             is_isolated: chosen.isolated.get(index.get()).copied().unwrap_or(false),
         };
         Ok((0..).map(TaskIndex).zip(&new.tasks).map(choice).collect())

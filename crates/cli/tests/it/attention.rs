@@ -10,9 +10,16 @@ use crate::conversations::asked::{ASKS, asking};
 use crate::run::ends::{Waiting, end, wait_for};
 use crate::run::{DID, column, run, tasks};
 
+/// How the run of a world stands. Whatever it needs is as the published schema says.
+#[track_caller]
 pub(crate) fn status(world: &World) -> Value {
     let shown = world.run(&["status", "--session=S", "--format", "json"]);
-    serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown}"))
+    let status = serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown}"));
+    let schema: Value = serde_json::from_str(&world.run(&["schema", "attention"]).stdout).expect("a schema");
+    let schema = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
+    let wrong: Vec<String> = schema.iter_errors(&status).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}: {shown}");
+    status
 }
 
 /// The one need or problem of a kind.

@@ -98,7 +98,7 @@ fn every_schema_has_an_example() {
     let names: Vec<_> = run.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let (of_session, others) = names.split_at(EXAMPLES.len());
     assert_eq!(of_session, EXAMPLES.iter().map(|(name, _, _)| *name).collect::<Vec<_>>());
-    assert_eq!(others, ["result", "config"], "which `everyday` judges");
+    assert_eq!(others, ["result", "attention", "config"], "which `everyday` and `attention` judge");
 }
 
 /// R: M-04

@@ -32,8 +32,8 @@ pub struct Choice {
     pub role_budget: Option<Budget>,
     /// It has a tree of its own.
     pub is_isolated: bool,
-    /// The files that it may change there, as patterns; without any all.
-    pub scope: Vec<String>,
+    /// The files that it may change there, as patterns, if not all.
+    pub scope: Option<Vec<String>>,
 }
 
 /// What a plan has more than its run.

@@ -1,5 +1,6 @@
 //! The threads that call git.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,7 @@ pub(crate) enum Errand {
     /// What is in the tree of an attempt, as a commit.
     Deliver { slot: usize, task: String, attempt: u32, story: Box<Story> },
     /// The same as an earlier attempt came to.
-    Again { slot: usize, task: String, attempt: u32, earlier: u32, scope: Vec<String> },
+    Again { slot: usize, task: String, attempt: u32, earlier: u32, scope: Option<Vec<String>> },
     /// What the trunk would be with these, one after the other: a task and its commit each.
     Fold(Vec<(String, String)>),
     /// The files of a commit, in the tree of the trunk; a moment later, if there were no means to run the tests.
@@ -50,6 +51,8 @@ pub enum News {
         slot: usize,
         /// What it came to.
         delivered: Result<Option<Delivered>, Trouble>,
+        /// The files of the user's checkout that changed since the last look.
+        escaped: Vec<String>,
     },
     /// What the trunk would be.
     Folded(Result<Folded, Trouble>),
@@ -74,6 +77,7 @@ pub struct Folded {
 #[derive(Debug)]
 pub(crate) struct Bench {
     errands: Option<Sender<Errand>>,
+    watch: Arc<Watch>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -81,20 +85,47 @@ impl Bench {
     /// Starts the threads.
     pub(crate) fn new(trees: &Trees, outbox: &Outbox) -> io::Result<Self> {
         let (errands, received) = mpsc::channel();
+        let watch = Arc::new(Watch::new(trees));
         let received = Arc::new(Mutex::new(received));
         let mut threads = Vec::new();
         for _ in 0..THREADS {
             let (trees, outbox, received) = (trees.clone(), outbox.clone(), Arc::clone(&received));
+            let watch = Arc::clone(&watch);
             let thread = std::thread::Builder::new().name("trees".to_owned());
-            threads.push(thread.spawn(move || work(&trees, &outbox, &received))?);
+            threads.push(thread.spawn(move || work(&trees, &outbox, &received, &watch))?);
         }
-        Ok(Self { errands: Some(errands), threads })
+        Ok(Self { errands: Some(errands), watch, threads })
+    }
+
+    /// What looks after the user's checkout.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Asks for something; [`Message::Tree`] says what came of it.
     pub(crate) fn ask(&self, errand: Errand) {
         // The threads end only after the sender is gone.
         let _heard = self.errands.as_ref().is_some_and(|errands| errands.send(errand).is_ok());
+    }
+}
+
+/// Looks whether somebody works in the user's checkout, which no task should.
+#[derive(Debug)]
+pub(crate) struct Watch(Mutex<BTreeMap<String, (i64, i64, u64)>>);
+
+impl Watch {
+    fn new(trees: &Trees) -> Self {
+        Self(Mutex::new(trees.repository().state().unwrap_or_default()))
+    }
+
+    /// What changed since the last look. Where that cannot be told, it is at the next one.
+    pub(crate) fn changed(&self, trees: &Trees) -> Vec<String> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(now) = trees.repository().state() else { return Vec::new() };
+        let before = std::mem::replace(&mut *last, now);
+        let new = last.iter().filter(|(file, state)| before.get(*file) != Some(state)).map(|(file, _)| file);
+        let gone = before.keys().filter(|file| !last.contains_key(*file));
+        new.chain(gone).cloned().collect()
     }
 }
 
@@ -108,19 +139,19 @@ impl Drop for Bench {
     }
 }
 
-fn work(trees: &Trees, outbox: &Outbox, errands: &Mutex<Receiver<Errand>>) {
+fn work(trees: &Trees, outbox: &Outbox, errands: &Mutex<Receiver<Errand>>, watch: &Watch) {
     loop {
         // A guard that lived on would keep the others from their errands.
         let errand = errands.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(errand) = errand else { return };
-        let news = done(trees, &errand);
+        let news = done(trees, &errand, watch);
         if outbox.send(Message::Tree(Box::new(news))).is_err() {
             return;
         }
     }
 }
 
-fn done(trees: &Trees, errand: &Errand) -> News {
+fn done(trees: &Trees, errand: &Errand, watch: &Watch) -> News {
     match errand {
         Errand::Make { slot, task, attempt, commits, before } => {
             let made = insisting(|| {
@@ -136,12 +167,13 @@ fn done(trees: &Trees, errand: &Errand) -> News {
             News::Made { slot: *slot, made }
         }
         Errand::Deliver { slot, task, attempt, story } => {
-            News::Delivered { slot: *slot, delivered: insisting(|| trees.deliver(task, *attempt, story).map(Some)) }
+            let delivered = insisting(|| trees.deliver(task, *attempt, story).map(Some));
+            News::Delivered { slot: *slot, delivered, escaped: watch.changed(trees) }
         }
-        Errand::Again { slot, task, attempt, earlier, scope } => News::Delivered {
-            slot: *slot,
-            delivered: insisting(|| trees.deliver_again(task, (*attempt, *earlier), scope)),
-        },
+        Errand::Again { slot, task, attempt, earlier, scope } => {
+            let delivered = insisting(|| trees.deliver_again(task, (*attempt, *earlier), scope.as_deref()));
+            News::Delivered { slot: *slot, delivered, escaped: Vec::new() }
+        }
         Errand::Fold(results) => News::Folded(insisting(|| folded(trees, results))),
         Errand::Stage { commit, later } => {
             if *later {

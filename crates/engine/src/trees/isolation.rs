@@ -125,10 +125,8 @@ impl Isolation {
     }
 
     /// A task was added.
-    pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool, scope: Vec<String>) {
-        if !scope.is_empty() {
-            self.settings.scopes.insert(task, scope);
-        }
+    pub(crate) fn learn(&mut self, task: TaskIndex, is_isolated: bool, scope: Option<Vec<String>>) {
+        self.settings.scopes.extend(scope.map(|scope| (task, scope)));
         let others = self.settings.others;
         self.settings.isolated.resize(task.get(), others);
         self.settings.isolated.push(is_isolated);
@@ -136,6 +134,16 @@ impl Isolation {
 
     pub(crate) const fn trees(&self) -> &Trees {
         &self.trees
+    }
+
+    /// The tasks that have workers in trees.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = TaskIndex> + '_ {
+        self.made.keys().copied()
+    }
+
+    /// What changed in the user's checkout since the last look.
+    pub(crate) fn escaped(&self) -> Vec<String> {
+        self.bench.watch().changed(&self.trees)
     }
 
     pub(crate) fn ask(&self, errand: Errand) {
@@ -198,7 +206,7 @@ impl Isolation {
         let Some((earlier, _)) = self.results.get(&work.task) else { return false };
         let (task, attempt, earlier) = (task.to_owned(), work.attempt, *earlier);
         self.stages.insert(slot, Stage { work, ended: Some(Completed::Again), is_recalled: false });
-        let scope = self.settings.scope(work.task).to_vec();
+        let scope = self.settings.scope(work.task).map(<[String]>::to_vec);
         self.ask(Errand::Again { slot, task, attempt, earlier, scope });
         true
     }
@@ -287,7 +295,7 @@ pub(crate) fn story(
     task: TaskIndex,
     (agent, findings): (&str, Option<&str>),
     at: Timestamp,
-    scope: &[String],
+    scope: Option<&[String]>,
 ) -> Story {
     let task = &session.tasks[task.get()];
     let subject = format!("{}: {}", task.id, task.label());
@@ -301,7 +309,7 @@ pub(crate) fn story(
         role: task.role.to_string(),
         agent: agent.to_owned(),
         seconds: at.as_micros().div_euclid(1_000_000),
-        scope: scope.to_vec(),
+        scope: scope.map(<[String]>::to_vec),
     }
 }
 

@@ -89,9 +89,9 @@ impl Conflict {
 }
 
 impl Settings {
-    /// The files that a task may change; without any all.
-    pub fn scope(&self, task: TaskIndex) -> &[String] {
-        self.scopes.get(&task).map(Vec::as_slice).unwrap_or_default()
+    /// The files that a task may change, if not all.
+    pub fn scope(&self, task: TaskIndex) -> Option<&[String]> {
+        self.scopes.get(&task).map(Vec::as_slice)
     }
 
     /// Whether a task has trees of its own.

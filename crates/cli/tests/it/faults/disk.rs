@@ -144,6 +144,27 @@ fn readonly_session_runs_once_and_keeps_edits() {
     assert_eq!(without.code, Some(1), "{without}");
 }
 
+/// R: U-01
+#[test]
+fn little_room_on_the_disk_of_a_run_is_a_problem() {
+    let world = tasks(&[("A", ""), ("B", "A")]);
+    let Some(disk) = SmallDisk::new(world.dir().join("small"), 4096) else {
+        lacks("mount", "a disk with little room");
+        return;
+    };
+    world.copy_tree(world.dir().join("S"), "small/S");
+    let part = world.command(&arguments("--session=S", DID, &["--only", "A"])).current_dir(&disk.0).limited_output();
+    assert_eq!(part.status.code(), Some(0), "{}", said(&part));
+    let shown = world.command(&["status", "--session=S", "--format=json"]).current_dir(&disk.0).limited_output();
+    let status: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    let problem = &status["problems"][0];
+    assert_eq!(problem["kind"], "disk", "{status:#}");
+    assert!(problem["why"].as_str().is_some_and(|why| why.starts_with("the disk of the run has only ")), "{problem:#}");
+    let command = problem["do"].as_str().expect("a command");
+    let pasted = world.shell(&format!("cd small && {command}"));
+    assert_eq!(pasted.code, Some(0), "{pasted}");
+}
+
 #[test]
 fn a_run_can_be_looked_at_where_nothing_can_be_written() {
     let world = tasks(&[("A", "")]);

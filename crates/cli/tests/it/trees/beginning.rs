@@ -52,3 +52,26 @@ fn rehearsal_makes_no_trees() {
     assert_eq!(rehearsed.code, Some(0), "{rehearsed}");
     assert_eq!((trees(&world), git(&world, &["for-each-ref", "refs/team-executor"])), (vec![], String::new()));
 }
+
+#[test]
+fn edit_that_leaves_its_tree_is_noticed_and_named() {
+    for (script, named) in [
+        ("echo mine >> DIR/a.txt; echo new > DIR/new", Some("a.txt, new")),
+        ("git -C DIR -c user.name=x -c user.email=x@y commit -q --allow-empty -m x", Some("HEAD")),
+        ("echo fine > a.txt", None),
+    ] {
+        let world = repository(&[("A", "")], "[isolation]\ndirty = \"ignore\"\n", &[("a.txt", "1\n")]);
+        world.write("mine", "not committed, and not changed either\n");
+        let script = script.replace("DIR", &world.dir().display().to_string());
+        let ran = run(&world, &format!("sh -c '{script}'"), &[]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        let words = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        match named {
+            Some(files) => {
+                let told = format!("while A worked, your checkout changed: {files}. If you did not do that");
+                assert_eq!(words.matches(&told).count(), 1, "{ran}");
+            }
+            None => assert!(!words.contains("your checkout changed"), "{ran}"),
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What becomes of an attempt with a tree of its own, before its worker starts and after it has ended.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -39,7 +39,8 @@ impl RealDesk<'_> {
                 let next = self.has_made(rules, slot, made)?;
                 return Ok(next.map(|next| (slot, next)).into_iter().collect());
             }
-            News::Delivered { slot, delivered } => {
+            News::Delivered { slot, delivered, escaped } => {
+                self.tell_escaped(rules.in_slot(slot).map(|work| work.task), &escaped);
                 let next = self.has_delivered(rules, slot, delivered);
                 return Ok(next.map(|next| (slot, next)).into_iter().collect());
             }
@@ -92,9 +93,8 @@ impl RealDesk<'_> {
             Completed::Worked { outcome: Outcome::Completed { findings, .. }, .. } => findings.as_deref(),
             _ => None,
         };
-        let scope = self.workspace.isolation(work.task).map(|trees| trees.settings().scope(work.task).to_vec());
-        let told = (agent.as_str(), findings);
-        let story = story(&self.session, work.task, told, clock::now(), &scope.unwrap_or_default());
+        let scope = self.workspace.isolation(work.task).and_then(|trees| trees.settings().scope(work.task));
+        let story = story(&self.session, work.task, (agent.as_str(), findings), clock::now(), scope);
         let task = self.session.tasks[work.task.get()].id.clone();
         if let Some(trees) = &mut self.workspace.trees {
             trees.deliver((slot, work), task.as_str(), story, ended);
@@ -145,6 +145,26 @@ impl RealDesk<'_> {
             return Some(checking.begin(&scene, slot, work, outcome, is_durable));
         }
         Some(self.over(rules, slot, Some(work), Next::Over(outcome)))
+    }
+
+    /// Somebody changed the user's checkout while these tasks were at work, which all have trees of their own.
+    fn tell_escaped(&mut self, task: Option<TaskIndex>, files: &[String]) {
+        if files.is_empty() {
+            return;
+        }
+        let others = self.workspace.trees.iter().flat_map(|trees| trees.at_work());
+        let tasks: BTreeSet<TaskIndex> = task.into_iter().chain(others).collect();
+        let names: Vec<&str> = tasks.into_iter().map(|task| self.id(task)).collect();
+        let who =
+            if names.is_empty() { "tasks were at work".to_owned() } else { format!("{} worked", names.join(", ")) };
+        let more = files.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let files = files.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
+        let told = format!(
+            "while {who}, your checkout changed: {files}{more}. If you did not do that, an agent left its tree; \
+             what it did there is in no commit of a task"
+        );
+        tell_problems(vec![told], self.tell);
     }
 
     fn tell_changes(&mut self, task: &str, work: Work, delivered: &Delivered) {
@@ -359,7 +379,9 @@ impl RealDesk<'_> {
             )
         };
         let mut problems: Vec<String> = unmerged.into_iter().map(merge).collect();
+        let escaped = trees.escaped();
         let landed = trees.finish();
+        self.tell_escaped(None, &escaped);
         match &landed {
             Ok(Landed::Nothing) => {}
             Ok(Landed::Branch { name, commit, instead }) => {
