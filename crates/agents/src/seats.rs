@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock, inotify};
 use rustix::io::{Errno, retry_on_intr};
+use rustix::system::uname;
 use team_executor_beneath::{How, make_shared, open_file};
 
 /// The file on which those wait who are not the next.
@@ -36,8 +37,10 @@ pub struct Seat {
 }
 
 impl Seats {
-    /// So many, in a folder that is made if it is missing.
-    pub fn open(folder: PathBuf, most: u32) -> io::Result<Self> {
+    /// So many, in a folder of this machine, which is made if it is missing: the one above may be on several machines.
+    pub fn open(above: &Path, most: u32) -> io::Result<Self> {
+        let host = uname().nodename().to_string_lossy().replace('/', "-");
+        let folder = above.join(format!("on-{host}"));
         make_shared(&folder)?;
         Ok(Self { folder, most })
     }
@@ -125,7 +128,7 @@ mod tests {
     use super::*;
 
     fn seats(dir: &Path, most: u32) -> Seats {
-        Seats::open(dir.join("machine"), most).unwrap()
+        Seats::open(&dir.join("machine"), most).unwrap()
     }
 
     fn taken(seats: &Seats) -> Seat {

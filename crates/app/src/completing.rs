@@ -80,7 +80,7 @@ fn of_option(option: &str) -> Option<Named> {
     match option {
         "--session" => Some(Named::Session),
         "--run" | "--continue" => Some(Named::Run),
-        "--agent" => Some(Named::Agent),
+        "--agent" | "--with" => Some(Named::Agent),
         _ => None,
     }
 }

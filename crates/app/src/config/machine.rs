@@ -46,7 +46,7 @@ pub(crate) fn seats(app: &App, settings: &Settings) -> Result<Option<Seats>, Err
     };
     let folder = folder.join(FOLDER);
     let shown = folder.display().to_string();
-    Seats::open(folder, set.value).map(Some).map_err(|error| {
+    Seats::open(&folder, set.value).map(Some).map_err(|error| {
         let message = format!("the limit of the machine cannot be kept: cannot open {shown}: {error}");
         Error::io(Finding::error(Code::Usage, message).help("make the folder usable, or remove [machine]"))
     })

@@ -99,7 +99,8 @@ pub(crate) fn conversation(
         if last.finished && !last.ok && !last.is_overspent() {
             return None; // it may have failed because of what was said before
         }
-        if let Some(session) = last.usage.session_id {
+        let is_its_own = |session: &String| rules.used_in(session).all(|(_, used)| used.agent == worker.agent);
+        if let Some(session) = last.usage.session_id.filter(is_its_own) {
             let leftover = if is_sent_back { Leftover::StaysCopied } else { Leftover::Stays };
             return Some(TakenUp { session, leftover });
         }

@@ -202,7 +202,13 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         tell,
     };
     let beginning = Beginning { has_begun, rebooted, edited: taken.effects, rendered: (Duration::ZERO, rendered) };
-    let machine = options.machine.as_ref().map(|seats| Machine::start(seats.clone(), outbox.clone())).transpose();
+    // A run inside a worker goes on the seat of that: it would wait for it for ever.
+    let machine = options
+        .machine
+        .as_ref()
+        .filter(|_| depth == 0)
+        .map(|seats| Machine::start(seats.clone(), outbox.clone()))
+        .transpose();
     let machine = machine.map_err(Failure::disk("start", "the thread that waits for the machine's limit"))?;
     let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox)).within(machine);
     let result = dispatcher.drive(beginning);
