@@ -50,7 +50,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) detach: bool,
 
-    /// Watch the run in a browser; the page stays until nobody looks at it
+    /// Watch the run in a browser; the page stays as long as it is open
     #[arg(long, conflicts_with = "detach")]
     pub(crate) ui: bool,
 

@@ -27,7 +27,7 @@ use crate::control::subscribers::Feed;
 use crate::dispatch::conductor::Conductor;
 use crate::dispatch::desk::Desk as _;
 use crate::dispatch::following::Following;
-use crate::dispatch::inbox::{self, Message};
+use crate::dispatch::inbox::{self, Message, Outbox};
 use crate::dispatch::local_crew::LocalCrew;
 use crate::dispatch::machine::Machine;
 use crate::dispatch::signals::Listening;
@@ -52,15 +52,10 @@ const CHANGES_TOLD: usize = 20;
 pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report, Failure> {
     let depth = depth(&options.environment).map_err(|error| Failure::TooDeep(error.to_string()))?;
     must_be_text(&options.folder, &project_root(&options.folder, &options.current))?;
-    let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
-    let before = done.map(|done| replay::before(options, done)).transpose()?.flatten();
-    let anew = match before {
-        Some(Before::Report(report)) => return Ok(*report),
-        Some(Before::Anew { .. }) if options.run.is_some() => {
-            return Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()));
-        }
-        Some(Before::Anew { told }) => Some(told),
-        None => None,
+    let anew = match earlier(options)? {
+        Earlier::Finished(report) => return Ok(*report),
+        Earlier::Changed(told) => Some(told),
+        Earlier::None => None,
     };
     let chooser = options.chooser.take();
     let options = &*options;
@@ -131,31 +126,12 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     problems.extend(views.render(&mut session, conductor.rules(), at.journal_length(), true));
     let rendered = started.elapsed();
     tell_problems(problems, tell);
-    if options.dialect == Dialect::Tc
-        && let Err(error) = layout::complete(&options.folder)
-    {
-        tell(event::warning(format!("an optional folder of the session was not created: {error}")));
-    }
-    if let Err(error) = layout::begin_board(&options.folder) {
-        tell(event::warning(format!("the discovery board of the session was not created: {error}")));
-    }
-
-    let (signals, requests) = (outbox.clone(), outbox.clone());
+    complete_folder(options, tell);
+    let signals = outbox.clone();
     let listening = Listening::begin(move |signal| signals.send(Message::Signal(signal)));
     let listening = listening.map_err(Failure::disk("listen to", "signals"))?;
-    let hand_over = move |asked| requests.send(Message::Asked(asked)).is_ok();
-    let server = Server::open(&at.path.join(EXECUTOR), Arc::clone(&news), hand_over);
-    if let Err(error) = &server {
-        tell(event::warning(format!("the run cannot be controlled while it goes on: {error}")));
-    }
-    let watched = watching::folders(&options.folder, own_file::tasks_folder(&options.folder));
-    let watch = Watch::begin(&watched, outbox.clone());
-    if let Err(error) = &watch {
-        tell(event::warning(format!("edits of the session are not noticed while it is run: {error}")));
-    }
-    if options.dialect == Dialect::Tc {
-        outbox.send(Message::Edited).ok(); // since its analysis was read
-    }
+    let server = serve(&at.path.join(EXECUTOR), &news, &outbox, tell);
+    let watch = watch(options, &outbox, tell);
     talk::close_doors(&at);
     guard_executor(depth > 0);
     let crew = LocalCrew::new(options, &at, conductor.epoch())?;
@@ -202,14 +178,7 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
         tell,
     };
     let beginning = Beginning { has_begun, rebooted, edited: taken.effects, rendered: (Duration::ZERO, rendered) };
-    // A run inside a worker goes on the seat of that: it would wait for it for ever.
-    let machine = options
-        .machine
-        .as_ref()
-        .filter(|_| depth == 0)
-        .map(|seats| Machine::start(seats.clone(), outbox.clone()))
-        .transpose();
-    let machine = machine.map_err(Failure::disk("start", "the thread that waits for the machine's limit"))?;
+    let machine = if depth == 0 { machine(options, &outbox)? } else { None };
     let mut dispatcher = Dispatcher::new(options, conductor, crew, desk, (outbox, inbox)).within(machine);
     let result = dispatcher.drive(beginning);
     let Dispatcher { desk, crew, inbox, .. } = dispatcher;
@@ -220,6 +189,66 @@ pub fn run(options: &mut Options, tell: &mut dyn FnMut(Event)) -> Result<Report,
     drop(server); // while the lock is held
     drop(crew); // so is what ends every worker after a failure
     result
+}
+
+/// What an earlier start left of the session.
+enum Earlier {
+    /// A run that is to be made or continued.
+    None,
+    /// A finished run; nothing is left to do.
+    Finished(Box<Report>),
+    /// A finished run of other tasks: a new one begins, with these remarks.
+    Changed(Vec<String>),
+}
+
+fn earlier(options: &mut Options) -> Result<Earlier, Failure> {
+    let done = run_at::finished(&options.session, (&options.folder, &options.current), options.run.as_deref());
+    match done.map(|done| replay::before(options, done)).transpose()?.flatten() {
+        Some(Before::Report(report)) => Ok(Earlier::Finished(report)),
+        Some(Before::Anew { .. }) if options.run.is_some() => {
+            Err(Failure::Changed("the run is finished, and its session has changed since".to_owned()))
+        }
+        Some(Before::Anew { told }) => Ok(Earlier::Changed(told)),
+        None => Ok(Earlier::None),
+    }
+}
+
+/// Makes what the folder of the session lacks. Workers can do without it.
+fn complete_folder(options: &Options, tell: &mut dyn FnMut(Event)) {
+    if options.dialect == Dialect::Tc
+        && let Err(error) = layout::complete(&options.folder)
+    {
+        tell(event::warning(format!("an optional folder of the session was not created: {error}")));
+    }
+    if let Err(error) = layout::begin_board(&options.folder) {
+        tell(event::warning(format!("the discovery board of the session was not created: {error}")));
+    }
+}
+
+/// Takes requests from others as long as it lives.
+fn serve(executor: &Path, news: &Arc<Feed>, outbox: &Outbox, tell: &mut dyn FnMut(Event)) -> Option<Server> {
+    let requests = outbox.clone();
+    let hand_over = move |asked| requests.send(Message::Asked(asked)).is_ok();
+    let server = Server::open(executor, Arc::clone(news), hand_over);
+    server.map_err(|error| tell(event::warning(format!("the run cannot be controlled while it goes on: {error}")))).ok()
+}
+
+/// Notices edits of the session as long as it lives.
+fn watch(options: &Options, outbox: &Outbox, tell: &mut dyn FnMut(Event)) -> Option<Watch> {
+    let watched = watching::folders(&options.folder, own_file::tasks_folder(&options.folder));
+    let watch = Watch::begin(&watched, outbox.clone());
+    if options.dialect == Dialect::Tc {
+        outbox.send(Message::Edited).ok(); // since its analysis was read
+    }
+    let unnoticed =
+        |error| tell(event::warning(format!("edits of the session are not noticed while it is run: {error}")));
+    watch.map_err(unnoticed).ok()
+}
+
+/// Waits for places where the machine has a limit. A run inside a worker goes on the place of that: it would wait for it for ever.
+fn machine(options: &Options, outbox: &Outbox) -> Result<Option<Machine>, Failure> {
+    let started = options.machine.as_ref().map(|seats| Machine::start(seats.clone(), outbox.clone()));
+    started.transpose().map_err(Failure::disk("start", "the thread that waits for the machine's limit"))
 }
 
 /// What the rules are told about tasks that came behind the others since the run began; nothing if there are none.
