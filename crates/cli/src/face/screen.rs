@@ -33,6 +33,7 @@ const KEYS: &str = "   ? keys";
 pub(crate) struct Screen {
     // Dropped first: when the view has gone, no key is taken any more.
     keys: Option<Keys>,
+    can_leave: bool,
     messages: Sender<Message>,
     thread: Option<JoinHandle<()>>,
     is_left: Arc<AtomicBool>,
@@ -42,6 +43,8 @@ pub(crate) struct Screen {
 pub(super) enum Message {
     /// Something happened.
     Seen(Seen),
+    /// Keys are read from now on.
+    Listening,
     /// A key was pressed.
     Key(u8),
     /// These lines scroll by.
@@ -65,13 +68,9 @@ impl Screen {
     pub(super) fn open(board: Board, run: Steered, has_colours: bool) -> io::Result<Self> {
         let (messages, inbox) = mpsc::channel();
         let (can_leave, is_left) = (run.can_leave, Arc::new(AtomicBool::new(false)));
-        let pressed = messages.clone();
-        let keys = Keys::read(can_leave, move |key| {
-            pressed.send(Message::Key(key)).ok(); // a view that is gone has no keys
-        })?;
         let view = View {
             board,
-            has_keys: keys.is_some(),
+            has_keys: false,
             steering: Steering::new(run, messages.clone()),
             has_colours,
             // Only the process that executes a run asks at its terminal.
@@ -83,15 +82,33 @@ impl Screen {
             is_left: Arc::clone(&is_left),
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(move || view.show(&inbox))?;
-        Ok(Self { keys, messages, thread: Some(thread), is_left })
+        Ok(Self { keys: None, can_leave, messages, thread: Some(thread), is_left })
     }
 
-    pub(super) fn tell(&self, kind: Kind) {
+    /// Reads keys from now on, if it can: before a run begins there is nothing to steer, and what is typed is for a later question.
+    fn listen(&mut self, kind: &Kind) {
+        if !matches!(kind, Kind::RunStarted { .. }) || self.keys.is_some() {
+            return;
+        }
+        let pressed = self.messages.clone();
+        let keys = Keys::read(self.can_leave, move |key| {
+            pressed.send(Message::Key(key)).ok(); // a view that is gone has no keys
+        });
+        // A terminal that cannot be changed shows the run without them.
+        self.keys = keys.ok().flatten();
+        if self.keys.is_some() {
+            self.messages.send(Message::Listening).ok();
+        }
+    }
+
+    pub(super) fn tell(&mut self, kind: Kind) {
+        self.listen(&kind);
         self.send(Seen { kind, at: Instant::now(), is_past: false });
     }
 
     /// Takes note of what happened so long ago.
-    pub(super) fn recall(&self, kind: Kind, ago: Duration) {
+    pub(super) fn recall(&mut self, kind: Kind, ago: Duration) {
+        self.listen(&kind);
         let now = Instant::now();
         self.send(Seen { kind, at: now.checked_sub(ago).unwrap_or(now), is_past: true });
     }
@@ -202,6 +219,7 @@ impl View {
                     self.say(&line);
                 }
             }
+            Message::Listening => self.has_keys = true,
             Message::Key(key) => {
                 let Self { board, steering, .. } = self;
                 if board.now(|now| steering.press(key, now)) {

@@ -167,6 +167,7 @@ fn plan_as_data() {
       "budgets": [],
       "held_back": [],
       "run": null,
+      "estimate": null,
       "reconciliation": [],
       "findings": [
         {

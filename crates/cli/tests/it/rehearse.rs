@@ -113,7 +113,7 @@ fn a_task_that_does_not_exist_is_named_before_anything_is_copied() {
     let before = world.tree();
     let run = rehearse(&world, EXAMPLE, &["--fail", "SURVEY-9"]);
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("error: there is no task 'SURVEY-9'\nhelp: team-executor plan"), "{run}");
+    assert!(run.stderr.contains("error: there is no task 'SURVEY-9'\nhelp: list the tasks:"), "{run}");
     assert_eq!(world.tree(), before);
 }
 

@@ -70,9 +70,9 @@ fn a_worker_that_writes_into_the_journal_is_found_out() {
         let before = read(folder(&world).join(".executor/journal"));
         let refused = run(&world, &worker, &[]);
         assert_eq!(refused.code, Some(74), "{refused}");
-        assert!(refused.stderr.contains("help: team-executor doctor --"), "{refused}");
+        assert!(refused.stderr.contains("team-executor doctor --"), "{refused}");
         assert_eq!(read(folder(&world).join(".executor/journal")), before);
         let status = world.run(&["status", "--session=S"]);
-        assert!(status.stderr.contains("help: team-executor doctor --"), "{status}");
+        assert!(status.stderr.contains("team-executor doctor --"), "{status}");
     }
 }

@@ -37,7 +37,7 @@ fn a_paused_run_waits_until_it_is_resumed() {
     let again = ask(world, &["pause"]);
     assert_eq!(again.code, Some(2), "{again}");
     assert!(
-        again.stderr.starts_with("error: nothing was done: the run is paused\nhelp: team-executor status"),
+        again.stderr.starts_with("error: nothing was done: the run is paused\nhelp: see how the run stands: "),
         "{again}"
     );
 
