@@ -1,12 +1,11 @@
 //! What becomes of a session when its tasks are completed: kept, put away, exported.
 
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::json as value;
-use team_executor_testkit::World;
 use team_executor_testkit::limited::*;
+use team_executor_testkit::{Terminal, World};
 
 use super::{DID, arguments, folder, json, read, run, tasks};
 use crate::fixtures::world as fixture;
@@ -92,27 +91,26 @@ fn completion_action_counts_and_failed_runs_stay() {
 /// R: E-06
 #[test]
 fn a_person_on_a_terminal_chooses() {
-    let chosen = |answers: &str| {
+    let chosen = |answers: &[(&str, &str)]| {
         let world = fixture("tc-spec-minimal");
-        let program = env!("CARGO_BIN_EXE_team-executor");
-        let line = format!("{program} {SESSION} --agent-command 'echo did it'");
-        let mut script = Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]).current_dir(world.dir()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        script.env("HOME", world.dir().join("../home"));
-        let mut child = script.spawn().expect("script runs");
-        let mut input = child.stdin.take().expect("its input");
-        input.write_all(answers.as_bytes()).expect("typed");
-        let output = child.limited_output();
-        drop(input);
-        (world, String::from_utf8_lossy(&output.stdout).into_owned())
+        let mut terminal = Terminal::start(world.command(&[SESSION, "--agent-command", "echo did it"]));
+        terminal.wait_for("Start? [Y/n]").say("y");
+        for (question, answer) in answers {
+            terminal.wait_for(question).say(answer);
+        }
+        let (code, shown) = terminal.end();
+        assert_eq!(code, Some(0), "{shown}");
+        (world, shown)
     };
-    let (world, shown) = chosen("y\n2\n");
-    assert!(shown.contains("Archive & Clean (recommended)") && shown.contains("Resume with: "), "{shown}");
+    let choice = "Archive & Clean (recommended)";
+    let (world, shown) = chosen(&[(choice, "2")]);
+    assert!(shown.contains("Resume with: "), "{shown}");
     assert_eq!((status(&world), runs(&world, ".csv-wave").len()), ("paused".into(), 1), "{shown}");
-    let (world, shown) = chosen("y\n3\n../out\n");
+    let folder = "Export to which folder? ";
+    let (world, shown) = chosen(&[(choice, "3"), (folder, "../out")]);
     assert_eq!((status(&world), runs(&world, ".archive").len()), ("completed".into(), 1), "{shown}");
     assert!(world.dir().join("../out/export-manifest.json").exists(), "{shown}");
-    let (world, shown) = chosen("y\n3\n~/delivery\n");
+    let (world, shown) = chosen(&[(choice, "3"), (folder, "~/delivery")]);
     assert!(world.dir().join("../home/delivery/export-manifest.json").exists(), "{shown}");
 }
 
