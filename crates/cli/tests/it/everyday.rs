@@ -14,9 +14,9 @@ fn json(world: &World, args: &[&str]) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run}"))
 }
 
-/// The executor takes no edit while it is paused, and `resume` says so. The next start takes it.
+/// A paused executor takes in what it can; `resume` refuses the rest aloud.
 #[test]
-fn edit_under_a_paused_run_is_refused_aloud() {
+fn edit_under_a_paused_run_is_taken_or_refused_aloud() {
     let mut waiting = Waiting::new();
     let mut executor = waiting.start();
     let world = &waiting.world;
@@ -24,20 +24,41 @@ fn edit_under_a_paused_run_is_refused_aloud() {
     waiting.gate.open();
     wait_for(&mut executor, "✓ A");
     let table = world.dir().join("S/tasks.csv");
-    let edited = read(&table).replace("B,,Do it,", "B,,Do it with care,");
-    assert!(edited.contains("with care"), "{edited}");
-    world.write("S/tasks.csv", edited);
+    let before = read(&table);
+    let edited = before.replace("B,,Do it,", "B,,Do it with care,");
+    assert!(edited != before, "{before}");
+    world.write("S/tasks.csv", &edited);
+    wait_for(&mut executor, "B: another text");
+    // Another role is not taken.
+    let other = edited
+        .lines()
+        .map(|line| if line.starts_with("B,") { line.replace("worker", "other") } else { line.to_owned() });
+    let other: String = other.flat_map(|line| [line, "\n".to_owned()]).collect();
+    assert!(other != edited, "{edited}");
+    world.write("S/tasks.csv", other);
     let refused = world.run(&["resume", "--session=S"]);
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("B changed while the executor was paused, which takes no edits"), "{refused}");
-    assert_eq!(world.run(&["stop", "--session=S"]).code, Some(0));
-    end(executor);
-    let kept = world.tree().to_string();
-    assert!(kept.contains("tasks.csv.edited-1"), "the edit is kept: {kept}");
-    let edited = read(&table).replace("B,,Do it,", "B,,Do it with care,");
+    assert!(refused.stderr.contains("tasks, roles or dependencies of the session were edited"), "{refused}");
     world.write("S/tasks.csv", edited);
-    assert_eq!(run(world, "cat > said; true", &[]).code, Some(0));
-    assert!(read(world.dir().join("said")).contains("Do it with care"));
+    assert_eq!(world.run(&["resume", "--session=S"]).code, Some(0));
+    assert_eq!(end(executor).0, Some(0));
+    assert!(world.run(&["prompt", "B", "--session=S"]).stdout.contains("Do it with care"));
+}
+
+/// What was added while a run goes on is part of it after a pause.
+#[test]
+fn paused_run_resumes_with_the_tasks_that_were_added() {
+    let mut waiting = Waiting::new();
+    let mut executor = waiting.start();
+    let world = &waiting.world;
+    let added = world.run(&["task", "create", "C", "--title", "New", "--assignee", "worker", "--session=S"]);
+    assert_eq!(added.code, Some(0), "{added}");
+    assert_eq!(world.run(&["pause", "--session=S"]).code, Some(0));
+    waiting.gate.open();
+    wait_for(&mut executor, "✓ A");
+    let resumed = world.run(&["resume", "--session=S"]);
+    assert_eq!(resumed.code, Some(0), "{resumed}");
+    assert_eq!(end(executor).0, Some(0));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Edits of a session while its executor is paused: the executor has read the session and takes nothing more from it, so
-//! they are refused aloud.
+//! Edits of a session while its executor is paused. Those that it can take in it takes in a moment later; the others are refused
+//! aloud.
 
 use team_executor_core::run::Run;
 use team_executor_core::{Task, TaskIndex, TaskStatus};
@@ -12,14 +12,14 @@ use crate::options::Options;
 /// How many tasks are named.
 const NAMED: usize = 5;
 
-/// Why a run cannot go on with the tasks that the session has now, if it cannot.
-pub(crate) fn unheard(options: &Options, rules: &Run) -> Option<String> {
+/// Why a run cannot go on with the tasks that the session's files have now, if it cannot; `known` are those that the run has.
+pub(crate) fn unheard(options: &Options, known: &[Task], rules: &Run) -> Option<String> {
     let folder = DiskFolder::open(&options.folder).ok()?;
     let loaded = load_ignoring_results(&folder, &folder_name(&options.folder), Some(options.dialect));
     let Some((now, _)) = loaded.session.filter(|_| !loaded.findings.has_errors()) else {
         return Some("the session was edited and has errors; `validate` shows them".to_owned());
     };
-    let then = &options.session.tasks;
+    let then = known;
     let is_same = |(a, b): (&Task, &Task)| a.id == b.id && a.role == b.role && a.dependencies == b.dependencies;
     if then.len() != now.tasks.len() || !then.iter().zip(&now.tasks).all(is_same) {
         return Some("tasks, roles or dependencies of the session were edited, which a run does not take".to_owned());
@@ -38,6 +38,7 @@ pub(crate) fn unheard(options: &Options, rules: &Run) -> Option<String> {
     };
     let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let help = "undo the edit, or `stop` the executor and edit then";
-    (!names.is_empty())
-        .then(|| format!("{shown}{more} changed while the executor was paused, which takes no edits: {help}"))
+    (!names.is_empty()).then(|| {
+        format!("{shown}{more} changed a moment ago, and the executor has not taken that in: resume again, or {help}")
+    })
 }

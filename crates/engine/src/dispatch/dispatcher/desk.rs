@@ -271,7 +271,7 @@ impl Desk for RealDesk<'_> {
             // A pause is when people edit.
             Request::Resume | Request::Decide { action: CheckpointAction::Resume, .. } => {
                 let is_paused = matches!(rules.stage(), Stage::Paused(_));
-                let why = is_paused.then(|| unheard(self.options, rules)).flatten()?;
+                let why = is_paused.then(|| unheard(self.options, &self.session.tasks, rules)).flatten()?;
                 Some(Answer::refused(rules.stage().word(), why))
             }
             _ => None,
