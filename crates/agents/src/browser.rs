@@ -20,7 +20,7 @@ pub fn browse(file: &Path, environment: &[(String, String)]) -> io::Result<bool>
     command.arg(file).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn()?;
-    // It ends when the browser has the file; until then it is nobody's zombie.
+    // It ends when the browser has the file. The thread waits for it, so that it leaves no zombie.
     std::thread::spawn(move || child.wait());
     Ok(true)
 }

@@ -65,7 +65,7 @@ impl Seats {
         }
         loop {
             for (nth, (file, _)) in seats.iter().enumerate() {
-                // Taken alone, then shared, so that a keeper can have it too. Nobody else tries to meanwhile: we have the queue.
+                // Taken alone, then shared, so that a keeper can have it too. No other executor tries to meanwhile: this one has the queue.
                 if lock(file, FlockOperation::NonBlockingLockExclusive)?
                     && lock(file, FlockOperation::NonBlockingLockShared)?
                 {
@@ -97,7 +97,7 @@ impl Seat {
     }
 }
 
-/// Takes a lock, or says that somebody else has it.
+/// Takes a lock; `false` if another process has it.
 fn lock(file: &File, how: FlockOperation) -> io::Result<bool> {
     match retry_on_intr(|| flock(file, how)) {
         Ok(()) => Ok(true),

@@ -54,7 +54,7 @@ enum Commits {
     Unknown(String),
 }
 
-/// What stands in front of a commit in the id and path of an artifact.
+/// The prefix of a commit in the id and path of an artifact.
 const GIT: &str = "git:";
 /// With so many digits a commit is found.
 const DIGITS: usize = 7;

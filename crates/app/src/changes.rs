@@ -155,7 +155,7 @@ impl App {
         Ok(RunChanges { run, overview, tasks, is_heard, key, repository, session: named })
     }
 
-    /// The trees of the run in a folder, to look at and to remove; nothing if no task of it has any. Whoever removes some holds the
+    /// The trees of the run in a folder, to look at and to remove; nothing if no task of it has any. To remove some, hold the
     /// lock of the run.
     pub fn trees(&self, run: &Path) -> Result<Option<Trees>, Error> {
         let Some(mark) = Mark::read(run) else { return Ok(None) };

@@ -118,7 +118,7 @@ impl New {
         self.serve_until(None)
     }
 
-    /// Serves it until an input has ended and nobody looks any more: a run has started it, and holds the other end.
+    /// Serves it until an input has ended and no tab is open any more: a run has started it, and holds the other end.
     pub fn serve_beside(self, mut input: impl Read + Send + 'static) -> io::Result<()> {
         let (sender, ended) = oneshot::channel();
         std::thread::spawn(move || {

@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How long is waited where the system has no room for one more connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until the process ends, or until a run has ended that started it and nobody looks any more.
+/// Serves until the process ends, or until a run has ended that started it and no tab is open any more.
 pub(crate) fn serve(listeners: Vec<TcpListener>, state: State, ended: Option<oneshot::Receiver<()>>) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
     let served = runtime.block_on(async {

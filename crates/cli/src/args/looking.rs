@@ -34,7 +34,7 @@ pub(crate) struct Ui {
     #[arg(long)]
     pub(crate) read_only: bool,
 
-    /// A run has started it: it ends when standard input is closed and nobody looks any more.
+    /// A run has started it: it ends when standard input is closed and no tab is open any more.
     #[arg(long, hide = true)]
     pub(crate) beside: bool,
 

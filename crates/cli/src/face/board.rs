@@ -70,7 +70,7 @@ impl Board {
         }
     }
 
-    /// What somebody who steers the run sees of it.
+    /// The part of the run that keys are about.
     pub(super) fn now<T>(&self, use_it: impl FnOnce(&Now<'_>) -> T) -> T {
         let running: Vec<_> = self.workers.iter().map(|worker| (worker.task.clone(), worker.lines.clone())).collect();
         use_it(&Now { running: &running, slots: self.slots, is_paused: self.is_paused })

@@ -56,15 +56,21 @@ fn run(world: &World, more: &[&str]) -> Run {
     world.run(&[&["run", "--session=S", "-y"], more].concat())
 }
 
-/// R: A-04
-#[test]
-fn agent_that_forgets_a_file_of_the_plan_is_sent_back() {
+/// A world with a task of which the plan demands the file `plan.md`.
+fn with_plan_file() -> World {
     let world = world(&[]);
     world.write(
         "S/tasks.csv",
         "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,delivers\n\
          A,,Plan it,,,csv-wave,planner,1,pending,,,plan.md\n",
     );
+    world
+}
+
+/// R: A-04
+#[test]
+fn agent_that_forgets_a_file_of_the_plan_is_sent_back() {
+    let world = with_plan_file();
     let body = "[ -e once ] && echo x >\"$TEAM_EXECUTOR_ARTIFACTS/plan.md\"\ntouch once\n";
     fake(&world, CLAUDE, &format!("{body}{}", claude_says(CLAUDE_OK)));
     let demanded = run(&world, &["--agent", "claude"]);
@@ -78,12 +84,7 @@ fn agent_that_forgets_a_file_of_the_plan_is_sent_back() {
 
 #[test]
 fn plain_command_says_by_its_exit_whether_files_of_the_plan_matter() {
-    let world = world(&[]);
-    world.write(
-        "S/tasks.csv",
-        "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,delivers\n\
-         A,,Plan it,,,csv-wave,planner,1,pending,,,plan.md\n",
-    );
+    let world = with_plan_file();
     let plain = run(&world, &["--agent-command", "true"]);
     assert_eq!(plain.code, Some(0), "{plain}");
 }
