@@ -2,6 +2,7 @@
 //! nothing stays behind, and the exit code is one of those that are documented.
 
 mod disk;
+mod durable;
 mod hostile;
 mod paths;
 mod programs;
