@@ -3,6 +3,8 @@
 use serde_json::Value;
 use team_executor_testkit::World;
 
+use crate::run::times::moment;
+
 /// One task that completes with hostile findings, one that fails, and one that is skipped because of it.
 const WORKER: &str = r#"case $TEAM_EXECUTOR_TASK in
     GOOD) printf 'a<b>]]>\n::error::x & "%s" |`[x]\n' "$(printf '\033[2J')" ;;
@@ -78,7 +80,7 @@ fn json_report_has_every_attempt_with_its_times() {
     let attempts = task(1)["attempts"].as_array().expect("attempts");
     assert_eq!(attempts.len(), 2);
     for attempt in attempts {
-        assert!(attempt["started"].as_str() <= attempt["ended"].as_str(), "{attempt}");
+        assert!(moment(&attempt["started"]) <= moment(&attempt["ended"]), "{attempt}");
         assert_eq!(attempt["outcome"], "failed");
     }
     assert_eq!(report["counts"]["completed"], 1);

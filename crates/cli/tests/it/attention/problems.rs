@@ -7,6 +7,7 @@ use team_executor_testkit::{Gate, World};
 use super::{only, paste, paste_action, requests, status};
 use crate::coding_agents::{CLAUDE, CLAUDE_OK, USER, claude_says, fake, world as agents};
 use crate::run::ends::end;
+use crate::run::times::moment;
 use crate::run::{column, folder, run, start, tasks};
 
 /// Waits until a run has a problem of this kind.
@@ -160,7 +161,7 @@ fn agent_without_quota_is_a_problem_with_its_end() {
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("it starts");
     let quota = until(&world, "quota");
     assert!(quota["why"].as_str().is_some_and(|why| why.starts_with("no quota for claude, ")), "{quota:#}");
-    assert!(quota["since"].as_str() < quota["until"].as_str(), "{quota:#}");
+    assert!(moment(&quota["since"]) < moment(&quota["until"]), "{quota:#}");
     assert_eq!(paste(&world, &quota).code, Some(0));
     executor.kill().expect("killed");
     executor.limited_wait();

@@ -19,7 +19,7 @@ mod machine;
 mod parts;
 mod reconcile;
 mod remembered;
-mod times;
+pub(crate) mod times;
 mod verbs;
 mod views;
 pub(crate) mod with;

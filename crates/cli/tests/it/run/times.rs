@@ -1,7 +1,8 @@
 //! When each attempt did what, and how long tasks took.
 
 use serde_json::Value;
-use team_executor_files::csv;
+use team_executor_core::Timestamp;
+use team_executor_files::{csv, time};
 
 use super::{folder, read, run, tasks};
 
@@ -24,13 +25,12 @@ fn status_tells_the_times_of_every_attempt() {
     );
     assert_eq!((&a["attempt_count"], &b["attempt_count"]), (&2.into(), &1.into()));
     for attempt in [&a["attempts"][0], &a["attempts"][1], &b["attempts"][0]] {
-        let at =
-            ["ready", "started", "first_output", "ended", "checked"].map(|name| attempt[name].as_str().expect(name));
+        let at = ["ready", "started", "first_output", "ended", "checked"].map(|name| moment(&attempt[name]));
         // Ends and outputs are told by the clock of the keeper, to the millisecond.
         assert!(at[0] <= at[1] && at[2] <= at[3] && at[1] <= at[4], "{attempt}");
     }
     // What a task waits for ends before it is ready.
-    assert!(a["attempts"][1]["checked"].as_str() <= b["attempts"][0]["ready"].as_str(), "{status}");
+    assert!(moment(&a["attempts"][1]["checked"]) <= moment(&b["attempts"][0]["ready"]), "{status}");
     assert!(status["idle_ms"].as_u64() > Some(0), "the wait before the second attempt: {status}");
     let text = read(folder(&world).join("results.csv"));
     let table = csv::parse(&text).expect("a table");
@@ -41,4 +41,9 @@ fn status_tells_the_times_of_every_attempt() {
     let duration = a["duration_ms"].as_u64().expect("a duration");
     assert_eq!(row[header.len() - 2], format!("{}.{:03}", duration / 1000, duration % 1000));
     assert!(read(folder(&world).join("context.md")).contains("- attempts: 2; they took "));
+}
+
+/// Written with as many digits as are needed, so times do not sort as texts.
+pub(crate) fn moment(written: &Value) -> Timestamp {
+    time::parse(written.as_str().expect("a time")).expect("a time").time
 }
