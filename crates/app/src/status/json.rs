@@ -77,7 +77,7 @@ struct JsonTask<'a> {
     verdict: Option<&'static str>,
     why: Option<&'a str>,
     wait_s: Option<u64>,
-    /// How many attempts were begun.
+    /// How many attempts were begun after the first, as in the session's files.
     attempt_count: u32,
     /// How long all of them took that have ended, and how long the task was ready without a worker.
     duration_ms: u64,
@@ -233,6 +233,11 @@ fn json<'a>(
     }
 }
 
+/// Attempts after the first: those that the file knows of, or more that were begun since.
+fn again(written: u32, begun: Option<&u32>) -> u32 {
+    written.max(begun.map_or(0, |begun| begun.saturating_sub(1)))
+}
+
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
@@ -249,7 +254,7 @@ fn tasks<'a>(session: &'a Session, graph: &Graph, status: &'a Status) -> Vec<Jso
             verdict: judged.and_then(|judged| judged.verdict).map(Verdict::word),
             why: judged.and_then(|judged| judged.why.as_deref()),
             wait_s: judged.and_then(|judged| judged.wait),
-            attempt_count: status.attempts.get(task.get()).copied().unwrap_or(0),
+            attempt_count: again(session.tasks[task.get()].attempt_count, status.attempts.get(task.get())),
             duration_ms: took.map_or(0, |took| took.ran.0),
             waited_ms: took.map_or(0, |took| took.waited.0),
             attempts: times.iter().flat_map(|times| times.iter()).map(JsonAttemptTimes::from).collect(),
