@@ -20,6 +20,8 @@ mod layering;
 mod links;
 mod marks;
 mod mutants;
+#[cfg(test)]
+mod names;
 mod plants;
 mod reference;
 mod requirements;

@@ -128,7 +128,7 @@ fn sweep(all: &Dir) {
     for name in all.list().unwrap_or_default() {
         let lock = all.file(&format!("{name}/{LOCK}"), How::Append);
         if lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
-            let _somebody_else_sweeps = all.remove_all(&name);
+            let _swept_later = all.remove_all(&name);
         }
     }
 }

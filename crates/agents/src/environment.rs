@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_listed_or_configured_passes() {
+    fn only_listed_or_configured_variables_pass() {
         let parent = [
             ("PATH", "/bin"),
             ("LC_ALL", "C"),

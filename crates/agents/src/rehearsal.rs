@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_contract_it_says_what_is_missing() {
+    fn missing_contract_variable_is_named() {
         let error = perform(Manner::parse(&[]), |_| None).unwrap_err();
         assert_eq!(error.to_string(), "TEAM_EXECUTOR_TASK is not set");
     }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_when_a_seat_is_free() {
+    fn waiting_executor_hears_of_a_free_seat() {
         let dir = tempfile::tempdir().unwrap();
         let seats = seats(dir.path(), 1);
         let held = taken(&seats);

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_before_say_what_is_named() {
+    fn earlier_words_decide_what_is_completed() {
         let of = |words: &str| of_position(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         for (words, expected) in [
             ("logs", Some(Named::Task)),

@@ -136,7 +136,7 @@ mod tests {
     fn part_without_tasks_is_refused() {
         for (part, why) in [
             (Part { only: vec!["B1".to_owned()], ..Part::default() }, "there is no task 'B1'"),
-            (Part { role: Some("nobody".to_owned()), ..Part::default() }, "no task has the role 'nobody'"),
+            (Part { role: Some("stranger".to_owned()), ..Part::default() }, "no task has the role 'stranger'"),
             (Part { wave: Some(9), ..Part::default() }, "there is no wave 9: the plan has 3"),
             (Part { wave: Some(1), from: Some("C".to_owned()), ..Part::default() }, "no task is in all that was named"),
         ] {

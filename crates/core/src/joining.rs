@@ -210,7 +210,7 @@ mod tests {
         session.specialists = vec![always, role("lawyer", InjectionTrigger::Manual)];
         assert_eq!(told(&session, None, &["ghost"]), ["scribe joins: it always does"]);
         let asked = ["scribe joins: it always does", "lawyer joins: a person asked for it"];
-        assert_eq!(told(&session, None, &["lawyer", "nobody"]), asked);
+        assert_eq!(told(&session, None, &["lawyer", "stranger"]), asked);
         let joined = joining(&session, None, &[name("lawyer")]);
         record(&mut session, &joined);
         record(&mut session, &joined);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outcome_of_the_dependencies_decides_who_can_start() {
+    fn outcome_of_dependencies_decides_which_task_starts() {
         let session = session(&[
             "good developer P1 completed success:",
             "bad developer P1 failed success:",

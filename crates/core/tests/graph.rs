@@ -237,7 +237,7 @@ fn a_chain_of_100_000_tasks_is_an_ordinary_session() {
 
 /// R: W-04
 #[test]
-fn a_ring_of_100_000_tasks_is_named_and_cut_where_it_goes_against_the_file() {
+fn ring_of_100_000_tasks_is_cut_against_the_file_order() {
     let ring: Vec<Vec<usize>> = (0..100_000).map(|n| vec![(n + 99_999) % 100_000]).collect();
     let sealed = Graph::seal(&tasks(&ring));
     assert!(sealed.graph.is_none());
@@ -257,7 +257,7 @@ fn two_tasks_that_wait_for_each_other_are_cut_at_the_later_edge() {
 
 /// R: W-04
 #[test]
-fn a_tangle_that_is_too_large_for_a_proof_still_comes_apart_and_takes_nothing_from_a_small_one() {
+fn large_tangle_is_cut_and_a_small_one_keeps_its_proof() {
     let mut tangle: Vec<Vec<usize>> = (0..600).map(|n| vec![(n + 1) % 600, n * n % 599, n * 7 % 593]).collect();
     for (n, list) in tangle.iter_mut().enumerate() {
         list.retain(|on| *on != n);

@@ -132,7 +132,7 @@ mod tests {
         let text = "{\n  \"\\u0061\": {\"x\" : 1},\n  \"status\": \"active\",\n  \"tester\": { \"n\":  [1,\n 2] }\n}\n";
         let (mut state, said) = state(FILE, text);
         assert!(said.is_empty());
-        assert_eq!((state.get("a"), state.get("nobody")), (Some("{\"x\" : 1}"), None));
+        assert_eq!((state.get("a"), state.get("stranger")), (Some("{\"x\" : 1}"), None));
         assert_eq!(write(&state), text);
         state.set("status", "\"done\"");
         state.set("new", "not JSON");

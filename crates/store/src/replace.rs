@@ -70,7 +70,7 @@ pub fn replace_unchanged<D: Disk>(disk: &D, name: &str, read: &[u8], bytes: &[u8
             Err(Errno::NOSYS | Errno::INVAL) => return disk.rename(&temporary, name).map(|()| true),
             exchanged => exchanged?,
         }
-        // What had the name is looked at where nobody else finds it any more.
+        // The replaced file is read under its temporary name, where no other program finds it.
         let mut before = disk.read(&temporary)?;
         if before == read {
             return Ok(true);

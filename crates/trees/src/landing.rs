@@ -186,7 +186,7 @@ impl Repository {
         Ok(Landed::Branch { name: branch, commit: trunk, instead })
     }
 
-    /// Makes a branch of ours, or moves it along; says why not if somebody else has it.
+    /// Makes a branch of ours, or moves it along; says why not if it has commits of others.
     fn move_branch(&self, name: &str, to: &str, landed: Option<&str>) -> Result<Option<&'static str>, Trouble> {
         let full = format!("refs/heads/{name}");
         let there = self.commit_of(&full)?;

@@ -20,7 +20,7 @@ impl Identity {
     }
 }
 
-/// The variables of somebody who commits at a time.
+/// The variables that name the author and the time of a commit.
 pub(crate) fn stamped(name: &str, email: &str, seconds: &str) -> Vec<(&'static str, String)> {
     let date = format!("@{seconds} +0000");
     vec![

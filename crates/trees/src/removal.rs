@@ -1,8 +1,8 @@
-//! When a tree may go: never before everything in it is in the user's repository. Whoever frees disk, at the end of a run or later, asks
-//! here, and nowhere else.
+//! When a tree may go: never before everything in it is in the user's repository. Both the end of a run and `prune`
+//! ask here, and nowhere else.
 //!
 //! A tree of an attempt may go if nothing in it differs from the commit that is kept of it, if its repository has no commits of its own, and
-//! if the run has landed, was put away, or the user said so. Whoever asks holds the lock of the run, and no worker of it lives.
+//! if the run has landed, was put away, or the user said so. The caller holds the lock of the run, and no worker of it lives.
 
 use std::path::Path;
 

@@ -232,7 +232,7 @@ impl Repository {
     }
 
     /// What in the checkout is not as it was committed: its files with size and time, and what is checked out. Two looks are
-    /// compared to find out whether somebody worked there.
+    /// compared to find work that was done there.
     pub fn state(&self) -> Result<BTreeMap<String, (i64, i64, u64)>, Trouble> {
         let look = |file: String| {
             let found = ours::look_at(&self.top.join(&file)).ok();

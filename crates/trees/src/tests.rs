@@ -282,7 +282,7 @@ fn what_a_lost_worker_left_is_kept_before_the_next_attempt() {
     let kept = trees.remove_stored(Consent::OfUser).unwrap();
     let kept: Vec<_> = kept.iter().map(|one| (one.folder.as_str(), one.stays.as_deref())).collect();
     assert_eq!(kept, [("A.1", Some("it was changed since its commit: half.txt")), ("A.2", None)]);
-    assert!(made.path.is_dir() && !next.path.exists(), "one that nobody worked in goes");
+    assert!(made.path.is_dir() && !next.path.exists(), "an unused one goes");
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn tree_goes_only_when_nothing_in_it_would_be_lost() {
         own.iter().for_each(|words| drop(git_in(&place.env, &made.path, words)));
         after.iter().for_each(|(name, text)| write(&made.path, name, text));
         let locked = made.path.join("locked");
-        write(&locked, "x.log", "ignored, in a folder that nobody may write to");
+        write(&locked, "x.log", "ignored, in a read-only folder");
         std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o555)).unwrap();
         made.path
     };

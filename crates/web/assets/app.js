@@ -56,7 +56,7 @@ function Entrance() {
     <p>Open the address that <code>team-executor ui</code> printed; it is another one with each start. Run the command again to see it.</p></main>`;
 }
 
-/** Keys of the page, where nobody writes. */
+/** Keys of the page, except in text fields. */
 function keys(help) {
   let before = '';
   const press = (event) => {

@@ -174,7 +174,7 @@ impl Note {
         let mut page = open_file(&opener, How::Append)?;
         page.set_len(0)?;
         write!(page, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}{start}\">")?;
-        // Last: whoever reads the address finds everything there.
+        // Last: a reader of the address finds everything there.
         file.set_len(0)?;
         writeln!(file, "{address}")?;
         Ok(Self { _file: file, opener })

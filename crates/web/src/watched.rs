@@ -1,5 +1,5 @@
 //! One run as its readers see it: how it stands, read at most so often that it costs the run nothing, and what has changed since,
-//! from its events. It is followed only while somebody looks.
+//! from its events. It is followed only while it has readers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ pub(crate) const BEAT: Duration = Duration::from_millis(250);
 /// How a run stands is looked up at most so often, and so many times less often than it takes.
 const LEAST: Duration = Duration::from_millis(200);
 const TIMES: u32 = 10;
-/// How it stands is forgotten when nobody has asked for so long: it may be large.
+/// A state that no reader asked for in this time is forgotten: it may be large.
 const KEPT: Duration = Duration::from_secs(20);
 /// A run is followed so long after the last reader has left.
 const LINGERS: Duration = Duration::from_secs(10);
@@ -110,12 +110,12 @@ impl Watched {
         }
     }
 
-    /// Somebody asks for it.
+    /// Notes that a reader asks for it.
     pub(crate) fn touch(&self) {
         *self.touched.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// When somebody asked last.
+    /// When a reader asked last.
     pub(crate) fn touched(&self) -> Instant {
         match self.readers.load(Ordering::Relaxed) {
             0 => *self.touched.lock().unwrap_or_else(PoisonError::into_inner),
@@ -157,7 +157,7 @@ impl Watched {
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Lets go of what nobody has asked for in a while.
+    /// Forgets states that no reader asked for in a while.
     pub(crate) fn tidy(&self) {
         if self.touched().elapsed() > KEPT {
             self.forget();
@@ -189,7 +189,7 @@ impl Watched {
         self.touched().elapsed() < LINGERS
     }
 
-    /// Reads events until nobody wants any more.
+    /// Reads events until no reader wants any more.
     fn follow(&self) {
         let mut is_first = true;
         while self.goes_on() {
@@ -214,7 +214,7 @@ impl Watched {
         }
     }
 
-    /// Whether somebody still looks; if not, the next one who does begins to follow the run again.
+    /// Whether it still has readers; if not, the next one begins to follow the run again.
     fn goes_on(&self) -> bool {
         let mut news = self.news();
         let is_wanted = self.is_wanted();
@@ -222,7 +222,7 @@ impl Watched {
         is_wanted
     }
 
-    /// Reads events as long as an executor has the run; nothing if nobody wants more.
+    /// Reads events as long as an executor has the run; nothing if no reader wants more.
     fn follow_once(&self) -> Result<Option<End>, Error> {
         let opened = self.open()?;
         let from = self.news().seq + 1;
@@ -338,7 +338,7 @@ impl Changed {
     }
 }
 
-/// Somebody who is told what changes.
+/// A reader of the changes.
 pub(crate) struct Reader {
     watched: Arc<Watched>,
     last: watch::Receiver<u64>,
@@ -359,7 +359,7 @@ impl Reader {
     pub(crate) fn knows(&self, seq: u64) -> Option<u64> {
         let news = self.watched.news();
         let before_all = news.last - news.frames.len() as u64;
-        // What an executor does that is no event has the number of the event before: it is told once more.
+        // An action that is no event has the number of the event before it, so that one is sent once more.
         let known = news.frames.iter().take_while(|frame| frame.seq < seq).last();
         (seq >= news.base).then(|| known.map_or(before_all, |frame| frame.number))
     }

@@ -144,7 +144,7 @@ impl Stream {
                 self.refused.push(tool.to_owned());
             }
             (Some("denied"), by, Some(tool)) => {
-                self.unanswered |= by == Some("nobody");
+                self.unanswered |= by == Some("none");
                 self.deny(tool, text(event, "what").unwrap_or_default());
             }
             (Some("lacks"), ..) => {

@@ -92,7 +92,7 @@ fn closing_and_denial_count_by_their_author() {
     let report = chunk(r#"{"status":"completed"}"#);
     let with = |mark: &str| class(&read(Adapter::Acp, &[OPEN, PROMPTED, &report, ENDED, mark]));
     assert_eq!(with(r#"{"team_executor":"denied","tool":"edit","by":"person"}"#), None);
-    assert_eq!(with(r#"{"team_executor":"denied","tool":"edit","by":"nobody"}"#), Some(Class::Fatal));
+    assert_eq!(with(r#"{"team_executor":"denied","tool":"edit","by":"none"}"#), Some(Class::Fatal));
     assert_eq!(with(r#"{"team_executor":"closed","by":"limit"}"#), Some(Class::Transient));
     assert_eq!(with(r#"{"team_executor":"closed","by":"person"}"#), None, "it was done");
     let closed = [OPEN, PROMPTED, &report, r#"{"team_executor":"closed","by":"person"}"#];

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_is_a_wait_or_a_time_and_what_is_neither_is_none() {
+    fn reset_is_a_wait_or_a_time_or_none() {
         let until = |words: &str| match class(Some(429), words) {
             Class::Quota { until } => until.map(|until| until - NOW),
             other => panic!("{other:?}"),

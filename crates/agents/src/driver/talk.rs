@@ -284,7 +284,7 @@ impl Talk {
             return self.answer(&question, allow, "settings");
         }
         if self.questions.len() == QUESTIONS {
-            return self.answer(&question, false, "nobody");
+            return self.answer(&question, false, "none");
         }
         self.asked += 1;
         let until = self.brief.times.answer_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));

@@ -100,7 +100,7 @@ fn conversation_is_resumed_if_possible_else_new() {
 }
 
 #[test]
-fn a_question_is_answered_with_the_narrowest_of_what_is_offered() {
+fn question_gets_the_narrowest_answer_on_offer() {
     let options = json!([{"optionId": "a", "kind": "allow_always"}, {"optionId": "o", "kind": "allow_once"},
                          {"optionId": "r", "kind": "reject_once"}]);
     let call = json!({"kind": "edit", "title": "Writing to a.md", "locations": [{"path": "/p/a.md"}]});

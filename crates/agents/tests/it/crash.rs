@@ -237,7 +237,7 @@ fn killed_keepers_hidden_process_is_ended_by_cgroup() {
 }
 
 #[test]
-fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
+fn leftovers_without_a_cgroup_are_known_by_their_mark() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let p = pulse.arg();
@@ -253,7 +253,7 @@ fn without_a_cgroup_what_is_left_is_known_by_its_mark() {
 }
 
 #[test]
-fn when_both_are_killed_the_next_executor_ends_what_is_left() {
+fn leftovers_of_killed_keepers_end_with_the_next_executor() {
     let dir = tempfile::tempdir().unwrap();
     let mut pulse = Pulse::new(dir.path().join("pulse"));
     let mut executor = Executor::new(dir.path());

@@ -1,4 +1,4 @@
-//! What must hold before anything is started: programs that exist, chosen by somebody who may choose them.
+//! The conditions of a start: programs exist, and their choice is trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ pub(crate) fn name_programs(workers: &mut Workers, place: &Place) {
     }
 }
 
-/// Asks known agents for their version, which starts them: only after somebody who may has chosen them. Where a program only
+/// Asks known agents for their version, which starts them: only after a trusted choice. Where a program only
 /// starts another one, the other one will be started. Where one is too old the next agent does the task, which is told.
 pub(crate) fn agents_are_new_enough(workers: &mut Workers, place: &Place) -> Result<Vec<String>, Error> {
     let used = workers.in_chains();
@@ -141,7 +141,7 @@ fn not_usable(who: &str, NotUsable { why, help, kind }: &NotUsable) -> Error {
     Error::Refused(Box::new(finding), *kind)
 }
 
-/// Refuses programs that the project's file chose, unless the user trusts it. Somebody who is asked needs not say it.
+/// Refuses programs that the project's file chose, unless the user trusts it. A user who confirms the start does.
 pub(crate) fn is_trusted(programs: &[&Program], config: &Config, trust: bool) -> Result<(), Error> {
     let chosen = programs.iter().find_map(|program| Some((program, program.by_project.as_ref()?)));
     let Some((program, spot)) = chosen.filter(|_| !trust && !config.trusts_project()) else { return Ok(()) };

@@ -77,7 +77,7 @@ pub(super) fn make(app: &App, place: &JobPlace, input: &Input<'_>) -> Result<(),
     })?;
     let job = input.job.to_text();
     match make_folder(&app.path(&place.folder), [("tasks.csv", tasks.as_str()), (FILE, job.as_str())]) {
-        // Somebody else was faster, with the same job.
+        // Another process was faster, with the same job.
         Ok(()) | Err(MakeError::Exists(_)) => Ok(()),
         Err(error @ MakeError::Disk { .. }) => {
             let finding = Finding::error(Code::Usage, format!("no session was made: {error}"));

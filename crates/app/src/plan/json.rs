@@ -52,7 +52,7 @@ struct JsonPlannedTask<'a> {
     wave: u32,
     priority: &'static str,
     min_complexity: Option<&'static str>,
-    /// Who judges at this task, if somebody does.
+    /// The kind of review at this task, if it is one.
     judge: Option<&'static str>,
     status: &'static str,
     dependencies: Vec<&'a str>,

@@ -1,4 +1,4 @@
-//! A run as one HTML file to mail to somebody: nothing is loaded from elsewhere, no script is in it, and text of agents stays text.
+//! A run as one HTML file that can be mailed: nothing is loaded from elsewhere, no script is in it, and text of agents stays text.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;

@@ -16,7 +16,7 @@ use crate::printer::{self, Printer};
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Somebody is asked.
+    /// The user is asked.
     Ask,
     /// The session is completed, and its run stays where it is.
     Leave,
@@ -26,7 +26,7 @@ pub(crate) enum Action {
     Archive,
 }
 
-/// What somebody chose.
+/// The user's choice.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Archive,

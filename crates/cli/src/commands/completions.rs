@@ -50,7 +50,7 @@ fn with_names(script: &str, shell: Shell) -> String {
 }
 
 /// Prints what the last of some words can be completed to, a name a line; nothing if it is no name of something that there is.
-/// What goes wrong is not told: somebody presses a key.
+/// Errors are silent: a message would break the line that the user edits.
 pub(crate) fn candidates(app: &App, words: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     // Bash takes `=` for a word of its own.

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_quota_is_counted_down_until_there_is_some() {
+    fn wait_for_quota_is_counted_down() {
         let mut bench = Bench::new(1, 2);
         let held = |wait_ms| Kind::QuotaHeld { agent: "claude".to_owned(), wait_ms };
         bench.board.take(&held(9_000), bench.now);

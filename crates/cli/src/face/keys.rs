@@ -145,7 +145,7 @@ fn listen(ended: &PipeReader, mut take: impl FnMut(u8)) {
         }
         let count = {
             let terminal = terminal();
-            // Since then a line may have been asked for, or somebody else may have taken what was there.
+            // Since then a line may have been asked for, or another reader may have taken the bytes.
             let mut input = [PollFd::new(&input, PollFlags::IN)];
             if !terminal.claim() || poll(&mut input, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap_or(0) == 0 {
                 continue;

@@ -39,7 +39,7 @@ impl Painter {
         out
     }
 
-    /// The same with nothing below but a mark, behind which somebody can type: it is not written again while it stands.
+    /// The same with only a prompt below, where a person can type: it is not written again while it stands.
     pub(crate) fn prompt(&mut self, above: &str, columns: usize) -> String {
         self.frame(above, &["> ".to_owned()], columns).trim_end_matches('\r').to_owned()
     }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn who_types_is_left_alone() {
+    fn typing_is_not_painted_over() {
         let mut painter = Painter::default();
         painter.frame("", &lines(&["a", "b"]), 80);
         assert_eq!(painter.prompt("what now?\n", 80), "\u{1b}[1A\r\u{1b}[Jwhat now?\n> ");

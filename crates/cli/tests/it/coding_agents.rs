@@ -83,7 +83,7 @@ fn agent_that_forgets_a_file_of_the_plan_is_sent_back() {
 }
 
 #[test]
-fn plain_command_says_by_its_exit_whether_files_of_the_plan_matter() {
+fn exit_of_a_plain_command_decides_about_planned_files() {
     let world = with_plan_file();
     let plain = run(&world, &["--agent-command", "true"]);
     assert_eq!(plain.code, Some(0), "{plain}");
@@ -254,7 +254,7 @@ fn first_usable_agent_does_a_task_and_is_recorded() {
     let attempts = status["usage"]["attempts"].as_array().expect("a list");
     let by: Vec<_> = attempts.iter().map(|one| (one["attempt"].as_u64(), one["agent"].as_str())).collect();
     assert_eq!(by, [(Some(2), Some("claude")), (Some(3), Some("gemini")), (Some(1), Some("gemini"))]);
-    world.write(USER, "[roles.worker]\nagent = \"claude\"\nagents = [\"nobody\"]\n");
+    world.write(USER, "[roles.worker]\nagent = \"claude\"\nagents = [\"stranger\"]\n");
     let wrong = world.run(&["config"]);
     assert_eq!(wrong.code, Some(2), "{wrong}");
     assert!(wrong.stderr.contains("[roles.worker] has both 'agent' and 'agents'"), "{wrong}");
@@ -322,7 +322,7 @@ fn missing_or_old_agent_is_refused_with_the_fix() {
 }
 
 #[test]
-fn who_can_do_tasks_is_listed_and_tested() {
+fn agents_are_listed_and_tested() {
     let world = world(&[("A", "")]);
     fake(&world, CLAUDE, &claude_says(CLAUDE_OK));
     fake(&world, CODEX, "echo 'no account' >&2; exit 1");
@@ -386,7 +386,7 @@ fn untrusted_program_is_not_asked_for_its_version() {
 }
 
 #[test]
-fn what_is_wrong_about_an_agent_is_said_with_its_place() {
+fn error_about_an_agent_has_its_place() {
     let world = world(&[("A", "")]);
     world.write(
         USER,

@@ -44,7 +44,7 @@ fn setting(all: &Value, key: &str) -> (Value, String) {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_with_its_place_and_nothing_starts() {
+fn every_error_has_its_place_and_nothing_starts() {
     let world = world();
     world.write(
         PROJECT,
@@ -211,7 +211,7 @@ fn a_worker_that_says_nothing_at_all_is_ended_by_the_flag() {
     assert!(done.stderr.contains("✗ A timed out: no output at all\n"), "{done}");
 }
 
-/// A file that comes with a clone runs nothing until somebody says so.
+/// A file that comes with a clone runs nothing until the user says so.
 #[test]
 fn untrusted_project_chooses_no_program() {
     let world = world();
@@ -299,7 +299,7 @@ fn consent_shows_the_projects_environment() {
 
 /// The session names programs, agents and paths wherever it can; nothing of it is ever run.
 #[test]
-fn a_session_cannot_choose_what_is_run() {
+fn session_cannot_choose_commands() {
     for may_choose in [false, true] {
         for agent in ["touch pwned", "/bin/touch", "../evil.sh", "evil", "", "--agent-command"] {
             let world = world();
@@ -335,7 +335,7 @@ fn a_session_cannot_choose_what_is_run() {
 }
 
 #[test]
-fn a_session_may_choose_among_the_agents_of_a_user_who_lets_it() {
+fn session_may_choose_among_allowed_agents() {
     let world = world();
     let table = "id,title,description,deps,context_from,exec_mode,role,wave,status,findings,error,agent\n\
                  A,,Do it,,,csv-wave,dev,1,pending,,,strong\nB,,Do it,,,csv-wave,dev,1,pending,,,\n\

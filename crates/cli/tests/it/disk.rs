@@ -16,7 +16,7 @@ fn validate(world: &World) -> Run {
     world.run(&["validate", "--session=tc-spec-minimal"])
 }
 
-/// Runs the program as somebody whom permissions bind. The superuser reads everything, so for this run it gives up the
+/// Runs the program as a user whom permissions bind. The superuser reads everything, so for this run it gives up the
 /// capabilities that let it.
 fn validate_bound_by(path: &Path, world: &World) -> Run {
     set_permissions(path, Permissions::from_mode(0o000)).expect("permissions can be taken away");

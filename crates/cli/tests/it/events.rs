@@ -196,7 +196,7 @@ fn hostile_text_reaches_no_terminal() {
 }
 
 #[test]
-fn live_events_reach_those_who_ask_for_them() {
+fn live_events_reach_their_readers() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("S/tasks.csv", "id,title,deps,role\nA,Do,,worker\n");
     let (mut alive, said, gate) = (

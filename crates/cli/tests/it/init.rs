@@ -38,7 +38,7 @@ fn joined(plan: &Run) -> Vec<String> {
 
 /// R: D-11
 #[test]
-fn every_pipeline_in_every_dialect_is_valid_strictly_and_rehearses_to_the_end() {
+fn every_pipeline_in_every_dialect_is_valid_and_rehearses() {
     let world = empty();
     for pipeline in PIPELINES {
         for dialect in DIALECTS {
@@ -66,7 +66,7 @@ fn every_pipeline_in_every_dialect_is_valid_strictly_and_rehearses_to_the_end() 
 }
 
 #[test]
-fn a_session_is_made_where_sessions_live_and_says_what_to_do_next() {
+fn new_session_is_in_its_folder_and_names_the_next_command() {
     let world = empty();
     let run = world.run(&["init", "Add a login with OAuth to the shop"]);
     assert_eq!(run.code, Some(0), "{run}");
@@ -196,7 +196,7 @@ fn impossible_init_is_refused_with_help() {
 }
 
 #[test]
-fn complexity_that_is_known_leaves_out_what_is_not_needed() {
+fn known_complexity_leaves_out_needless_tasks() {
     let world = empty();
     for (level, tasks) in [("low", 4), ("medium", 7), ("high", 9)] {
         let options = ["--pipeline", "enhanced-parallel", "--complexity", level, "--name", level, "Fix it"];
@@ -283,7 +283,7 @@ fn specialists(world: &World, dialect: &str) -> &'static str {
 
 /// R: D-10
 #[test]
-fn roles_join_by_rule_and_are_recorded_and_shown_with_the_reason() {
+fn roles_that_join_by_rule_are_recorded_with_the_reason() {
     for dialect in ["tc", "tls"] {
         let world = empty();
         let session = specialists(&world, dialect);
@@ -320,7 +320,7 @@ fn roles_join_by_rule_and_are_recorded_and_shown_with_the_reason() {
 }
 
 #[test]
-fn a_role_without_a_role_spec_does_not_join_and_an_odd_rule_is_said() {
+fn role_without_a_role_spec_does_not_join() {
     let world = empty();
     let session = specialists(&world, "tasks-json");
     std::fs::remove_file(world.dir().join("S/role-specs/scribe.md")).expect("it is there");
@@ -333,13 +333,13 @@ fn a_role_without_a_role_spec_does_not_join_and_an_odd_rule_is_said() {
 
 /// R: E-07
 #[test]
-fn a_capability_gap_is_a_warning_with_the_ways_on_and_the_run_goes_on() {
+fn capability_gap_is_a_warning_and_the_run_goes_on() {
     let world = empty();
     init(&world, &["--pipeline", "impl-only", "--dir", "S", "Port the ledger"]);
     let roles_before = std::fs::read_dir(world.dir().join("S/role-specs")).expect("a folder").count();
     let worker = r#"echo '{"status":"completed","findings":"f","supervision_verdict":"pass"}' >$TEAM_EXECUTOR_RESULT
         case $TEAM_EXECUTOR_TASK in
-        PLAN-001) echo '{"status":"completed","findings":"f","data":{"capability_gap":"nobody knows COBOL"}}' >$TEAM_EXECUTOR_RESULT;;
+        PLAN-001) echo '{"status":"completed","findings":"f","data":{"capability_gap":"no one knows COBOL"}}' >$TEAM_EXECUTOR_RESULT;;
         TEST-001) echo '{"id":"MSG-001","ts":"2026-01-01T00:00:00Z","from":"tester","to":"all","type":"capability_gap","summary":"no mainframe"}' >>$TEAM_EXECUTOR_SESSION/.msg/messages.jsonl;;
         esac"#;
     let run = world.run(&["run", "--session=S", "--agent-command", worker, "-y"]);
@@ -347,7 +347,7 @@ fn a_capability_gap_is_a_warning_with_the_ways_on_and_the_run_goes_on() {
     let told = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(told.matches("capability gap").count(), 2, "{run}");
     for part in [
-        "warning: PLAN-001 reports a capability gap: nobody knows COBOL.",
+        "warning: PLAN-001 reports a capability gap: no one knows COBOL.",
         "warning: tester reports a capability gap: no mainframe.",
         "The roles are: planner, supervisor, implementer, tester, reviewer.",
         "let one of them do it and retry the task",

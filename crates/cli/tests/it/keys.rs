@@ -160,7 +160,7 @@ fn needs_are_answered_by_a_key() {
     assert_eq!(view.end().code(), Some(0), "{}", view.glass());
 }
 
-/// Somebody who looks at another window hears and sees that something needs them.
+/// A person at another window hears and sees that something needs them.
 #[test]
 fn need_rings_and_has_the_title_until_it_is_over() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));

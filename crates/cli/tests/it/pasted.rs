@@ -54,7 +54,7 @@ const SCENES: &[(&str, Scene)] = &[
     ("a finished run that is retried", || said(ended("true"), &["retry", "A", "--session=S"])),
     ("a failed run that is retried", || said(failed_after_failure(), &["retry", "A", "--session=S"])),
     ("a task that is given to no agent", || {
-        said(failed_after_failure(), &["retry", "A", "--with", "nobody", "--session=S"])
+        said(failed_after_failure(), &["retry", "A", "--with", "stranger", "--session=S"])
     }),
     ("a part of a plan", || {
         let world = tasks(&[("A", ""), ("B", "A")]);
@@ -79,7 +79,7 @@ const SCENES: &[(&str, Scene)] = &[
         said(world, &["merge", "land", "--session=S"])
     }),
     ("changes without trees", || said(ended("true"), &["changes", "--session=S"])),
-    ("an unknown role of a limit", || said(half(), &["limit", "3", "--role", "nobody", "--session=S"])),
+    ("an unknown role of a limit", || said(half(), &["limit", "3", "--role", "stranger", "--session=S"])),
     ("an unknown message", || said(half(), &["msg", "read", "M-9", "--session=S"])),
     ("a part that is not there", || {
         said(half(), &["run", "--only", "Z", "--session=S", "--agent-command", "true", "-y"])

@@ -88,7 +88,7 @@ fn every_refusal_says_what_to_do_next() {
         &["rehearse", "--speed", "0", SESSION],
         &["config", "--session=nowhere"],
         &["run", "--continue", "EX-nope"],
-        &["run", SESSION, "--agent", "nobody", "-y"],
+        &["run", SESSION, "--agent", "stranger", "-y"],
         &["run", SESSION, "--agent-command", "/no/such/program", "-y"],
         &["schema", "nope"],
         &["sessions"],
@@ -172,7 +172,7 @@ fn a_session_that_may_not_be_read_says_what_to_do_next() {
     helps(&run);
 }
 
-/// Whoever types what is suggested does that, and nothing else.
+/// A suggested command does what it says, and nothing else.
 #[test]
 fn a_suggested_command_names_the_session_as_a_shell_reads_it() {
     const SESSION: &str = "--session=a b/$(touch hit)";

@@ -108,7 +108,7 @@ fn rehearsed_trouble_for_a_finished_task_has_no_effect() {
 }
 
 #[test]
-fn a_task_that_does_not_exist_is_named_before_anything_is_copied() {
+fn unknown_task_is_named_before_anything_is_copied() {
     let world = example();
     let before = world.tree();
     let run = rehearse(&world, EXAMPLE, &["--fail", "SURVEY-9"]);

@@ -1,4 +1,4 @@
-//! The published JSON Schemas, judged by somebody else's validator.
+//! The published JSON Schemas, tested with another project's validator.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};

@@ -267,7 +267,7 @@ fn a_breakdown_of_many_tasks_is_cut_and_says_where_to_see_all() {
 
 /// R: E-08, W-18
 #[test]
-fn a_run_ends_with_what_was_delivered_and_offers_what_to_do_next() {
+fn end_of_a_run_lists_deliveries_and_next_steps() {
     let world = world(&[
         ["A", "First", "", "csv-wave", "builder"],
         ["B", "Second", "", "csv-wave", "tester"],

@@ -61,7 +61,7 @@ fn running_agent_is_seen_in_status_and_events() {
     events.extend(std::iter::from_fn(event));
     assert!(executor.limited_wait().success());
     assert!(events.iter().any(|event| event["type"] == "task_output" && event["text"] == "edits src/lib.rs"));
-    let used = events.iter().rfind(|event| event["type"] == "task_activity").expect("it is told");
+    let used = events.iter().rfind(|event| event["type"] == "task_activity").expect("an event of activity");
     assert_eq!((&used["session_id"], &used["retries"]), (&"c-1".into(), &1.into()));
     let ended = events.iter().find(|event| event["type"] == "run_ended").expect("it ended");
     assert_eq!(ended["usage"]["attempts"][0]["attach"], "claude --resume c-1");

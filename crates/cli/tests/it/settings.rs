@@ -66,7 +66,7 @@ fn setting_that_an_agent_lacks_is_reported_with_its_place() {
 
 /// R: A-08
 #[test]
-fn servers_of_a_role_stand_beside_ours_and_mcp_json_counts_if_wanted() {
+fn servers_of_a_role_and_of_mcp_json_stand_beside_ours() {
     let config = "[mcp_servers.docs]\ncommand = \"docs-server\"\nargs = [\"-x\"]\n[mcp_servers.web]\nurl = \"http://127.0.0.1:1/\"\n\
                   [roles.worker]\nagent = \"claude\"\nmcp_servers = [\"docs\", \"web\"]\n\
                   [tasks.B]\nagent = \"codex\"\nmcp_servers = [\"docs\"]\n\

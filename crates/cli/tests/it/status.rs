@@ -9,7 +9,7 @@ const TASKS: &str = r#"{"session_id":"s-demo-20260101","skill":"x","pipeline":"p
 
 /// R: E-05
 #[test]
-fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
+fn status_of_a_run_changes_nothing() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("demo/tasks.json", TASKS);
     insta::assert_snapshot!(world.run(&["status", "--session=demo"]), @r"
@@ -59,7 +59,7 @@ fn a_run_is_shown_while_it_goes_on_and_nothing_is_changed_by_looking() {
 }
 
 #[test]
-fn a_session_that_cannot_be_read_is_refused_in_the_same_form_as_everywhere() {
+fn unreadable_session_is_refused_in_the_usual_form() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     world.write("demo/tasks.json", "{");
     for words in [&["status"][..], &["status", "--watch"], &["checkpoint"]] {

@@ -1,4 +1,4 @@
-//! `timeline` and `report --format html`: when tasks ran, why the run took so long, and one page to mail to somebody.
+//! `timeline` and `report --format html`: when tasks ran, why the run took so long, and one page to mail.
 
 use std::collections::BTreeMap;
 

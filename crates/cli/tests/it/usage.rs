@@ -161,7 +161,7 @@ fn without_a_workflow_folder_there_are_no_sessions() {
 }
 
 #[test]
-fn sessions_lists_sessions_and_runs_and_what_is_wrong_with_them() {
+fn sessions_lists_sessions_runs_and_their_problems() {
     let world = workflow();
     insta::assert_snapshot!(world.run(&["sessions"]), @r#"
     $ team-executor sessions

@@ -30,7 +30,7 @@ impl Wish {
 }
 
 impl Turn<'_> {
-    /// Whoever does these tasks next is told so, and is the one that the person chose.
+    /// Gives the next attempts at these tasks the feedback, and the agent that the person chose.
     pub(super) fn wish_for(&mut self, tasks: &[TaskIndex], Wish { feedback, with }: Wish) {
         let at = self.now;
         if !feedback.is_empty() {

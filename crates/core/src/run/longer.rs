@@ -27,7 +27,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// A task of which nobody said who does it.
+    /// A task without a chosen agent.
     pub fn plain(task: &Task) -> Self {
         let (policy, agents) = (TaskPolicy::default(), Vec::new());
         Self { task: task.clone(), policy, fallbacks: Vec::new(), agents, budget: None, role_budget: None }

@@ -72,7 +72,7 @@ fn limit_of_an_agent_holds_that_agent_only() {
 fn limit_that_makes_no_sense_is_refused() {
     let (mut drive, _) = Drive::start(Plan::new(&["A:"], Policy::default()));
     assert_eq!(limit(&mut drive, Group::All, Some(0)).refused, Some(Refused::NoWorkers));
-    assert_eq!(limit(&mut drive, role("nobody"), Some(1)).refused, Some(Refused::NoSuchRole));
+    assert_eq!(limit(&mut drive, role("stranger"), Some(1)).refused, Some(Refused::NoSuchRole));
     drive.complete("A");
     assert_eq!(limit(&mut drive, Group::All, Some(2)).refused, Some(Refused::Stage { stage: "finished" }));
 }

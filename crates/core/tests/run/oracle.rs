@@ -166,7 +166,7 @@ impl<'a> Oracle<'a> {
                 self.assigned.extend(tasks.iter().map(|task| (task.get(), to.clone())));
             }
             Event::Advised { tasks, .. } => {
-                must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "told to nobody");
+                must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "heard by no task");
             }
             Event::Limited { group, most, .. } => {
                 must!(*most != Some(0) && self.stage != Stage::Finished, "limited to {most:?} while {:?}", self.stage);

@@ -26,7 +26,7 @@ fn part_runs_and_the_rest_stays_pending() {
 }
 
 #[test]
-fn what_is_left_out_is_not_skipped_either() {
+fn omitted_task_is_not_skipped() {
     let mut drive = part(&["A:", "B: A"], &[0], Cadence::Beat);
     drive.fail("A");
     assert_eq!(drive.picture(), ["A failed: it broke", "B pending"]);
@@ -40,7 +40,7 @@ fn part_that_waits_for_a_retry_is_not_done() {
 }
 
 #[test]
-fn part_that_needs_what_is_left_out_stops_at_once() {
+fn part_that_needs_an_omitted_task_stops_at_once() {
     let drive = part(&["A:", "B: A"], &[1], Cadence::Beat);
     assert_eq!(drive.run.waits_for_left_out(), Some((index(1), index(0))));
     assert_eq!(drive.run.halt(), Some(&Halt::PartDone));

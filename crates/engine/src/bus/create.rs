@@ -1,5 +1,5 @@
 //! A person adds a task to a session: to its own file, through the writer of its dialect, and only if the session is valid
-//! with it. While an executor has the run, it is asked to do that, so that nobody else writes the file.
+//! with it. While an executor has the run, it does that, so that the file has one writer.
 
 use std::path::{Path, PathBuf};
 

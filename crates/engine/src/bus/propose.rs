@@ -203,7 +203,7 @@ mod tests {
         for (refused, why) in [
             (new("A", "x", &[]), "task 'A' already exists"),
             (new("C", "x", &on_c), "unknown dependency 'C'"),
-            (NewTask { role: "nobody", ..new("C", "x", &[]) }, "unknown role 'nobody'"),
+            (NewTask { role: "stranger", ..new("C", "x", &[]) }, "unknown role 'stranger'"),
             (NewTask { wave: Some(7), ..new("C", "x", &on_b) }, "by its dependencies the task is in wave 3"),
             (NewTask { description: &"x".repeat(LINE_BYTES), ..new("C", "x", &[]) }, "the proposal has "),
         ] {

@@ -117,10 +117,10 @@ mod tests {
 
     #[test]
     fn the_warning_names_the_gap_the_roles_and_three_ways_on() {
-        let words = warning("IMPL-001", "nobody\nknows \u{1b}[31mCOBOL", &session().roles);
+        let words = warning("IMPL-001", "no one\nknows \u{1b}[31mCOBOL", &session().roles);
         assert_eq!(
             words,
-            "IMPL-001 reports a capability gap: nobody knows  [31mCOBOL. The roles are: developer, tester. Three options: \
+            "IMPL-001 reports a capability gap: no one knows  [31mCOBOL. The roles are: developer, tester. Three options: \
              let one of them do it and retry the task; run team-coordinate again with resume for a new role-spec; or continue without it, as the run does now"
         );
         let many: Vec<Role> = (0..25).map(|n| Role::new(RoleName::parse(&format!("r{n}")).unwrap())).collect();

@@ -135,7 +135,7 @@ impl<'t, C: Crew, D: Desk> Dispatcher<'t, C, D> {
         }
         self.is_starting = false;
         while self.ending.is_none() {
-            self.nobody_decides()?;
+            self.decide_alone()?;
             if self.ending.is_some() {
                 break;
             }

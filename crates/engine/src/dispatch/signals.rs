@@ -15,7 +15,7 @@ use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
 
 /// Whether no listener is left, so that a signal has its usual effect.
-static NOBODY: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static UNHEARD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// What a signal means to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,23 +37,23 @@ impl Signal {
 pub(crate) struct Listening(Handle);
 
 impl Listening {
-    /// Tells of each signal, until the listener is dropped. Signals that the parent process ignores, with
-    /// `nohup` or in the background of a script, is not listened to.
+    /// Calls `tell` for each signal, until the listener is dropped. A signal that the parent process ignores, with
+    /// `nohup` or in the background of a script, stays ignored.
     pub(crate) fn begin<E>(tell: impl Fn(Signal) -> Result<(), E> + Send + 'static) -> io::Result<Self> {
         let heard: Vec<c_int> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
-        let nobody = match NOBODY.get() {
-            Some(nobody) => nobody,
+        let unheard = match UNHEARD.get() {
+            Some(unheard) => unheard,
             None => {
-                let nobody = Arc::new(AtomicBool::new(true));
+                let unheard = Arc::new(AtomicBool::new(true));
                 for signal in &heard {
-                    register_conditional_default(*signal, Arc::clone(&nobody))?;
+                    register_conditional_default(*signal, Arc::clone(&unheard))?;
                 }
-                NOBODY.get_or_init(|| nobody)
+                UNHEARD.get_or_init(|| unheard)
             }
         };
         let mut signals = Signals::new(&heard)?;
         let handle = signals.handle();
-        nobody.store(false, Ordering::SeqCst);
+        unheard.store(false, Ordering::SeqCst);
         let listening = Self(handle);
         let listen = move || signals.forever().try_for_each(|signal| tell(Signal::from_number(signal)).map_err(drop));
         thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
@@ -63,8 +63,8 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        if let Some(nobody) = NOBODY.get() {
-            nobody.store(true, Ordering::SeqCst);
+        if let Some(unheard) = UNHEARD.get() {
+            unheard.store(true, Ordering::SeqCst);
         }
         self.0.close();
     }

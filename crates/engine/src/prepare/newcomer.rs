@@ -1,5 +1,5 @@
-//! Who does tasks that are added while a run goes on, and tasks that a person gives to another agent then, as whoever configured
-//! the run says it.
+//! Agents for tasks that a running run is given, and for tasks that a person gives to another agent. The caller that configured
+//! the run chooses them.
 
 use std::fmt::Debug;
 

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_without_the_word_says_of_what_is_put_away_how_it_ended() {
+    fn archived_run_without_the_word_keeps_its_end() {
         use SessionStatus::{Active, Archived, Completed, Failed, Paused};
         let put_away = |from, task, to| {
             let mut session = Session::new(SessionId::parse("TC-1").unwrap());

@@ -109,7 +109,7 @@ impl Bench {
     }
 }
 
-/// Looks whether somebody works in the user's checkout, which no task should.
+/// Looks for changes in the user's checkout, which no task should make.
 #[derive(Debug)]
 pub(crate) struct Watch(Mutex<BTreeMap<String, (i64, i64, u64)>>);
 

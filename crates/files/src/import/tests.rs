@@ -31,7 +31,7 @@ fn errors(tool: Tool, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_file_is_known_by_what_is_in_it() {
+fn each_file_is_recognised_by_its_content() {
     let of = |ending: &str, text: &str| Tool::of_file(ending, text);
     assert_eq!(of("md", SPEC_KIT), Some(Tool::SpecKit));
     assert_eq!(of("md", CHECK_LIST), Some(Tool::CheckList));

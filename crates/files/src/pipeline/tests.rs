@@ -105,7 +105,7 @@ fn small_team_tests_and_reviews_in_parallel() {
 }
 
 #[test]
-fn complexity_decides_who_works_in_the_enhanced_pipeline() {
+fn complexity_decides_the_roles_of_the_enhanced_pipeline() {
     let enhanced = Pipeline::named("enhanced-parallel").unwrap();
     let with = |level| outline(enhanced, LOW, Some(level), &[]).session;
     assert_eq!(ids(&with(Complexity::Low)), ["PLAN-001", "CHECKPOINT-001", "IMPL-001", "TEST-001"]);

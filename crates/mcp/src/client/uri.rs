@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_survives_and_what_is_no_address_is_none() {
+    fn names_survive_and_other_addresses_are_none() {
         for name in ["", "a/b c", "日本 %41", "a\n?#&=+", "-._~"] {
             let written = encoded(name);
             assert_eq!(decoded(&written).as_deref(), Some(name));

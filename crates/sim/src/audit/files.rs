@@ -12,7 +12,7 @@ use super::{Auditor, Verdict};
 /// The user's own file, beside the rendered ones.
 pub const NOTES: &str = ".notes.tmp-of-the-user";
 /// What is in it.
-pub const NOTES_TEXT: &[u8] = b"nobody touches this";
+pub const NOTES_TEXT: &[u8] = b"no task touches this";
 /// The rendered file.
 pub const VIEW: &str = "tasks.csv";
 

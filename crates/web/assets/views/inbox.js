@@ -33,7 +33,7 @@ async function read() {
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden && readers.size) read(); });
 
-/** All runs, read again and again while somebody looks. */
+/** All runs, read again and again while the view is open. */
 export function useAll() {
   const [all, set] = useState(latest);
   useEffect(() => {

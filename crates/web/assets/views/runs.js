@@ -1,4 +1,4 @@
-// All runs of the project: those that wait for somebody first, then those that have trouble, then those that go on.
+// All runs of the project: first those that wait for a person, then those with trouble, then those that go on.
 import { Counts, Link, Said, State, html, useTitle } from '../ui.js';
 import { useAll } from './inbox.js';
 import { ago, dollars, length, moment, tokens } from '../format.js';

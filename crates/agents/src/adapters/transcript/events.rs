@@ -231,7 +231,7 @@ fn driver(mark: &str, event: &Value) -> Vec<Entry> {
         "allowed" | "denied" => {
             let by = match with("by") {
                 "person" => "by a person",
-                "nobody" => "because no answer came",
+                "none" => "because no answer came",
                 _ => "by its settings",
             };
             format!("{mark} {by}: {} {}", with("tool"), with("what"))

@@ -25,7 +25,7 @@ impl Talk {
         let is_past = |at: &Option<Instant>| at.is_some_and(|at| at <= now);
         while let Some(late) = self.questions.iter().position(|asked| is_past(&asked.until)) {
             let Asked { question, .. } = self.questions.remove(late);
-            self.answer(&question, false, "nobody");
+            self.answer(&question, false, "none");
         }
         if self.over {
             return;

@@ -1,4 +1,4 @@
-//! What will happen, shown before it does: every task with its wave, its role and its mode. Then somebody is asked.
+//! The plan before a start: every task with its wave, its role and its mode. Then the user is asked.
 
 use std::io::{IsTerminal, Write};
 
@@ -15,7 +15,7 @@ use crate::printer::Printer;
 const SHOWN: usize = 40;
 const OF_WAVE: usize = SHOWN / 4;
 
-/// Shows the breakdown and asks. Without somebody to ask, nothing is started.
+/// Shows the breakdown and asks. Where no user can be asked, nothing is started.
 pub(super) fn confirmed(
     session: &Session,
     graph: &Graph,

@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_that_continues_a_run_has_more_of_what_was_in_the_way() {
+    fn suggested_command_raises_the_limit_that_stopped_the_run() {
         let bound = |measure, scope| Bound { scope, measure, used: 90_000, budget: 100_000, next: 20_000 };
         let after = |line: &str, bound| {
             let halted = Halted { words: String::new(), name: None, why: Halt::Budget(Box::new(bound)) };

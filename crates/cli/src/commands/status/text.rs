@@ -31,7 +31,7 @@ const ACTIONS: usize = 6;
 /// How many conversations are shown.
 const CONVERSATIONS: usize = 10;
 
-/// How a run stands, for people. In brief only those tasks are shown that somebody may want to look at.
+/// How a run stands, for people. In brief it shows only tasks that need a look.
 pub(super) fn text(
     shown: &Watched<'_>,
     status: &Status,

@@ -54,7 +54,7 @@ fn answered(role: &str, turn: u64) -> Asked {
     Asked { worker: role.to_owned(), turn, status: 200 }
 }
 
-/// Everything is done, delivered and told, and nobody is left.
+/// Everything is done, delivered and shown, and no process is left.
 fn check(world: &World) {
     assert_eq!(world.living("TEAM_EXECUTOR_RUN"), []);
     assert_eq!(column(world, "status"), ["completed"; 3]);

@@ -56,7 +56,7 @@ fn task_completes_only_if_its_delivery_passes_all_checks() {
         let world = tasks(&[("A", ""), ("B", "A")]);
         world.write("team-executor.toml", config);
         world.write("s.json", SCHEMA);
-        let _nobody_writes = team_executor_testkit::Gate::new(world.dir().join("gate"));
+        let _never_opened = team_executor_testkit::Gate::new(world.dir().join("gate"));
         let worker = delivers(files);
         let ran = run(&world, &format!("[ $TEAM_EXECUTOR_TASK = B ] || {{ {worker}; }}; echo did it"));
         let (errors, statuses) = (column(&world, "error"), column(&world, "status"));

@@ -54,7 +54,7 @@ fn a_check_that_is_stopped_is_done_again_by_the_next_executor() {
     assert_eq!(world.run(&["stop", "--now", SESSION]).code, Some(0));
     assert_eq!(executor.limited_wait().code(), Some(130));
     pulse.wait_dead();
-    assert_eq!(column(&world, "status"), ["pending", "pending"], "nobody works on it");
+    assert_eq!(column(&world, "status"), ["pending", "pending"], "no worker has it");
     let shown = world.run(&["status", SESSION]).stdout;
     assert!(shown.contains("\n  · A pending\n") && shown.contains("\nRunning         none\n"), "{shown}");
     let mut executor = start(&world, &worker);

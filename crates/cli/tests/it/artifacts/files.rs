@@ -191,7 +191,7 @@ fn only_what_completed_tasks_delivered_is_listed_and_exported() {
     let worker = "echo text > $TEAM_EXECUTOR_ARTIFACTS/$TEAM_EXECUTOR_TASK.md; [ $TEAM_EXECUTOR_TASK != B ]";
     let stopped = world.run(&arguments(SESSION, worker, &["--retries", "0", "--format", "json"]));
     assert_eq!(stopped.code, Some(3), "{stopped}");
-    // Somebody left something for a task that was never tried.
+    // There are files for a task that was never tried.
     std::fs::create_dir_all(folder(&world).join("artifacts/C")).expect("a folder");
     std::fs::write(folder(&world).join("artifacts/C/early.md"), "early").expect("written");
     assert!(folder(&world).join("artifacts/B/B.md").exists());
@@ -226,7 +226,7 @@ fn a_link_in_the_place_of_the_folder_is_not_followed() {
     assert_eq!(registered(&world).len(), 0);
     let fixed = again(&world, "A", "echo did it");
     assert_eq!(fixed.code, Some(0), "{fixed}");
-    // Whoever puts one there afterwards shows nothing, either.
+    // One that is put there afterwards shows nothing, either.
     std::fs::remove_dir(folder(&world).join("artifacts/A")).ok();
     symlink(world.dir().join("other"), folder(&world).join("artifacts/A")).expect("a link");
     let exported = world.run(&["export", "--to", "out", SESSION]);

@@ -1,4 +1,4 @@
-//! Agents that may only ask: by a command, at a terminal, and where nobody answers.
+//! Agents that may only ask: by a command, at a terminal, and where no answer comes.
 
 use std::process::Stdio;
 
@@ -81,7 +81,7 @@ fn unanswered_permission_is_denied() {
     let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let asks: Vec<Value> = events.filter(|event| event["type"] == "asks").collect();
     assert_eq!((asks.len(), &asks[0]["tool"], &asks[0]["question"]), (1, &"edit".into(), &1.into()), "{run}");
-    assert!(log(&world, "A").contains(r#""by":"nobody","team_executor":"denied""#));
+    assert!(log(&world, "A").contains(r#""by":"none","team_executor":"denied""#));
 
     for (act, permissions, finding, code) in
         [("edit", "edit", "allowed", 0), ("execute", "full", "allowed", 0), ("execute", "edit", "", 1)]

@@ -54,7 +54,7 @@ fn conversation_ended_with_the_run_begins_again() {
     assert_eq!(stopped.code, Some(0), "{stopped}");
     let (code, out) = end(executor);
     assert_eq!(code, Some(130), "{out}");
-    assert!(!folder(&world).join(".executor/talk").exists(), "nobody can be reached any more");
+    assert!(!folder(&world).join(".executor/talk").exists(), "no conversation can be reached any more");
     assert_eq!((column(&world, "status"), column(&world, "error")), (vec!["pending".to_owned()], vec![String::new()]));
     world.write("again", "");
     let run = world.run(&RUN);

@@ -102,7 +102,7 @@ fn nothing_that_the_job_has_not_written_is_overwritten() {
     assert!(!world.dir().join(".workflow").exists(), "nothing was made");
     assert_eq!(run(&world, REPORTS, &["--output", "out.csv"]).code, Some(0));
     assert!(outputs(&world).is_empty());
-    // What was written is ours, until somebody changes it.
+    // A written file is ours, until a user changes it.
     assert_eq!(run(&world, REPORTS, &["--output", "out.csv"]).code, Some(0));
     world.write("out.csv", "edited");
     let run = run(&world, REPORTS, &["--output", "out.csv"]);

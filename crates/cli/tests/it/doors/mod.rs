@@ -120,7 +120,7 @@ fn edit_refused(from: &str, to: &str, why: &str) {
     assert!(read(folder(&world).join("tasks.csv.edited-1")).contains(to));
 }
 
-/// A claim that nobody may make goes through the bus, through a line that a worker writes itself, and through a result: both
+/// A forbidden claim goes through the bus, through a line that a worker writes itself, and through a result: both
 /// tasks run once, in their order, and what the session plans stays.
 #[track_caller]
 fn claimed(claim: &Value) {

@@ -65,7 +65,7 @@ fn runtime_rule_1_a_status_moves_only_as_it_may() {
 
 /// R: T-01
 #[test]
-fn runtime_rule_2_a_task_starts_only_when_its_dependencies_are_completed() {
+fn runtime_rule_2_task_starts_after_its_dependencies() {
     for status in ["in_progress", "running", "ready"] {
         let world = tasks_json(&[("A", "", json!({})), ("B", "A", json!({"status": status}))]);
         let done = run(&world, "");
@@ -77,7 +77,7 @@ fn runtime_rule_2_a_task_starts_only_when_its_dependencies_are_completed() {
     let script = tries.map(|args| format!("{outside} {BIN} {args} --session=S && exit 9\n")).concat();
     assert_eq!(run(&world, &script).code, Some(0));
     assert_eq!((order(&world).as_str(), states(&world).as_str()), ("A B C", "A completed, B completed, C completed"));
-    // Whoever is told to run before what it waits for is done does not.
+    // A task whose dependencies are not done cannot be made to run.
     let world = row(json!({}));
     assert_eq!(run(&world, "exit 1").code, Some(1));
     assert_eq!(world.run(&["retry", "B", SESSION]).code, Some(2));
@@ -89,7 +89,7 @@ fn runtime_rule_2_a_task_starts_only_when_its_dependencies_are_completed() {
 
 /// R: T-01
 #[test]
-fn runtime_rule_3_what_depends_on_a_failed_or_skipped_task_is_skipped() {
+fn runtime_rule_3_dependents_of_a_failed_task_are_skipped() {
     for status in ["failed", "skipped"] {
         let world = row(json!({"status": status, "error": "before"}));
         let done = run(&world, "");

@@ -51,7 +51,7 @@ fn session_invariant_1_session_ids_are_unique() {
     let ran = crate::run::read(world.dir().join("ran"));
     assert_eq!(ran.lines().filter(|line| line.ends_with("/one")).count(), 2, "{ran}");
     assert_eq!(ran.lines().count(), 4, "{ran}");
-    // The command line makes no second one, and nobody else can.
+    // The command line makes no second one, and nothing else can.
     let init = || world.run(&["init", "--name", "again", "Do it"]);
     assert_eq!((init().code, init().code), (Some(0), Some(2)));
     claimed(&json!({"session_id": "S-other", "session": "S-other"}));
@@ -59,7 +59,7 @@ fn session_invariant_1_session_ids_are_unique() {
 
 /// R: D-06
 #[test]
-fn session_invariant_2_a_session_was_not_changed_before_it_was_made() {
+fn session_invariant_2_change_is_not_before_creation() {
     let told = fixture("tls-times-backwards").run(&["validate", "--session=tls-times-backwards"]);
     assert!(told.code == Some(0) && told.stdout.contains("`updated_at` is before `created_at`"), "{told}");
     let script = reports(&json!({"status": "completed", "findings": "f", "timestamp": "1999-01-01T00:00:00Z",
@@ -87,7 +87,7 @@ fn session_invariant_2_a_session_was_not_changed_before_it_was_made() {
 
 /// R: D-06
 #[test]
-fn session_invariant_3_a_completed_session_has_only_tasks_that_are_over() {
+fn session_invariant_3_completed_session_has_no_open_task() {
     // The file says so too early: that is told, and the tasks run.
     let early = two_tasks(&json!({"status": "completed"}));
     let done = run(&early, "");
@@ -119,7 +119,7 @@ fn session_invariant_3_a_completed_session_has_only_tasks_that_are_over() {
 
 /// R: D-06
 #[test]
-fn session_invariant_4_the_artifacts_that_tasks_name_are_registered() {
+fn session_invariant_4_named_artifacts_are_registered() {
     let name = "tls-artifact-unregistered";
     let world = fixture(name);
     let told = world.run(&["validate", &format!("--session={name}")]);

@@ -69,7 +69,7 @@ fn structural_rule_4_there_is_no_cycle() {
 
 /// R: T-01
 #[test]
-fn structural_rule_5_a_task_is_in_a_later_wave_than_its_dependencies() {
+fn structural_rule_5_task_is_in_a_later_wave_than_its_deps() {
     invalid(&pair(json!({"wave": 1})), "S", "task 'B' of wave 1 depends on 'A' of wave 1");
     create_refused(&["--deps", "B", "--wave", "2"], "by its dependencies the task is in wave 3");
     edit_refused("csv-wave,worker,2,", "csv-wave,worker,1,", "B: wave `2` -> `1`");
@@ -95,7 +95,7 @@ fn structural_rule_6_every_role_exists() {
     let create = ["task", "create", "C", "--title", "t", "--assignee", "ghost"];
     refused(&world, &create, "the session with this task is not valid: role 'ghost' is not in roles/");
     edit_refused("csv-wave,worker,2,", "csv-wave,ghost,2,", "B: role `worker` -> `ghost`");
-    // Nobody speaks as a role that is not its own, and to claim one changes nothing.
+    // No worker speaks as a role that is not its own, and to claim one changes nothing.
     let forged = format!("{BIN} msg log x --from ghost && exit 9; TEAM_EXECUTOR_ROLE=ghost {BIN} msg log honest");
     assert_eq!(run(&world, &forged).code, Some(0));
     let said = world.run(&["msg", "list", SESSION]).stdout;

@@ -80,7 +80,7 @@ fn task_invariant_4_what_matters_most_starts_first() {
     let world = lifecycle(&tasks, &json!({}));
     assert_eq!(run(&world, &script).code, Some(0));
     assert_eq!(order(&world), "A MID-001 LOW-001");
-    // Whoever is set back first does not start first.
+    // The task that is set back first does not start first.
     for task in ["LOW-001", "MID-001"] {
         let asked = world.run(&["task", "update", task, "--status", "pending", SESSION]);
         assert_eq!(asked.code, Some(0), "{asked}");
@@ -122,7 +122,7 @@ fn task_invariant_5_a_task_has_one_worker_at_a_time() {
 
 /// R: D-02
 #[test]
-fn a_finished_task_stays_finished_whatever_is_claimed_of_it_later() {
+fn finished_task_stays_finished_against_later_claims() {
     let world = two();
     assert_eq!(run(&world, "").code, Some(0));
     for status in ["failed", "skipped", "in_progress", "completed"] {

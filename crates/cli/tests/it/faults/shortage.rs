@@ -8,8 +8,8 @@ use crate::run::{DID, arguments, column, folder, read, run, tasks};
 use team_executor_testkit::lacks;
 use team_executor_testkit::limited::*;
 
-/// A user that nobody else is: its processes are counted alone.
-const NOBODY: u32 = 54_321;
+/// A user of its own: its processes are counted alone.
+const LONELY_USER: u32 = 54_321;
 
 #[test]
 fn whatever_the_limit_on_open_files_the_program_ends_in_order() {
@@ -67,12 +67,12 @@ fn whatever_the_limit_on_processes_the_program_ends_in_order() {
         let world = tasks(&[("A", ""), ("B", ""), ("C", "A")]);
         let root = world.dir().parent().expect("a folder").to_owned();
         let all = [root.clone(), world.dir().to_owned(), world.dir().join("S"), world.dir().join("S/tasks.csv")];
-        if all.iter().any(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_err()) {
+        if all.iter().any(|path| chown(path, Some(LONELY_USER), Some(LONELY_USER)).is_err()) {
             lacks("users", "the limit on processes");
             return;
         }
         let mut command = Command::new("setpriv");
-        command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()]);
+        command.args([format!("--reuid={LONELY_USER}"), format!("--regid={LONELY_USER}"), "--clear-groups".to_owned()]);
         command.args(["prlimit", &format!("--nproc={limit}"), env!("CARGO_BIN_EXE_team-executor")]);
         command.args(arguments("--session=S", DID, &["-c3", "--retries", "0"])).current_dir(world.dir());
         command.env("HOME", world.dir()).env_remove("XDG_CONFIG_HOME");

@@ -13,7 +13,7 @@ enum Step {
     Killed,
     /// It waits for a person at a checkpoint, and is killed while it waits.
     KilledWaiting(&'static str),
-    /// Nobody is there at a checkpoint: it stops.
+    /// No person is there at a checkpoint: it stops.
     Paused(&'static str),
     /// A person has a task done again at a checkpoint where it waits; the worker that does it kills the executor.
     Revised(&'static str, &'static str),

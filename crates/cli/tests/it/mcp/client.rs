@@ -26,7 +26,7 @@ fn official_sdk_client_lists_and_calls_every_tool() {
         ["team_msg", {"operation": "log", "summary": "hello", "to": "worker"}],
         ["team_msg", {"operation": "list"}],
         ["progress", {"summary": "half", "percent": 50}],
-        ["capability_gap", {"gap": "nobody knows COBOL"}],
+        ["capability_gap", {"gap": "no one knows COBOL"}],
         ["add_discovery", {"type": "pattern", "data": {"pattern_name": "facade"}}],
         ["TaskList", {"status": "completed"}],
         ["TaskGet", {"id": "B"}],
@@ -66,5 +66,5 @@ fn official_sdk_client_lists_and_calls_every_tool() {
     assert_eq!(column(&world, "findings")[1], "by the SDK");
     let said = logged(&world.dir().join("S"), ".msg/messages.jsonl");
     assert_eq!(names(&Value::Array(said), "type"), ["capability_gap", "message", "progress"]);
-    assert!(done.stderr.contains("worker reports a capability gap: nobody knows COBOL"), "{done}");
+    assert!(done.stderr.contains("worker reports a capability gap: no one knows COBOL"), "{done}");
 }

@@ -28,7 +28,7 @@ fn proposed_tasks_are_accepted_or_declined_by_a_person() {
             new("C", json!({"metadata": {"deps": ["C"]}})),
             new("C", json!({"metadata": {"deps": ["B", "X"]}})),
             new("C", json!({"metadata": {"deps": ["B"], "wave": 7}})),
-            new("C", json!({"assignee": "nobody"})),
+            new("C", json!({"assignee": "stranger"})),
             new("C", json!({"description": "do it", "metadata": {"deps": ["B"], "wave": 3}})),
             new("C", json!({})),
             new("D", json!({"title": "The title of C"})),
@@ -48,7 +48,7 @@ fn proposed_tasks_are_accepted_or_declined_by_a_person() {
         (1, "refused: unknown dependency 'C'"),
         (2, "refused: unknown dependency 'X'"),
         (3, "refused: by its dependencies the task is in wave 3"),
-        (4, "refused: unknown role 'nobody'"),
+        (4, "refused: unknown role 'stranger'"),
         (10, "refused: 3 tasks were proposed in this run, which is the limit"),
     ] {
         assert!(answered[nth].as_ref().is_err_and(|said| said.starts_with(why)), "{why}\n{:?}", answered[nth]);

@@ -87,7 +87,7 @@ fn task_tools_follow_the_task_commands() {
         "b",
         &[
             ("TaskList", json!({"assignee": "worker"})),
-            ("TaskList", json!({"status": "completed", "assignee": "nobody"})),
+            ("TaskList", json!({"status": "completed", "assignee": "stranger"})),
             ("TaskGet", json!({"id": "A"})),
             ("TaskGet", json!({"id": "X"})),
             ("TaskUpdate", json!({"id": "A", "status": "failed", "error": "sabotage"})),

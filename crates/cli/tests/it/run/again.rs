@@ -145,9 +145,9 @@ fn thousands_of_tasks_are_retried_by_their_names() {
     assert!(retried.code == Some(0) && retried.stdout.contains("and 3981 more\n"), "{}", retried.stderr);
 }
 
-/// A machine that lost its memory may have begun what was only intended. The lock tells that once: to whoever has it next.
+/// A machine that lost its memory may have begun what was only intended. The lock tells that once: to its next owner.
 #[test]
-fn a_request_after_a_new_start_of_the_machine_notes_it_for_the_next_executor() {
+fn request_after_a_reboot_is_noted_for_the_next_executor() {
     let world = tasks(&[("A", "")]);
     assert_eq!(run(&world, "false", &["--retries", "0"]).code, Some(1));
     let journal = folder(&world).join(".executor/journal");

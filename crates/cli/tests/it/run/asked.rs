@@ -147,7 +147,7 @@ fn one(text: &str) -> Vec<String> {
     vec![text.to_owned()]
 }
 
-/// What is answered is durable: it outlives the executor, and so does its socket, which nobody is behind then.
+/// An answer is durable: it outlives the executor. So does the socket, though it has no listener then.
 ///
 /// R: E-05
 #[test]
@@ -172,7 +172,7 @@ fn paused_run_continues_after_its_executor_was_killed() {
     executor.kill().expect("killed");
     executor.limited_wait();
     waiting.pulse.wait_dead();
-    assert!(folder(&waiting.world).join(".executor/control").exists(), "nobody removed it");
+    assert!(folder(&waiting.world).join(".executor/control").exists(), "it is still there");
     let shown = ask(&waiting.world, &["status"]);
     assert!(said(&waiting.world, &shown).contains("\nRun EX is paused: paused by hand\n"), "{shown}");
     assert!(shown.stdout.contains("\n    Resume: team-executor resume --session=S\n"), "{shown}");
@@ -182,10 +182,10 @@ fn paused_run_continues_after_its_executor_was_killed() {
     let shown = String::from_utf8(elsewhere.limited_output().stdout).expect("text");
     assert!(shown.contains(&format!("\n    Resume: {program} resume --session=S\n")), "{shown}");
     for request in ["pause", "stop"] {
-        let nobody = ask(&waiting.world, &[request]);
-        assert_eq!(nobody.code, Some(2), "{nobody}");
-        assert!(nobody.stderr.starts_with("error: nothing runs: no executor has EX-S-"), "{nobody}");
-        assert!(nobody.stderr.contains("help: continue it with: team-executor resume --session=S\n"), "{nobody}");
+        let refused = ask(&waiting.world, &[request]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.starts_with("error: nothing runs: no executor has EX-S-"), "{refused}");
+        assert!(refused.stderr.contains("help: continue it with: team-executor resume --session=S\n"), "{refused}");
     }
     let mut executor = waiting.start();
     assert_eq!(ask(&waiting.world, &["pause"]).code, Some(0), "the socket was replaced");
@@ -211,7 +211,7 @@ fn finished_run_starts_without_a_question() {
     assert!(!shown.contains("Start?"), "{shown}");
     let alone = world.run(&args);
     assert!(alone.code == Some(0) && alone.stdout.contains("is finished; nothing was done\n"), "{alone}");
-    // What is to be done again is something to ask a person about. The start without one said yes before.
+    // A person is asked about work that is done again. The start without one said yes before.
     assert_eq!(ask(&world, &["retry", "A", "--downstream"]).code, Some(0));
     let mut terminal = Terminal::start(world.command(&args));
     terminal.wait_for("Start? [Y/n]");
@@ -276,7 +276,7 @@ fn failed_wave_asks_for_retry_or_abort() {
     assert_eq!(code, Some(1), "{shown}");
     assert_eq!(column(&world, "status"), ["completed", "completed", "completed", "skipped"]);
 
-    // With -y nobody is asked, not even at a terminal.
+    // With -y there is no question, not even at a terminal.
     let world = one_and_repair();
     let args = arguments("--session=S", "false", &["--cadence", "wave", "--retries", "0"]);
     let (code, shown) = Terminal::start(world.command(&args)).end();

@@ -106,7 +106,7 @@ fn worker_message_has_its_true_role_and_attempt() {
         read(world.dir().join("S/wisdom/learnings.md")),
         "# Learnings\n- [A] learned in A\n- [B] learned in B\n"
     );
-    // Whoever keeps the environment of an attempt that is over speaks for nobody.
+    // A process with the environment of an attempt that is over may not report for it.
     let env = folder(&world).join("artifacts/A/env");
     let script = format!(". {}; exec {BIN} msg log late", env.display());
     let late = std::process::Command::new("sh").args(["-c", &script]).limited_output();

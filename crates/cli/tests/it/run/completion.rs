@@ -87,7 +87,7 @@ fn completion_action_counts_and_failed_runs_stay() {
     assert_eq!((status(&world), runs(&world, ".archive").len()), ("paused".into(), 0));
 }
 
-/// On a terminal somebody is asked.
+/// On a terminal the user is asked.
 /// R: E-06
 #[test]
 fn a_person_on_a_terminal_chooses() {

@@ -39,7 +39,7 @@ fn continued_run_keeps_its_cadence_and_says_so() {
     assert!(other.code == Some(1) && other.stderr.contains(warning), "{other}");
     let same = resume(&world, &["run", "--session=T", "--cadence", "wave"]);
     assert!(same.code == Some(1) && !same.stderr.contains("cadence and"), "{same}");
-    // Nobody asked for one; and what is finished goes on no more.
+    // Without a name a run is not continued, and a finished one never is.
     let (world, _, _) = two_stopped();
     let unsaid = resume(&world, &["run", "--session=S"]);
     assert!(unsaid.code == Some(1) && !unsaid.stderr.contains("cadence and"), "{unsaid}");
@@ -126,7 +126,7 @@ fn copied_run_leaves_the_originals_workers_alone() {
 
 /// R: W-01
 #[test]
-fn a_run_is_continued_by_its_name_or_as_the_newest_that_is_not_finished() {
+fn run_is_continued_by_name_or_as_the_newest_unfinished() {
     let (world, s, t) = two_stopped();
     let newest = resume(&world, &["--continue"]);
     assert_eq!(newest.code, Some(1), "A failed: {newest}");

@@ -119,7 +119,7 @@ fn board_is_there_from_the_start_of_a_run() {
 
 /// R: W-19
 #[test]
-fn rule_7_what_depends_on_a_failure_is_skipped_whatever_its_mode() {
+fn rule_7_dependents_of_a_failure_are_skipped_in_any_mode() {
     let world = waves();
     assert_eq!(run(&world, "if [ $TEAM_EXECUTOR_TASK = A ]; then exit 1; fi; echo x", &WAVE).code, Some(1));
     assert_eq!(column(&world, "status"), ["failed", "skipped", "completed", "skipped"]);

@@ -147,7 +147,7 @@ fn the_first_interrupt_drains_and_the_second_ends_the_workers() {
     assert_eq!(column(&waiting.world, "findings"), ["did A", "did B"]);
 }
 
-/// Whoever closes a window may hang up twice: the system does, and the program that had the window.
+/// A closed window may hang up twice: the system does, and the program that had the window.
 ///
 /// R: X-03
 #[test]
@@ -192,7 +192,7 @@ fn second_executor_sees_the_holder() {
 
 /// R: X-07
 #[test]
-fn every_exit_code_means_what_is_documented() {
+fn exit_codes_are_as_documented() {
     let one = || tasks(&[("A", "")]);
     assert_eq!(run(&one(), "true", &[]).code, Some(0), "all completed");
     assert_eq!(run(&one(), "false", &["--retries", "0"]).code, Some(1), "a task failed");
@@ -249,7 +249,7 @@ fn failed_task_is_retried_then_dependents_are_skipped() {
     assert_eq!(column(&world, "error"), ["exit code 7", "dependency A failed", "dependency B was skipped", ""]);
 }
 
-/// Nobody is there to be asked. The next call goes on with what is to run after a failure.
+/// There is no person to ask. The next call runs the tasks that follow on a failure.
 #[test]
 fn a_wave_of_which_every_task_failed_stops_the_run() {
     let world = tasks(&[]);

@@ -169,7 +169,7 @@ fn a_finished_session_is_only_looked_at() {
 }
 
 /// The system counts what a process reads: the journal and the run's table once, the session's file to read it and again to
-/// see that nobody changed it since, and little else.
+/// see that it is unchanged since, and little else.
 #[test]
 fn finished_session_is_recognised_with_few_reads() {
     let ids: Vec<String> = (0..600).map(|nth| format!("WORK-{nth:03}")).collect();

@@ -99,7 +99,7 @@ fn task_that_does_not_fit_is_refused_and_nothing_is_changed() {
 
 /// R: N-02
 #[test]
-fn edit_that_cannot_be_taken_in_is_refused_aloud_until_it_is_put_right() {
+fn illegal_edit_is_refused_until_it_is_corrected() {
     let mut waiting = waiting();
     let mut command = waiting.world.command(&arguments("--session=S", &waiting.worker, &[]));
     command.env("COLUMNS", "300").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -253,7 +253,7 @@ fn coordinated(
 
 /// R: N-02
 #[test]
-fn coordinator_adds_ten_tasks_to_tasks_json_while_16_workers_run() {
+fn coordinator_adds_tasks_to_tasks_json_beside_16_workers() {
     let world = World::new(env!("CARGO_BIN_EXE_team-executor"));
     let task = |on: &[String]| json!({"title": "t", "description": "Do it", "role": "worker", "deps": on, "status": "pending"});
     let ids = (1..=30).map(|n| format!("BASE-{n:03}")).chain(["ALPHA-001".to_owned()]);
@@ -267,7 +267,7 @@ fn coordinator_adds_ten_tasks_to_tasks_json_while_16_workers_run() {
 
 /// R: N-02
 #[test]
-fn coordinator_adds_ten_tasks_to_a_tc_folder_while_16_workers_run() {
+fn coordinator_adds_tasks_to_a_tc_folder_beside_16_workers() {
     let world = crate::fixtures::world("tc-spec-minimal");
     let ids = (1..=30).map(|n| format!("BASE-{n:03}")).chain(["ALPHA-001".to_owned()]);
     let node = |on: &[String]| json!({"depends_on": on, "role": "builder"});

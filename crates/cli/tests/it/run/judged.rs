@@ -181,8 +181,8 @@ fn decisions_after_quality_tasks_are_recorded() {
     assert_eq!(run(&world, SCRIPTED, &[]).code, Some(3), "feedback alone decides nothing");
     let refused = decide(&world, &["revise", "C"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("'C' has not finished"), "{refused}");
-    let nobody = decide(&world, &["revise", "NO-1"]);
-    assert!(nobody.code == Some(2) && nobody.stderr.contains("there is no task 'NO-1'"), "{nobody}");
+    let refused = decide(&world, &["revise", "NO-1"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("there is no task 'NO-1'"), "{refused}");
     // `resume` says in so many words that it goes on.
     let resumed = world.run(&["resume", "--session=S", "--agent-command", SCRIPTED, "-y"]);
     assert_eq!((resumed.code, starts(&world, "C")), (Some(0), 1), "{resumed}");

@@ -119,7 +119,7 @@ fn only_reviewers_score_and_context_discoveries_load() {
     assert_eq!(world.run(&["validate", "--session=S"]).code, Some(0));
 }
 
-/// The tc dialect has the folders already, and its prompts stay the same while nobody knows anything.
+/// The tc dialect has the folders already, and its prompts stay the same while there is no wisdom.
 #[test]
 fn an_empty_store_of_knowledge_says_nothing() {
     let world = fixture("tc-spec-minimal");

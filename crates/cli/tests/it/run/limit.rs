@@ -88,8 +88,11 @@ fn limit_that_makes_no_sense_is_refused() {
     for (words, why) in [
         (&["limit", "0"][..], "nothing starts with 0 workers; `pause` is for that"),
         (&["limit", "many"], "a number from 1, or none"),
-        (&["limit", "2", "--role", "nobody"], "error: nothing was done: no task has the role 'nobody'\nhelp: "),
-        (&["limit", "2", "--agent", "nobody"], "error: nothing was done: the agent 'nobody' does no task of this run"),
+        (&["limit", "2", "--role", "stranger"], "error: nothing was done: no task has the role 'stranger'\nhelp: "),
+        (
+            &["limit", "2", "--agent", "stranger"],
+            "error: nothing was done: the agent 'stranger' does no task of this run",
+        ),
         (&["limit", "2", "--agent", "a", "--role", "worker"], "cannot be used with"),
     ] {
         let refused = ask(&four.world, words);
@@ -130,8 +133,8 @@ fn limit_outlives_kill_9_right_after_its_answer() {
             .contains("  at most 2 workers at a time; no other starts until fewer are at work\nGo on, "),
         "{noted}"
     );
-    let unknown = ask(&four.world, &["limit", "2", "--agent", "nobody"]);
-    assert!(unknown.stderr.contains("'nobody'") && unknown.code == Some(2), "{unknown}");
+    let unknown = ask(&four.world, &["limit", "2", "--agent", "stranger"]);
+    assert!(unknown.stderr.contains("'stranger'") && unknown.code == Some(2), "{unknown}");
     four.open();
     assert_eq!(run(&four.world, DID, &["-c", "1"]).code, Some(0));
     let journal = read(folder(&four.world).join(".executor/journal"));

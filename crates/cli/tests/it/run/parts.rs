@@ -41,7 +41,7 @@ fn each_way_to_choose_a_part_leaves_the_rest_pending() {
 }
 
 #[test]
-fn part_that_waits_for_what_is_left_out_says_so() {
+fn part_that_waits_for_an_omitted_task_says_so() {
     let world = five();
     let part = run(&world, DID, &["--from", "B", "--until", "C"]);
     assert_eq!((part.code, column(&world, "status")), (Some(3), vec![LEFT.to_owned(); 5]), "{part}");
@@ -68,7 +68,7 @@ fn part_without_tasks_is_refused_before_anything_runs() {
     let before = world.tree();
     for (words, why) in [
         (&["--only", "X"][..], "there is no task 'X'"),
-        (&["--only-role", "nobody"], "no task has the role 'nobody'"),
+        (&["--only-role", "stranger"], "no task has the role 'stranger'"),
         (&["--wave", "7"], "there is no wave 7: the plan has 3"),
         (&["--wave", "1", "--from", "C"], "no task is in all that was named"),
     ] {

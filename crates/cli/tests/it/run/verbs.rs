@@ -25,7 +25,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
             {BIN} task update --status skipped --error no && exit 3
             {BIN} task update --status completed && exit 4
             {BIN} task update --status completed --findings f --data '{{"verification":"hoped"}}' && exit 5
-            {BIN} task create X --title x --assignee nobody && exit 6
+            {BIN} task create X --title x --assignee stranger && exit 6
             {BIN} retry B --session="$TEAM_EXECUTOR_SESSION" && exit 10
             {BIN} skip D --session="$TEAM_EXECUTOR_SESSION" && exit 11
             {BIN} stop --now --session="$TEAM_EXECUTOR_SESSION" && exit 12
@@ -51,7 +51,7 @@ fn a_worker_reports_its_own_task_and_no_other() {
         "error: a completed task needs findings\nhelp: ",
         "error: the data is not that of a result: ",
         "error: a worker may not control its own run\nhelp: report your own task: ",
-        "error: unknown role 'nobody'\nhelp: ",
+        "error: unknown role 'stranger'\nhelp: ",
     ] {
         assert!(errors.contains(why), "{why}\n{errors}");
     }
@@ -166,7 +166,7 @@ fn task_is_added_in_its_dialect_for_a_known_role() {
         let before = read(world.dir().join(name).join(file));
         let create =
             |role: &str| world.run(&["task", "create", "BUILD-009", "--title", "Nine", "--assignee", role, &session]);
-        let odd = create("nobody");
+        let odd = create("stranger");
         assert_eq!(odd.code, Some(2), "{odd}");
         assert!(odd.stderr.contains("the session with this task is not valid: "), "{odd}");
         assert_eq!(read(world.dir().join(name).join(file)), before);

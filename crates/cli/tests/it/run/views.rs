@@ -68,7 +68,7 @@ fn wave_files_of_a_killed_run_are_cleaned_not_read() {
 
 /// R: W-12
 #[test]
-fn interactive_tasks_leave_results_and_every_spawn_has_its_close() {
+fn interactive_tasks_leave_results_and_close_each_spawn() {
     let world = waves();
     let worker = format!("if [ $TEAM_EXECUTOR_TASK = I ] && mkdir once; then exit 3; fi; {COPIES}");
     let done = run(&world, &worker, &["--cadence", "wave", "--retries", "1"]);
@@ -111,7 +111,7 @@ fn an_agent_that_a_crash_ended_is_closed_by_the_next_run() {
 
 /// R: T-04
 #[test]
-fn tasks_json_says_what_is_true_while_the_run_goes_on() {
+fn tasks_json_is_current_while_the_run_goes_on() {
     let world = tasks(&[]);
     let state = value!({"session_id": "s", "tasks": {
         "A": {"title": "a", "role": "r", "deps": [], "status": "pending"},

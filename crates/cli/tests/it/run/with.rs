@@ -75,7 +75,7 @@ fn restarted_task_is_done_by_the_agent_that_a_person_chose() {
 
 /// R: N-01
 #[test]
-fn given_task_stays_with_its_agent_after_kill_9_right_after_the_answer() {
+fn given_task_stays_with_its_agent_after_kill_9() {
     for words in [&["restart", "A", "--with", "two"][..], &["retry", "C", "--with", "two"]] {
         let mut agents = Agents::new("test -e again && exec echo did by one; touch again; sleep 600");
         let mut executor = agents.start(2);

@@ -61,7 +61,7 @@ fn run_starts_with_sigchld_ignored() {
 
 /// R: E-04
 #[test]
-fn a_prompt_says_who_what_from_what_and_how_to_report() {
+fn prompt_has_role_task_sources_and_reporting() {
     let world = fixture("tc-capabilities-with-tasks");
     let session = "--session=tc-capabilities-with-tasks";
     let path = world.dir().join("tc-capabilities-with-tasks/task-analysis.json");
@@ -188,7 +188,7 @@ fn a_result_decides_and_without_one_the_exit_status() {
         folder) mkdir "$TEAM_EXECUTOR_RESULT" ;;
         mark) printf '\357\273\277{"status":"completed","findings":"marked"}' >"$TEAM_EXECUTOR_RESULT" ;;
         pipe) mkfifo "$TEAM_EXECUTOR_RESULT" ;;
-        last) echo one; echo two; echo; echo to nobody >&2 ;;
+        last) echo one; echo two; echo; echo to stderr >&2 ;;
     esac"#;
     let run = run(&world, worker, &["--retries", "0"]);
     assert_eq!(run.code, Some(1), "{run}");
@@ -246,7 +246,7 @@ fn a_program_that_cannot_be_started_fails_its_task() {
     assert_eq!(errors[1], "dependency A failed");
 }
 
-/// Nobody outlives the time limit: neither who ignores the request to end nor its child.
+/// No process outlives the time limit: neither a worker that ignores the request to end nor its child.
 #[test]
 fn a_worker_that_ignores_the_request_to_end_is_killed() {
     let world = tasks(&[("A", "")]);

@@ -65,15 +65,15 @@ fn links_in_a_run_show_nothing_outside_of_the_roots() {
 }
 
 #[test]
-fn only_the_user_says_what_is_run() {
+fn only_the_user_chooses_commands() {
     let world = tasks(&[("A", "")]);
     let mut client = Served::new(&world, &[]);
     for argument in ["agent", "agent_command", "flags", "trust_project", "env"] {
         let refused = client.call("run", &json!({"session": "S", argument: "touch made"})).expect_err("it is refused");
         assert!(refused.contains("unknown field"), "{refused}");
     }
-    let nobody = client.call("run", &json!({"session": "S"})).expect_err("nobody was chosen");
-    assert!(nobody.contains("no agent was named"), "{nobody}");
+    let refused = client.call("run", &json!({"session": "S"})).expect_err("no agent was chosen");
+    assert!(refused.contains("no agent was named"), "{refused}");
     // What looks like a flag is none.
     let refused = client.call("logs", &json!({"session": "S", "task": "--help"})).expect_err("there is no such task");
     assert!(refused.contains("'--help'"), "{refused}");

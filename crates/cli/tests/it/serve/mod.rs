@@ -21,7 +21,7 @@ struct Served {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     next: u64,
-    /// What it is told when it asks for roots.
+    /// The answer to its request for roots.
     roots: Vec<PathBuf>,
     /// What it has told about progress.
     progress: Vec<Value>,

@@ -132,8 +132,8 @@ fn unawaited_run_is_paused_and_resumed() {
     let status = client.call("status", &json!({"session": "S"})).expect("a document");
     assert_eq!((&status["executor"], &status["reason"]), (&json!(true), &json!("look")));
     assert!(status["talk"].is_object(), "{status}");
-    let nobody = client.call("answer", &json!({"session": "S", "action": "allow", "task": "A"}));
-    assert!(nobody.expect_err("it asks nothing").contains("refused: "));
+    let refused = client.call("answer", &json!({"session": "S", "action": "allow", "task": "A"}));
+    assert!(refused.expect_err("it asks nothing").contains("refused: "));
     client.call("resume", &json!({"session": "S"})).expect("it goes on");
     let mut open = std::fs::File::options().write(true).open(gate.path()).expect("a gate");
     std::io::Write::write_all(&mut open, b"go\n").expect("an open gate");

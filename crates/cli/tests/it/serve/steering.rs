@@ -19,8 +19,8 @@ fn client_changes_how_many_workers_there_are() {
     let done = client.call("limit", &json!({"session": "S", "workers": 4})).expect("it is done");
     assert_eq!(done["did"], json!(["at most 4 workers at a time"]));
     four.pulse.wait_alive(1);
-    let refused = client.call("limit", &json!({"session": "S", "workers": 1, "role": "nobody"}));
-    assert!(refused.expect_err("there is no such role").contains("no task has the role 'nobody'"));
+    let refused = client.call("limit", &json!({"session": "S", "workers": 1, "role": "stranger"}));
+    assert!(refused.expect_err("there is no such role").contains("no task has the role 'stranger'"));
     let both = client.call("limit", &json!({"session": "S", "workers": 1, "role": "worker", "agent": "a"}));
     assert!(both.expect_err("for one of them").contains("not for both"));
     four.open();
@@ -35,7 +35,7 @@ fn client_ends_the_worker_of_one_task() {
     let refused = client.call("cancel", &json!({"session": "S", "task": "C"}));
     assert!(refused.expect_err("it does not run").contains("no worker has 'C': it is pending"));
     let told = json!({"session": "S", "task": "A", "then": "skip", "feedback": "smaller steps"});
-    assert!(client.call("cancel", &told).expect_err("nobody is told").contains("only a task that begins anew"));
+    assert!(client.call("cancel", &told).expect_err("no task hears it").contains("only a task that begins anew"));
     let again = json!({"session": "S", "task": "A", "then": "retry", "feedback": "smaller steps"});
     let done = client.call("cancel", &again).expect("it is done");
     let ended = "the worker of A is ended; when it has, A begins anew";
@@ -50,8 +50,8 @@ fn client_gives_a_task_to_another_agent() {
     let mut agents = Agents::new("sleep 600");
     let executor = agents.start(2);
     let mut client = Served::new(&agents.world, &[]);
-    let unknown = json!({"session": "S", "tasks": ["C"], "with": "nobody"});
-    assert!(client.call("retry", &unknown).expect_err("nobody does it").contains("there is no agent 'nobody'"));
+    let unknown = json!({"session": "S", "tasks": ["C"], "with": "stranger"});
+    assert!(client.call("retry", &unknown).expect_err("no agent does it").contains("there is no agent 'stranger'"));
     let fails = json!({"session": "S", "task": "A", "with": "two"});
     assert!(client.call("cancel", &fails).expect_err("it would fail").contains("only a task that begins anew"));
     let done = client.call("retry", &json!({"session": "S", "tasks": ["C"], "with": "two"})).expect("it is done");
@@ -72,7 +72,7 @@ fn client_runs_a_part_of_a_plan() {
     let ran = client.call("run", &json!({"session": "S", "only": ["B"], "with_deps": true})).expect("it is run");
     assert_eq!((&ran["ending"], &ran["counts"]["completed"]), (&json!("drained"), &json!(2)), "{ran}");
     for (part, why) in [
-        (json!({"session": "S", "only_role": "nobody"}), "no task has the role 'nobody'"),
+        (json!({"session": "S", "only_role": "stranger"}), "no task has the role 'stranger'"),
         (json!({"session": "S", "wave": 9}), "there is no wave 9"),
         (json!({"session": "S", "until": "X"}), "there is no task 'X'"),
         (json!({"session": "S", "from": "X"}), "there is no task 'X'"),

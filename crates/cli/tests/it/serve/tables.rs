@@ -77,7 +77,7 @@ fn job_outlives_its_client_and_a_killed_executor() {
     let call = second.begin_call("spawn_agents_on_csv", &wanted);
     kill_executor(&world);
     let came = answer(&second.wait(call));
-    // Whoever waited goes on with it; whoever had begun it is told.
+    // A caller that waited goes on with it; one that had begun it gets an error.
     let job = came.or_else(|_| second.call("spawn_agents_on_csv", &wanted)).expect("it is done");
     assert_eq!(job["completed_items"], 40, "{job}");
     drop(second);

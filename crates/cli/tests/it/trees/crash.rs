@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::{authors, branch, git, repository, run, shown, users};
 
-/// A git that kills whoever calls it at its n-th call, before or after doing what it is told.
+/// A git that kills its caller at its n-th call, before or after the command.
 const DEADLY: &str = r#"#!/bin/sh
 count=$(cat "$HOME/calls" 2>/dev/null || echo 0)
 count=$((count + 1))

@@ -82,7 +82,7 @@ fn with_submodule(config: &str) -> team_executor_testkit::World {
 }
 
 #[test]
-fn submodules_are_in_trees_where_that_is_wanted_and_stay_unchanged() {
+fn wanted_submodules_are_in_trees_and_stay_unchanged() {
     let refused = run(&with_submodule(""), "true", &[]);
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("set submodules = \"init\" in [isolation]"), "{refused}");

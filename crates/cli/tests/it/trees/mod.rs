@@ -59,7 +59,7 @@ fn git(world: &World, words: &[&str]) -> String {
     git_in(world, world.dir(), words)
 }
 
-/// Runs the session to an end, and nobody is asked.
+/// Runs the session to an end, without questions.
 pub(crate) fn run(world: &World, worker: &str, more: &[&str]) -> Run {
     world.run(&arguments("--session=S", worker, &[&["--trust-project", "--retries", "1"], more].concat()))
 }

@@ -30,7 +30,7 @@ fn hooks_are_not_run_and_signing_is_not_asked_for() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a program");
     }
     git(&world, &["config", "commit.gpgSign", "true"]);
-    git(&world, &["config", "user.signingKey", "nobody"]);
+    git(&world, &["config", "user.signingKey", "stranger"]);
     git(&world, &["config", "core.fsmonitor", "touch $HOME/fsmonitor.ran; false"]);
     // What the test itself asks git runs them, too.
     let before = read(world.dir().join(".git/config"));

@@ -118,7 +118,8 @@ fn work_of_a_failed_attempt_is_kept_and_the_next_one_is_told() {
     let ran = run(&world, &worker, &[]);
     assert_eq!(ran.code, Some(0), "{ran}");
     let told = super::prompt(&world, "A");
-    let at = told.find("What it left is the commit ").expect("it is told") + "What it left is the commit ".len();
+    let at =
+        told.find("What it left is the commit ").expect("the commit is named") + "What it left is the commit ".len();
     assert_eq!(shown(&world, &told[at..at + 40], "half"), "half\n");
     assert_eq!(shown(&world, &branch(&world), "seen"), "a\nseen\n", "it begins anew");
     assert_eq!(trees(&world), Vec::<String>::new(), "all of it is kept as commits");

@@ -242,7 +242,7 @@ fn log_is_read_in_windows_and_searched_as_a_whole() {
 
 /// R: U-04
 #[test]
-fn page_beside_a_run_ends_when_nobody_looks_any_more() {
+fn page_beside_a_run_ends_without_open_tabs() {
     let world = session(&[("A", "")]);
     let run = world.run(&["run", SESSION, "--agent-command", "true", "-y", "--ui", "--format", "json"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");

@@ -341,7 +341,7 @@ fn read_only_page_refuses_every_request() {
 
 /// R: U-04
 #[test]
-fn second_start_finds_the_first_and_others_cannot_read_its_token() {
+fn second_start_finds_the_first_and_the_token_is_private() {
     let world = session(&[("A", "")]);
     let page = Served::start(&world, &[]);
     let second = world.run(&["ui", "--no-open"]);

@@ -175,7 +175,7 @@ impl<C: Crew, D: Desk> Dispatcher<'_, C, D> {
     }
 
     /// At a checkpoint where no person can be asked, or none answers in time, takes the configured action.
-    pub(super) fn nobody_decides(&mut self) -> Result<(), Failure> {
+    pub(super) fn decide_alone(&mut self) -> Result<(), Failure> {
         if !question::is_checkpoint(self.rules()) {
             self.patience = None;
             return Ok(());

@@ -116,7 +116,7 @@ impl RealDesk<'_> {
         }
         let task = self.session.tasks[work.task.get()].id.to_string();
         match delivered {
-            // Somebody removed the tree: there is nothing to take, and the task is not to blame.
+            // The tree was removed: there is nothing to take, and the task is not to blame.
             Err(_) if ours::open(&trees.trees().path(&task, work.attempt)).is_err() => {
                 return Some(Next::Over(Outcome::Interrupted));
             }
@@ -147,7 +147,7 @@ impl RealDesk<'_> {
         Some(self.over(rules, slot, Some(work), Next::Over(outcome)))
     }
 
-    /// Somebody changed the user's checkout while these tasks were at work, which all have trees of their own.
+    /// Warns that the user's checkout changed while these tasks were at work, which all have trees of their own.
     fn tell_escaped(&mut self, task: Option<TaskIndex>, files: &[String]) {
         if files.is_empty() {
             return;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_agrees_with_the_task() {
+    fn discoveries_agree_with_the_task() {
         let (dir, disk, mut task) = world();
         let at = |text: &str| std::fs::write(dir.path().join("A.json"), text).unwrap();
         let settled =

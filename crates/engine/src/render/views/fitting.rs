@@ -48,7 +48,7 @@ mod tests {
 
     /// R: W-10
     #[test]
-    fn findings_are_shortened_alike_until_the_file_can_be_read_and_stay_whole_in_the_session() {
+    fn long_findings_are_shortened_in_the_file_only() {
         let mut session = Session::new(SessionId::parse("s").unwrap());
         session.tasks = (0..10).map(|nth| task(&format!("T-{nth}"), 3_000)).collect();
         session.tasks.push(task("SHORT", 100));

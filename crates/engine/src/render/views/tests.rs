@@ -135,7 +135,7 @@ fn a_run_leaves_the_same_files_whatever_happened_before() {
 
 /// R: W-05, W-10
 #[test]
-fn what_a_run_writes_is_no_larger_than_what_is_read_and_is_not_taken_for_an_edit() {
+fn written_files_are_small_enough_and_no_edit() {
     let mut world = World::new(0);
     let mut views = world.views();
     views.most = 1_500;
@@ -158,7 +158,7 @@ fn what_a_run_writes_is_no_larger_than_what_is_read_and_is_not_taken_for_an_edit
 }
 
 #[test]
-fn what_happened_to_the_discovery_of_a_task_that_was_over_is_put_right_at_the_end() {
+fn discovery_of_a_finished_task_is_corrected_at_the_end() {
     for forged in [None, Some(r#"{"task_id":"A","status":"failed","findings":"f"}"#)] {
         let mut world = World::new(0);
         world.run();
@@ -174,7 +174,7 @@ fn what_happened_to_the_discovery_of_a_task_that_was_over_is_put_right_at_the_en
 
 /// R: W-05
 #[test]
-fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an_edit() {
+fn disk_faults_leave_whole_files_and_no_false_edit() {
     let mut whole = World::new(0);
     whole.run();
     let operations = whole.disk.operations();
@@ -213,7 +213,7 @@ fn whatever_the_disk_does_files_are_whole_and_our_own_work_is_never_taken_for_an
 
 /// R: W-05
 #[test]
-fn however_often_executors_are_killed_our_own_work_is_never_taken_for_an_edit() {
+fn kills_leave_no_false_edit() {
     let mut whole = World::new(0);
     whole.run();
     let operations = whole.disk.operations();
@@ -237,7 +237,7 @@ fn however_often_executors_are_killed_our_own_work_is_never_taken_for_an_edit() 
 
 /// R: W-05
 #[test]
-fn what_could_not_be_remembered_is_not_written_and_not_taken_for_an_edit() {
+fn unremembered_file_is_not_written_and_no_edit() {
     for fault in [Fault::Full, Fault::Io] {
         for at in 0..30 {
             let mut world = World::new(0);

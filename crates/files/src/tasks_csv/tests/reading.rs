@@ -309,7 +309,7 @@ fn every_other_column_is_for_the_worker_in_order() {
 
 /// R: P-02
 #[test]
-fn other_names_of_what_to_do_who_and_when_are_read() {
+fn other_column_names_are_read() {
     let task = |text: &str| session(text).tasks.remove(0);
     let of = |text: &str| (task(text).title, task(text).description, task(text).role.to_string());
     let texts =
