@@ -58,7 +58,7 @@ impl Run {
     }
 
     /// Counts the dependencies of a task that are not over, and those that failed or were skipped.
-    fn count_dependencies(&mut self, task: TaskIndex) {
+    pub(super) fn count_dependencies(&mut self, task: TaskIndex) {
         let there = self.graph.dependencies(task).iter().filter(|on| self.has(**on));
         let states = there.map(|on| &self.state.tasks[on.get()]);
         let (mut open, mut bad) = (0, 0);

@@ -54,6 +54,7 @@ impl Run {
             Event::Advised { tasks, text, .. } => self.advise(tasks, text),
             Event::Assigned { tasks, to, .. } => self.assign(tasks, to),
             Event::Added { tasks, .. } => self.add(tasks),
+            Event::Replanned { changed, removed, .. } => self.replanned(changed, removed),
             Event::WaveMerged { wave, then, at } => self.merged(*wave, *then, *at),
             Event::Limited { group, most, .. } => self.limited(group, *most),
             Event::Paused { reason, .. } => self.turn_to(Stage::Paused(reason.clone())),

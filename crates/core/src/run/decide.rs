@@ -23,7 +23,7 @@ impl Run {
                 self.state.clock // time never goes back within an incarnation
             }
         };
-        let at_rest = matches!(input, Input::Edited { .. } | Input::Add { .. } | Input::Used { .. });
+        let at_rest = matches!(input, Input::Edited { .. } | Input::Add { .. } | Input::Replan { .. } | Input::Used { .. });
         let mut turn = Turn { run: self, now, events: Vec::new(), standings: Vec::new(), effects: Vec::new() };
         match turn.decide(input) {
             Ok(()) => {
@@ -94,6 +94,7 @@ impl Turn<'_> {
             Input::Recovered { alive, harvested, rebooted, .. } => self.recover(alive, harvested, rebooted),
             Input::Start { .. } if !begun => self.emit(Event::Began { at }),
             Input::Add { tasks, .. } => self.person_adds(tasks)?,
+            Input::Replan { changed, removed, plan, .. } => self.person_replans(changed, removed, plan)?,
             _ if !begun => return Err(Refused::NotBegun),
             Input::Start { .. } => return Err(self.wrong_stage()),
             Input::Woke { .. } => {}

@@ -8,11 +8,13 @@ use super::budget::Bound;
 use super::cancel::Cancel;
 use super::input::{ErrorClass, Work};
 use super::limit::Group;
+use super::replanned::PlanMark;
 use super::review::{Cause, Reviewed};
 use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::complexity::Complexity;
 use crate::graph::TaskIndex;
+use crate::ids::TaskId;
 use crate::time::Timestamp;
 
 /// One thing that happened.
@@ -168,6 +170,17 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The plan of tasks that have not begun is another one from now on.
+    Replanned {
+        /// Those that wait for others or are done by others.
+        changed: Vec<TaskIndex>,
+        /// Those that are not there any more.
+        removed: Vec<TaskId>,
+        /// What makes the plan the same from now on.
+        plan: PlanMark,
+        /// When.
+        at: Timestamp,
+    },
     /// Every task of a wave is over.
     WaveMerged {
         /// Which wave, from 1.
@@ -243,6 +256,7 @@ impl Event {
             | Self::Advised { at, .. }
             | Self::Assigned { at, .. }
             | Self::Added { at, .. }
+            | Self::Replanned { at, .. }
             | Self::WaveMerged { at, .. }
             | Self::Limited { at, .. }
             | Self::Paused { at, .. }

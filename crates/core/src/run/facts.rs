@@ -144,6 +144,13 @@ impl Facts {
         self.tasks.push(facts);
     }
 
+    /// A task that is in no queue is another one; how it stood before the run stays.
+    pub(super) fn replace(&mut self, index: TaskIndex, task: &Task, graph: &Graph, policy: &Policy) {
+        let facts = self.facts_of(index, task, graph, policy);
+        let initially = self.tasks[index.get()].initially;
+        self.tasks[index.get()] = TaskFacts { initially, ..facts };
+    }
+
     fn facts_of(&mut self, index: TaskIndex, task: &Task, graph: &Graph, policy: &Policy) -> TaskFacts {
         let own = policy.tasks.get(&index).copied().unwrap_or_default();
         let role = number_of(&mut self.roles, &task.role);
@@ -199,6 +206,13 @@ impl Facts {
         own.wave = wave;
         own.rank = rank(policy, (wave, own.turn), own.priority, graph, task);
         self.waves = self.waves.max(wave);
+    }
+
+    /// Each task is in the wave that its dependencies give it.
+    pub(super) fn compute_waves(&mut self, graph: &Graph, policy: &Policy) {
+        self.waves = 0;
+        let all = (0..).map(TaskIndex).take(self.tasks.len());
+        all.for_each(|task| self.move_to_wave(task, graph.depth(task), graph, policy));
     }
 
     /// From now on a task queues with others of its role only.

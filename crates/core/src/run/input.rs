@@ -3,11 +3,13 @@
 use super::assign::Assignment;
 use super::cancel::Cancel;
 use super::limit::Group;
+use super::replanned::PlanMark;
 use super::review::Review;
 use super::state::NEVER;
 use super::used::Used;
 use crate::bus::CheckpointAction;
 use crate::graph::TaskIndex;
+use crate::ids::TaskId;
 use crate::moves::IllegalMove;
 use crate::time::Timestamp;
 
@@ -125,6 +127,18 @@ pub enum Input {
         /// Which tasks.
         tasks: Vec<TaskIndex>,
     },
+    /// The plan of tasks that have not begun is changed, as [`Run::plan_next`](super::Run::plan_next) told unless the rules know
+    /// the new plan from the beginning. Told behind [`Input::Add`]. All of it is taken, or nothing.
+    Replan {
+        /// When.
+        now: Timestamp,
+        /// Tasks that wait for others or are done by others.
+        changed: Vec<TaskIndex>,
+        /// Tasks that are not there any more.
+        removed: Vec<TaskId>,
+        /// What makes the plan the same from now on.
+        plan: PlanMark,
+    },
     /// A person wants a task not to run.
     Skip {
         /// When.
@@ -174,6 +188,7 @@ impl Input {
             | Self::Retry { now, .. }
             | Self::Cancel { now, .. }
             | Self::Add { now, .. }
+            | Self::Replan { now, .. }
             | Self::Edited { now, .. }
             | Self::Skip { now, .. }
             | Self::Limit { now, .. }
@@ -318,6 +333,12 @@ pub enum Refused {
     /// What is added cannot come before a task that was begun.
     #[error("task number {} has begun, and cannot wait for a new task", .0.0)]
     HasBegun(TaskIndex),
+    /// Only the plan of a task that no one has tried can be changed.
+    #[error("task number {} has begun, and its plan stays as it is", .0.0)]
+    Begun(TaskIndex),
+    /// Where tasks start wave by wave, the waves are settled.
+    #[error("the run keeps its waves, so only tasks can be added to its plan")]
+    KeepsWaves,
     /// No worker has the task.
     #[error("no worker has task number {}", .0.0)]
     NotAtWork(TaskIndex),

@@ -79,27 +79,52 @@ impl Run {
     }
 
     fn learn(&mut self, task: TaskIndex, new: NewTask) {
-        let Self { graph, facts, policy, state, .. } = self;
+        let own = self.settle(task, new);
+        self.facts.add(&own, &self.graph, &self.policy);
+        self.set_apart_by_limit(task);
+        self.state.tasks.push(TaskState { is_absent: true, ..TaskState::new(0) });
+    }
+
+    /// A task that has not begun is done by someone else, or in another way. It is in no queue.
+    pub(super) fn learn_anew(&mut self, task: TaskIndex, new: NewTask) {
+        if task.get() >= self.facts.tasks.len() {
+            return;
+        }
+        let own = self.settle(task, new);
+        self.facts.replace(task, &own, &self.graph, &self.policy);
+        self.set_apart_by_limit(task);
+    }
+
+    /// Keeps what differs for a task.
+    fn settle(&mut self, task: TaskIndex, new: NewTask) -> Task {
         let NewTask { task: own, policy: of_task, fallbacks, agents, budget, role_budget } = new;
+        let policy = &mut self.policy;
         policy.tasks.insert(task, of_task);
+        policy.budgets.tasks.remove(&task);
         policy.budgets.tasks.extend(budget.map(|budget| (task, budget)));
         if let Some(budget) = role_budget {
             policy.budgets.roles.entry(own.role.clone()).or_insert(budget);
         }
+        policy.fallbacks.remove(&task);
         if !fallbacks.is_empty() {
             policy.fallbacks.insert(task, fallbacks);
         }
         if !agents.is_empty() {
             let chain = policy.agents.chain(agents);
-            policy.agents.of.truncate(task.get());
-            policy.agents.of.push(chain);
+            match policy.agents.of.get_mut(task.get()) {
+                Some(of) => *of = chain,
+                None => policy.agents.of.push(chain),
+            }
         }
-        facts.add(&own, graph, policy);
-        let role = &facts.roles[facts.tasks[task.get()].role];
-        if state.limits.roles.contains_key(role) {
-            facts.set_apart(task);
+        own
+    }
+
+    /// Where the role of a task has a limit, its tasks queue apart.
+    fn set_apart_by_limit(&mut self, task: TaskIndex) {
+        let role = &self.facts.roles[self.facts.tasks[task.get()].role];
+        if self.state.limits.roles.contains_key(role) {
+            self.facts.set_apart(task);
         }
-        state.tasks.push(TaskState { is_absent: true, ..TaskState::new(0) });
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Reading order: `policy`, `input`, `event`, `effect` (the words), `facts` (what never changes), `state` and `apply`
 //! (what events do), `decide` (what inputs do) and the rules that it calls: `schedule` over `queue` and `slots`,
-//! `limit`, `assign`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added` after `longer`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
+//! `limit`, `assign`, `wave_cadence`, `budget` over `used`, `retry`, `halt`, `part`, `skip`, `cancel`, `review`, `decision`, `reset`, `edited`, `added` after `longer`, `replanned`, `recover`, `finish`. `times` counts how long it took. `view` is what others see, [`invariants`] what
 //! always holds.
 
 mod added;
@@ -33,6 +33,7 @@ mod part;
 mod policy;
 mod queue;
 mod recover;
+mod replanned;
 mod reset;
 mod retry;
 mod review;
@@ -56,6 +57,7 @@ pub use learned::Learned;
 pub use limit::{Group, Limits};
 pub use longer::NewTask;
 pub use policy::{Agents, AtCheckpoint, Backoff, Cadence, KeptWaves, Policy, TaskPolicy, WaveFailed};
+pub use replanned::{NextPlan, PlanMark};
 pub use review::{Cause, Review, ReviewThen, Reviewed};
 pub use state::{NotTheGraph, Run, Stage};
 pub use times::Durations;

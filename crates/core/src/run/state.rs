@@ -11,6 +11,7 @@ use super::input::Work;
 use super::limit::Limits;
 use super::policy::Policy;
 use super::queue::Queue;
+use super::replanned::NextPlan;
 use super::skip::{Gate, gate};
 use super::slots::Slots;
 use super::times::{Pace, Took};
@@ -33,6 +34,8 @@ pub struct Run {
     /// How many workers may start now, where other runs share a limit with this one. Not known from events, so that it is no
     /// part of the state.
     pub(super) seats: Option<usize>,
+    /// The plan that counts from the next event that says so. Not known from events either.
+    pub(super) next: Option<Box<NextPlan>>,
     /// How long it took. Nothing is decided by it, so that it is no part of the state.
     pub(super) pace: Pace,
 }
@@ -226,7 +229,7 @@ impl Run {
             spending: Spending::default(),
             halt: None,
         };
-        let mut run = Self { graph, facts, policy, state, seats: None, pace: Pace::default() };
+        let mut run = Self { graph, facts, policy, state, seats: None, next: None, pace: Pace::default() };
         run.settle_in();
         Ok(run)
     }

@@ -8,7 +8,7 @@ use team_executor_core::run::{
     Assignment, Cadence, Cancel, ErrorClass, Event, Group, Halt, KeptWaves, PauseReason, SkipReason, TaskPolicy, Then,
     WaveFailed, WaveThen, Work,
 };
-use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskIndex, TaskStatus};
+use team_executor_core::{Complexity, ExecMode, Position, RunOn, Task, TaskId, TaskIndex, TaskStatus};
 
 use crate::plan::Plan;
 
@@ -41,6 +41,10 @@ pub(crate) struct Oracle<'a> {
     limits: BTreeMap<String, usize>,
     /// There may be so many workers, since the system had too little for more.
     fewer: Option<usize>,
+    /// The tasks that are not there any more.
+    pub(crate) gone: BTreeSet<usize>,
+    /// What each task waits for when the plan is changed.
+    pub(crate) next: Vec<Vec<usize>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +66,8 @@ pub(crate) struct Seen {
     lost: u32,
     not_before: i64,
     slot: Option<u32>,
+    /// Who has it, while it runs.
+    agent: String,
     by_rule: bool,
     pub(crate) not_needed: bool,
     pub(crate) rounds: u32,
@@ -94,6 +100,7 @@ impl<'a> Oracle<'a> {
             lost: 0,
             not_before: i64::MIN,
             slot: None,
+            agent: String::new(),
             by_rule: false,
             not_needed: false,
             rounds: 0,
@@ -118,6 +125,8 @@ impl<'a> Oracle<'a> {
             told: false,
             limits: BTreeMap::new(),
             fewer: None,
+            gone: BTreeSet::new(),
+            next: Vec::new(),
         }
     }
 
@@ -160,6 +169,7 @@ impl<'a> Oracle<'a> {
                 seen.cancelled = Some(*then);
             }
             Event::Added { .. } => return Err("no plan here grows".to_owned()),
+            Event::Replanned { changed, removed, .. } => self.replanned(changed, removed)?,
             Event::Assigned { tasks, to, .. } => {
                 must!(tasks.iter().all(|task| task.get() < self.tasks.len()), "nothing is given to {to:?}");
                 tasks.iter().for_each(|task| self.tasks[task.get()].not_before = i64::MIN);
@@ -306,9 +316,16 @@ impl<'a> Oracle<'a> {
         let advanced = self.fast_advance();
         must!(advanced.is_none_or(|slot_of| slot_of == slot), "{task} in slot {slot} instead of {advanced:?}");
         must!(advanced.is_some() == fast, "{task} is a fast advance: {fast}");
+        let agent = self.agent(task);
         let seen = &mut self.tasks[task];
         (seen.status, seen.attempt, seen.slot) = (TaskStatus::InProgress, work.attempt, Some(slot));
+        seen.agent = agent;
         Ok(())
+    }
+
+    /// Who does the next attempt at a task.
+    fn agent(&self, task: usize) -> String {
+        self.assigned.get(&task).map_or_else(|| self.plan.agent(task), |to| &to.agent).to_owned()
     }
 
     /// The task that comes before all others that can start.
@@ -404,6 +421,33 @@ impl<'a> Oracle<'a> {
         must!(again == (then != Then::Over), "lost {lost} times: {then:?}");
         self.ended(work, if again { TaskStatus::Pending } else { TaskStatus::Failed })?;
         self.tasks[work.task.get()].lost += u32::from(!ends);
+        Ok(())
+    }
+
+    /// Whether no one has tried a task, and it waits.
+    pub(crate) fn is_untouched(&self, task: usize) -> bool {
+        let seen = &self.tasks[task];
+        seen.status == TaskStatus::Pending && seen.attempt == 0 && seen.cancelled.is_none() && !self.gone.contains(&task)
+    }
+
+    fn replanned(&mut self, changed: &[TaskIndex], removed: &[TaskId]) -> Result<(), String> {
+        must!(self.plan.policy.cadence == Cadence::Beat && self.stage != Stage::Finished, "replanned too late");
+        let all = 0..self.tasks.len();
+        let removed: Vec<usize> = all.clone().filter(|task| removed.contains(&self.plan.tasks[*task].id)).collect();
+        for task in all {
+            let is_changed = changed.contains(&crate::plan::index(task)) || removed.contains(&task);
+            must!(is_changed || self.next[task] == self.dependencies[task], "{task} is changed, and not said");
+            must!(!is_changed || self.is_untouched(task), "{task} was tried, and its plan is changed");
+            must!(!self.next[task].iter().any(|on| removed.contains(on)), "{task} waits for what is gone");
+            if is_changed {
+                self.tasks[task].intended = self.tasks[task].attempt;
+            }
+        }
+        for task in removed {
+            (self.tasks[task].status, self.tasks[task].not_needed) = (TaskStatus::Skipped, true);
+            self.gone.insert(task);
+        }
+        self.dependencies = std::mem::take(&mut self.next);
         Ok(())
     }
 
@@ -543,9 +587,10 @@ impl<'a> Oracle<'a> {
         let running = || (0..self.tasks.len()).filter(|other| self.tasks[*other].slot.is_some());
         let own = &self.plan.tasks[task].role;
         let of_role = running().filter(|other| self.plan.tasks[*other].role == *own).count();
-        let of_agent = running().filter(|other| self.plan.agent(*other) == self.plan.agent(task)).count();
+        let agent = self.agent(task);
+        let of_agent = running().filter(|other| self.tasks[*other].agent == agent).count();
         let is_free = |key: String, running: usize| self.limits.get(&key).is_none_or(|most| running < *most);
-        is_free(format!("role {own}"), of_role) && is_free(format!("agent {}", self.plan.agent(task)), of_agent)
+        is_free(format!("role {own}"), of_role) && is_free(format!("agent {agent}"), of_agent)
     }
 
     fn has_room(&self) -> bool {

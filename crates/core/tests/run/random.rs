@@ -122,6 +122,8 @@ fn acts() -> impl Strategy<Value = Act> {
             1 => any::<usize>().prop_map(|which| Act::Skip { which }),
             3 => (any::<usize>(), prop::sample::select(Cancel::ALL)).prop_map(|(which, then)| Act::Cancel { which, then }),
             2 => (groups(), prop::option::weighted(0.8, 0..4_u32)).prop_map(|(group, most)| Act::Limit { group, most }),
+            4 => (any::<usize>(), any::<usize>(), prop::bool::weighted(0.3))
+                .prop_map(|(which, on, gone)| Act::Replan { which, on, gone }),
             3 => (prop::sample::select(CheckpointAction::ALL), any::<Option<usize>>())
                 .prop_map(|(action, which)| Act::Decide { action, which }),
         ]
@@ -149,7 +151,8 @@ fn happen(plan: &Plan, acts: &[Act]) -> Result<(Vec<Event>, Option<Ending>), Tes
         world.act(act)?;
     }
     world.finish()?;
-    let completed = world.run.counts().count(TaskStatus::Completed) + world.run.not_needed() == plan.tasks.len();
+    let counts = world.run.counts();
+    let completed = counts.count(TaskStatus::Completed) + world.run.not_needed() == counts.total();
     let expected = if completed { Ending::AllCompleted } else { Ending::WithFailures };
     prop_assert_eq!(world.over, Some(expected));
     Ok((world.durable, world.over))

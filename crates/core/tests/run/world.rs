@@ -2,7 +2,8 @@
 
 use proptest::prelude::TestCaseError;
 use team_executor_core::run::{
-    Assignment, Cancel, Effect, Event, Group, Input, Outcome, Run, Step, Which, Work, WorkEnded, invariants,
+    Assignment, Cancel, Effect, Event, Group, Input, NextPlan, Outcome, PlanMark, Run, Step, Which, Work, WorkEnded,
+    invariants,
 };
 use team_executor_core::{CheckpointAction, TaskStatus};
 
@@ -45,6 +46,12 @@ pub(crate) enum Act {
         action: CheckpointAction,
         which: Option<usize>,
     },
+    /// A task waits for another one that it did not wait for, or no longer, or is not there any more.
+    Replan {
+        which: usize,
+        on: usize,
+        gone: bool,
+    },
     /// The next input is the last; of its events only some are durable, or all of them and its effects are carried out.
     Crash {
         before: Box<Act>,
@@ -56,7 +63,8 @@ pub(crate) enum Act {
 
 /// A run with everything around it.
 pub(crate) struct World<'a> {
-    plan: &'a Plan,
+    /// As it is now.
+    plan: Plan,
     pub(crate) run: Run,
     oracle: Oracle<'a>,
     pub(crate) durable: Vec<Event>,
@@ -73,6 +81,7 @@ impl<'a> World<'a> {
     pub(crate) fn new(plan: &'a Plan) -> Result<Self, TestCaseError> {
         let (run, oracle) = (plan.run(), Oracle::new(plan));
         let (durable, workers) = (Vec::new(), Vec::new());
+        let plan = plan.clone();
         let mut world = Self { plan, run, oracle, durable, workers, now: 1_000, wake: None, over: None };
         let step = world.run.step(Input::Start { now: at(world.now) });
         world.keep(step)?;
@@ -83,6 +92,9 @@ impl<'a> World<'a> {
         self.now += 1;
         if let Act::Crash { before, durable, fates, set_back } = act {
             return self.crash(before, *durable, *fates, *set_back);
+        }
+        if let Act::Replan { which, on, gone } = act {
+            return self.replan(*which, *on, *gone);
         }
         let Some(input) = self.input(act) else { return Ok(()) };
         let before = self.run.clone();
@@ -155,8 +167,50 @@ impl<'a> World<'a> {
                 let tasks = which.map(task).into_iter().collect();
                 Input::Decide { now, action: *action, tasks, text: "better".to_owned() }
             }
-            Act::Crash { .. } => return None,
+            Act::Crash { .. } | Act::Replan { .. } => return None,
         })
+    }
+
+    /// The plan is changed. Only what no one has tried may be touched by that.
+    fn replan(&mut self, which: usize, on: usize, gone: bool) -> Checked {
+        let which = which % self.plan.tasks.len();
+        if self.oracle.gone.contains(&which) || !gone && (which == 0 || self.oracle.gone.contains(&(on % which))) {
+            return Ok(());
+        }
+        let mut plan = self.plan.clone();
+        let id = plan.tasks[if gone { which } else { on % which }].id.clone();
+        let waits = |task: &usize| plan.tasks[*task].dependencies.contains(&id);
+        let changed = if gone { (0..plan.tasks.len()).filter(waits).collect() } else { vec![which] };
+        for task in changed.iter().copied() {
+            let on = &mut plan.tasks[task].dependencies;
+            if on.contains(&id) { on.retain(|on| *on != id) } else { on.push(id.clone()) }
+        }
+        let removed = if gone { vec![id] } else { Vec::new() };
+        if gone {
+            plan.tasks[which].dependencies.clear();
+        }
+        let (now, before) = (at(self.now), self.run.clone());
+        let graph = plan.run().graph().clone();
+        self.run.plan_next(NextPlan { graph, anew: Vec::new() }).map_err(|error| fail(&error.to_string()))?;
+        let mark = PlanMark { digest: String::new(), tasks: 0 };
+        let touched = changed.iter().copied().chain(gone.then_some(which));
+        let is_legal = self.oracle.stage != Stage::Finished && !before.keeps_waves();
+        let is_legal = is_legal && touched.into_iter().all(|task| self.oracle.is_untouched(task));
+        // The rules see themselves what else would be changed.
+        let said = changed.iter().copied().filter(|_| on % 2 == 0).map(index).collect();
+        let input = Input::Replan { now, changed: said, removed, plan: mark };
+        self.pass(&input);
+        let step = self.run.step(input.clone());
+        check(is_legal == step.refused.is_none(), "a plan is changed or not")?;
+        self.check_refusal(&input, &before, &step)?;
+        if step.refused.is_some() {
+            return self.keep(step);
+        }
+        self.oracle.next = (0..plan.tasks.len()).map(|task| plan.dependencies(task)).collect();
+        self.plan = plan;
+        self.make_durable(&step.events)?;
+        let step = self.run.step(Input::Woke { now });
+        self.keep(step)
     }
 
     /// The events of a step become durable, then its effects are carried out.
@@ -261,13 +315,19 @@ impl<'a> World<'a> {
     fn check_statuses(&self) -> Checked {
         check(invariants::check(&self.run) == Ok(()), "an invariant is broken")?;
         for (task, seen) in self.oracle.tasks.iter().enumerate() {
+            let is_gone = self.oracle.gone.contains(&task);
+            check(self.run.is_there(index(task)) != is_gone, "there or not there")?;
+            if is_gone {
+                continue;
+            }
             let ready = self.oracle.is_ready(task);
             let status = if ready { TaskStatus::Ready } else { seen.status };
             let view = self.run.view(index(task)).ok_or_else(|| fail("no view"))?;
             check((view.status, view.attempt) == (status, seen.attempt), "a status is wrong")?;
             check((view.rounds, view.not_needed) == (seen.rounds, seen.not_needed), "a round is wrong")?;
         }
-        let statuses = (0..self.plan.tasks.len()).filter_map(|task| self.run.status(index(task)));
+        let there = (0..self.plan.tasks.len()).filter(|task| self.run.is_there(index(*task)));
+        let statuses = there.filter_map(|task| self.run.status(index(task)));
         let statuses: Vec<_> = statuses.collect();
         let counts = self.run.counts();
         let count = |status: &TaskStatus| statuses.iter().filter(|s| *s == status).count();

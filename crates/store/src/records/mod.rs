@@ -5,7 +5,11 @@ mod read;
 mod record;
 mod write;
 
-use team_executor_core::Timestamp;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use team_executor_core::run::PlanMark;
+use team_executor_core::{TaskIndex, Timestamp};
 
 pub use read::{Unreadable, read};
 use record::{At, Record};
@@ -43,14 +47,56 @@ pub fn finished_at<'r>(all: impl Iterator<Item = &'r str>) -> Option<Timestamp> 
     finished
 }
 
-/// How many tasks these records add to the plan.
-pub fn added<'r>(all: impl Iterator<Item = &'r str>) -> usize {
-    let all = all.filter(|record| record.starts_with("{\"type\":\"added\""));
-    all.map(|record| match serde_json::from_str(record) {
-        Ok(Record::Added(added)) => added.tasks.len(),
-        _ => 0,
-    })
-    .sum()
+/// What these records make of the plan that a run began with.
+pub fn amended<'r>(all: impl Iterator<Item = &'r str>) -> Amended {
+    let mut amended = Amended::default();
+    for record in all.filter(|record| AMENDING.iter().any(|start| record.starts_with(start))) {
+        match serde_json::from_str(record) {
+            Ok(Record::Added(added)) => {
+                amended.behind += added.tasks.len();
+                amended.added.extend(added.tasks.into_iter().map(Cow::into_owned));
+            }
+            Ok(Record::Replanned(it)) => {
+                amended.last = Some(PlanMark { digest: it.digest.into_owned(), tasks: it.tasks });
+                amended.behind = 0;
+                amended.removed.extend(it.removed.into_iter().map(Cow::into_owned));
+            }
+            _ => {}
+        }
+    }
+    amended
+}
+
+/// How records begin that change the plan.
+const AMENDING: [&str; 2] = ["{\"type\":\"added\"", "{\"type\":\"replanned\""];
+
+/// What a run makes of the plan that it began with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Amended {
+    /// What makes the plan the same since it was last changed.
+    pub last: Option<PlanMark>,
+    /// How many tasks were added since then.
+    pub behind: usize,
+    /// All tasks that were ever added.
+    pub added: HashSet<String>,
+    /// All that are not there any more.
+    pub removed: HashSet<String>,
+}
+
+impl Amended {
+    /// The number by which records mean a task: that of the session, or [`GONE`] for one that was removed.
+    pub fn index(&self, task: &str, known: Option<TaskIndex>) -> Option<TaskIndex> {
+        if self.removed.contains(task) { Some(GONE) } else { known }
+    }
+}
+
+/// A task that the plan has no more: the rules pass over what they are told of it.
+pub const GONE: TaskIndex = TaskIndex(u32::MAX);
+
+/// Whether one of these records says that an attempt at a task began.
+pub fn was_begun<'r>(task: &str, mut all: impl Iterator<Item = &'r str>) -> bool {
+    let begin = write::begins_of("claimed", task);
+    all.any(|record| record.starts_with(&begin))
 }
 
 /// Tells whether a worker has an attempt after a record, or nothing if the record does not say. Records are not read for
@@ -86,10 +132,10 @@ pub fn times(ended: &str) -> [Option<Timestamp>; 2] {
 #[cfg(test)]
 mod tests {
     use team_executor_core::run::{
-        Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed,
-        Scope, SkipReason, Then, Used, WaveThen, Work,
+        Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, PlanMark, ReviewThen,
+        Reviewed, Scope, SkipReason, Then, Used, WaveThen, Work,
     };
-    use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Verdict};
+    use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskId, TaskIndex, Verdict};
 
     use super::*;
 
@@ -208,6 +254,12 @@ mod tests {
             Event::Limited { group: Group::Agent("my \"agent\"".to_owned()), most: None, at },
             Event::Assigned { tasks: vec![TaskIndex(0)], to: assignment(Some("m:1")), at },
             Event::Assigned { tasks: vec![TaskIndex(1), TaskIndex(2)], to: assignment(None), at },
+            Event::Replanned {
+                changed: vec![TaskIndex(0)],
+                removed: vec![TaskId::parse("old \"1\"").unwrap()],
+                plan: PlanMark { digest: "00ff".to_owned(), tasks: 2 },
+                at,
+            },
         ]
     }
 

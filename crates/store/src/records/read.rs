@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use team_executor_core::run::{
-    Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, ReviewThen, Reviewed,
-    Scope, SkipReason, Then, Used, WaveThen, Work,
+    Assignment, Bound, Cancel, Cause, ErrorClass, Event, Group, Halt, Measure, PauseReason, PlanMark, ReviewThen,
+    Reviewed, Scope, SkipReason, Then, Used, WaveThen, Work,
 };
-use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskIndex, Timestamp, Verdict};
+use team_executor_core::{CheckpointAction, Complexity, RoleName, TaskId, TaskIndex, Timestamp, Verdict};
 
 use super::record::{self, At, Count, Record};
 
@@ -102,6 +102,15 @@ impl Fields<'_> {
             }
             Record::Reset(it) => Event::Reset { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
             Record::Added(it) => Event::Added { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
+            Record::Replanned(it) => {
+                let removed = it.removed.iter().map(|id| TaskId::parse(id).map_err(|_| self.bad("removed")));
+                Event::Replanned {
+                    changed: self.tasks(&it.changed)?,
+                    removed: removed.collect::<Result<_, _>>()?,
+                    plan: PlanMark { digest: it.digest.into_owned(), tasks: it.tasks },
+                    at: time(it.at),
+                }
+            }
             Record::Returned(it) => Event::Returned { tasks: self.tasks(&it.tasks)?, at: time(it.at) },
             Record::Decided(it) => Event::Decided {
                 checkpoint: it.checkpoint.map(|task| self.task(&task)).transpose()?,

@@ -32,6 +32,7 @@ pub(super) enum Record<'r> {
     Reset(Tasks<'r>),
     Returned(Tasks<'r>),
     Added(Tasks<'r>),
+    Replanned(Replanned<'r>),
     Decided(Decided<'r>),
     #[serde(borrow)]
     Cancelled(Cancelled<'r>),
@@ -197,6 +198,15 @@ pub(super) struct Skipped<'r> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Tasks<'r> {
     pub(super) tasks: Vec<Cow<'r, str>>,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Replanned<'r> {
+    pub(super) changed: Vec<Cow<'r, str>>,
+    pub(super) removed: Vec<Cow<'r, str>>,
+    pub(super) digest: Cow<'r, str>,
+    pub(super) tasks: u32,
     pub(super) at: i64,
 }
 

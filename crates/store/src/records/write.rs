@@ -47,6 +47,12 @@ pub(super) fn begins(kind: &str, task: &str, attempt: u32) -> String {
     begins
 }
 
+/// The same for any attempt at a task.
+pub(super) fn begins_of(kind: &str, task: &str) -> String {
+    let begins = begins(kind, task, 0);
+    begins.strip_suffix('0').unwrap_or(&begins).to_owned()
+}
+
 fn line(record: &impl Serialize) -> String {
     let mut line = Vec::with_capacity(128);
     // Texts, numbers and objects with texts as keys can always be written.
@@ -108,6 +114,13 @@ fn record<'e>(event: &'e Event, id: impl Fn(TaskIndex) -> Cow<'e, str>) -> Recor
         Event::Skipped { task, reason, .. } => Record::Skipped(skipped(id(*task), reason, at, id)),
         Event::Reset { tasks, .. } => Record::Reset(record::Tasks { tasks: ids(tasks), at }),
         Event::Added { tasks, .. } => Record::Added(record::Tasks { tasks: ids(tasks), at }),
+        Event::Replanned { changed, removed, plan, .. } => Record::Replanned(record::Replanned {
+            changed: ids(changed),
+            removed: removed.iter().map(|task| task.as_str().into()).collect(),
+            digest: plan.digest.as_str().into(),
+            tasks: plan.tasks,
+            at,
+        }),
         Event::Returned { tasks, .. } => Record::Returned(record::Tasks { tasks: ids(tasks), at }),
         Event::Decided { checkpoint, action, tasks, text, .. } => Record::Decided(record::Decided {
             checkpoint: checkpoint.map(&id),
